@@ -1,5 +1,5 @@
 //! `cargo xtask bench`: what takes how long, compared with something in the same run.
-#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+#![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use anyhow::Result;
 
@@ -8,15 +8,18 @@ use crate::ground::{self, Ground};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Only measurements whose name contains this
+    /// Run only measurements whose name contains this text
     filter: Option<String>,
 }
 
 /// What is measured in a sandbox like everything else, and on Kubernetes once more.
 const ON_KUBERNETES: &str = "preflight";
 
+/// Memory is measured with the allocator of the images.
+const ALLOCATOR: &str = "--features=fairway/jemalloc";
+
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let mut bench = cargo(["bench", "--workspace", "--benches"]);
+    let mut bench = cargo(["bench", "--workspace", "--benches", ALLOCATOR]);
     bench.arg("--").args(&arguments.filter);
     cargo::run(&mut bench)?;
     let filter = arguments.filter.as_deref().unwrap_or_default();
@@ -26,15 +29,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn on_kubernetes() -> Result<()> {
     match Ground::find()? {
         Ok(Ground::Debian) => ground::with_a_node(|node| {
-            let mut bench = cargo(["bench", "--package", "fairway", "--bench", ON_KUBERNETES]);
+            let mut bench =
+                cargo(["bench", "--package", "fairway", "--bench", ON_KUBERNETES, ALLOCATOR]);
             cargo::run(bench.envs(node.variables()))
         }),
         Ok(_) => {
-            println!("\nLEFT OUT: {ON_KUBERNETES} on Kubernetes, for it needs one of its own");
+            println!("\nSKIPPED: {ON_KUBERNETES} on Kubernetes: it needs its own cluster");
             Ok(())
         }
         Err(why) => {
-            println!("\nLEFT OUT: {ON_KUBERNETES} on Kubernetes: {why}");
+            println!("\nSKIPPED: {ON_KUBERNETES} on Kubernetes: {why}");
             Ok(())
         }
     }

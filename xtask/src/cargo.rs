@@ -69,9 +69,11 @@ pub(crate) fn build() -> Result<PathBuf> {
     built_fairway(&mut cargo(["build", "--package=fairway"]))
 }
 
-/// Builds the program for clusters, which need no sandbox, and says where it is.
+/// Builds the binary for images: without the sandbox, with the allocator for long-running processes.
+/// Returns its path.
 pub(crate) fn build_release() -> Result<PathBuf> {
-    built_fairway(&mut cargo(["build", "--package=fairway", "--release", "--no-default-features"]))
+    let features = ["--no-default-features", "--features=jemalloc"];
+    built_fairway(cargo(["build", "--package=fairway", "--release"]).args(features))
 }
 
 /// Says where the program is that the tests try, and builds it with them if necessary: without
@@ -94,5 +96,5 @@ fn built_fairway(build: &mut Command) -> Result<PathBuf> {
         let executable = message["executable"].as_str().filter(|_| is_the_program)?;
         Some(PathBuf::from(executable))
     });
-    executable.with_context(|| format!("`{shown}` made no program"))
+    executable.with_context(|| format!("`{shown}` produced no binary"))
 }

@@ -1,5 +1,5 @@
 //! `cargo xtask check`: what can be said about a change within a minute.
-#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+#![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,7 +26,7 @@ const SHARED: [&str; 7] = [
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Crates to check, by name; the prefix `fairway-` may be left out [default: those with changes]
+    /// Crates to check, by name; the prefix `fairway-` is optional [default: crates with changes]
     crates: Vec<String>,
 
     /// Find changes since this commit
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     layers::check()?;
     if packages.is_empty() {
         println!(
-            "No crate has changed since {}. Name one: cargo xtask check CRATE",
+            "No crate has changed since {}. To check a crate: cargo xtask check CRATE",
             arguments.since
         );
     } else {
@@ -92,7 +92,7 @@ fn hints(metadata: &Metadata, packages: &[&Package], files: &[String]) -> Vec<St
         let names: Vec<&str> =
             dependents.iter().map(|name| name.strip_prefix("fairway-").unwrap_or(name)).collect();
         let names = names.join(" ");
-        hints.push(format!("not tested, though they depend on these crates: {names}"));
+        hints.push(format!("not tested, although they depend on these crates: {names}"));
     }
     hints
 }
@@ -150,7 +150,7 @@ fn named<'a>(metadata: &'a Metadata, name: &str) -> Result<&'a Package> {
         return Ok(package);
     }
     let names: Vec<&str> = metadata.members().map(|package| package.name.as_str()).collect();
-    bail!("there is no crate {name:?}; there are {}", names.join(", "))
+    bail!("unknown crate {name:?}; known crates: {}", names.join(", "))
 }
 
 /// The files that differ from a commit, or that git does not know yet.
@@ -230,7 +230,7 @@ mod tests {
         let olm = named(&metadata, "olm").unwrap();
         assert_eq!(
             hints(&metadata, &[olm], &[]),
-            ["not tested, though they depend on these crates: example"]
+            ["not tested, although they depend on these crates: example"]
         );
     }
 }

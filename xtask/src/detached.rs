@@ -1,5 +1,5 @@
 //! What all chores share that start and stop something.
-#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+#![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use std::process::ExitCode;
 
@@ -19,7 +19,7 @@ pub(crate) fn running(cache: &Cache, kind: &str) -> Result<Option<State>> {
         if state.is_whole() {
             return Ok(Some(state));
         }
-        println!("removing what is left of an earlier {kind}");
+        println!("removing the remains of an earlier {kind}");
         state::stop(cache, kind)?;
     }
     Ok(None)
@@ -42,8 +42,8 @@ pub(crate) fn status(cache: &Cache, kind: &str) -> Result<ExitCode> {
     }
     for component in &state.cell.components {
         let what = match component.process() {
-            Some(process) => format!("running, process {}", process.pid),
-            None => format!("ended, see {}", component.log.display()),
+            Some(process) => format!("running, PID {}", process.pid),
+            None => format!("exited, see {}", component.log.display()),
         };
         println!("  {:<24} {what}", component.name);
     }

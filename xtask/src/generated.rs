@@ -1,5 +1,5 @@
 //! `cargo xtask gen`: the files that the program writes about itself, and one that it is made of.
-#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+#![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

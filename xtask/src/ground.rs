@@ -1,5 +1,5 @@
 //! What the cluster tests stand on, and what they have to do without on it.
-#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+#![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use std::path::Path;
 
@@ -43,16 +43,19 @@ impl Ground {
             Ok("kubeconfig") => return Ok(Ok(Self::Foreign)),
             Err(_) | Ok("sandbox" | "kube") => {}
             Ok(other) => {
-                bail!("{}={other}: it is `sandbox`, `kube` or `kubeconfig`", environment::CLUSTER)
+                bail!(
+                    "{}={other}: expected `sandbox`, `kube` or `kubeconfig`",
+                    environment::CLUSTER
+                )
             }
         }
         if std::env::var_os("KUBEBUILDER_ASSETS").is_some() {
             return Ok(Ok(Self::Assets));
         }
         Ok(if !is_root() {
-            Err("they need root: a node is made of namespaces, mounts and cgroups")
+            Err("they require root: a node uses namespaces, mounts and cgroups")
         } else if !Path::new("/etc/debian_version").exists() {
-            Err("they need Debian, from whose packages the cluster is made")
+            Err("they require Debian: the cluster is built from its packages")
         } else {
             Ok(Self::Debian)
         })
@@ -66,7 +69,8 @@ impl Ground {
                 "tests of pods, of Prometheus and of the testbed: KUBEBUILDER_ASSETS has no node",
             ),
             Self::Foreign => Some(
-                "tests of pods, of own control planes, of the operator, of Prometheus and of the testbed: KUBECONFIG names somebody's cluster",
+                "tests of pods, of own control planes, of the operator, of Prometheus and of the \
+                testbed: KUBECONFIG names an existing cluster",
             ),
         }
     }
@@ -118,7 +122,7 @@ impl Ground {
 fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<usize> {
     with_a_node(|ground| {
         let registry = ground.registry.address();
-        println!("making an image of the program under test and pushing it to {registry}");
+        println!("building an image of the binary under test and pushing it to {registry}");
         let built = image::image_of(&cargo::build_with_tests()?, Packing::Plain)?;
         let image = image::push_image(&built, &format!("{registry}/fairway:test"))?;
         let variables = with(variables, &ground.variables());
@@ -163,7 +167,7 @@ pub(crate) fn with_a_node<T>(work: impl FnOnce(&Node) -> Result<T>) -> Result<T>
     let node = Node { cluster, registry };
     let outcome = work(&node);
     let stopped = node.registry.stop().and(node.cluster.stop());
-    stopped.context("cannot stop what was started").and(outcome)
+    stopped.context("cannot stop the services").and(outcome)
 }
 
 /// Tests that take long on a real Kubernetes, where old kubelets remove pods late. The tour installs

@@ -1,5 +1,5 @@
 //! `cargo xtask image`: an image of the program and what it needs, without a container engine.
-#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+#![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use std::path::{Path, PathBuf};
 
@@ -11,15 +11,15 @@ use crate::cargo;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Take this binary instead of building one
+    /// Use this binary instead of building one
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
 
-    /// Write the image here, as an OCI image layout, instead of to target/image
+    /// Write the image to this directory, as an OCI image layout, instead of target/image
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Push it as well, such as to 127.0.0.1:5000/fairway:dev
+    /// Also push the image, such as to 127.0.0.1:5000/fairway:dev
     #[arg(long, value_name = "REFERENCE")]
     push: Option<String>,
 }
@@ -49,7 +49,8 @@ pub(crate) fn push_image(image: &Image, reference: &str) -> Result<String> {
 pub(crate) fn image_of(binary: &Path, packing: Packing) -> Result<Image> {
     if !Path::new(base::AUTHORITIES).exists() {
         println!(
-            "{} is missing, so the image trusts no registry; apt-get install ca-certificates",
+            "{} does not exist, so the image trusts no registry; run `apt-get install \
+            ca-certificates`",
             base::AUTHORITIES
         );
     }

@@ -1,5 +1,5 @@
 //! `cargo xtask kube`: a real one-node Kubernetes.
-#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+#![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use std::process::ExitCode;
 
@@ -17,21 +17,21 @@ use crate::detached;
 pub(crate) enum Verb {
     /// Build Kubernetes from Debian's source package into the cache
     ///
-    /// Takes about 5 minutes on two cores and 3 GB of disk while it runs; 400 MB stay. Does
-    /// nothing if it was built before. `up` does this by itself.
+    /// Takes about 5 minutes on two cores, and 3 GB of disk space during the build; 400 MB remain.
+    /// Does nothing if the build exists. `up` builds automatically.
     Build,
-    /// Start the cluster, unless it runs (about 12 seconds)
+    /// Start the cluster, unless it is running (about 12 seconds)
     ///
     /// Builds Kubernetes first if necessary (about 5 minutes, once) and installs the Debian
-    /// packages it needs. Needs root. The cluster outlives this command: stop it with `down`.
+    /// packages it needs. Requires root. The cluster outlives this command: stop it with `down`.
     Up {
-        /// Start no node, so that no pod runs (about 5 seconds)
+        /// Start only the control plane, which runs no pods (about 5 seconds)
         #[arg(long)]
         control_plane_only: bool,
     },
-    /// Stop the cluster and remove everything it left (about a second)
+    /// Stop the cluster and remove its files (about a second)
     Down,
-    /// Show what runs; exit status 1 if nothing does
+    /// Show the running cluster; exit code 1 if none is running
     Status,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
 
 fn up(cache: &Cache, node: bool) -> Result<ExitCode> {
     if let Some(state) = detached::running(cache, KIND)? {
-        println!("kube already runs since {}", state.since);
+        println!("kube is already running since {}", state.since);
         return Ok(explain(&state));
     }
     let options = Options {
@@ -61,7 +61,7 @@ fn up(cache: &Cache, node: bool) -> Result<ExitCode> {
         ..Options::default()
     };
     Cluster::start_with(options, &detached::say)?;
-    let state = State::read(cache, KIND)?.context("the cluster left no state")?;
+    let state = State::read(cache, KIND)?.context("the cluster has no state")?;
     Ok(explain(&state))
 }
 

@@ -141,7 +141,8 @@ fn impure_dependencies(tree: &DependencyTree) -> Vec<String> {
         // The manifest declares a direct one, and `wrong` has found it there.
         if let [package, _, .., impure] = path.as_slice() {
             let path = path.join(" -> ");
-            violations.push(format!("{package}: core crates do no I/O: {impure} by way of {path}"));
+            violations
+                .push(format!("{package}: core crates must not do I/O: {impure} through {path}"));
         }
     }
     violations
@@ -156,7 +157,7 @@ fn violations(metadata: &Metadata) -> Vec<String> {
         let name = layer_name(package);
         let Some(layer) = LAYERS.iter().find(|layer| layer.name == name) else {
             let directory = package.directory().display();
-            violations.push(format!("{}: {directory} is in no known layer", package.name));
+            violations.push(format!("{}: {directory} is not in a known layer", package.name));
             continue;
         };
         let is_exception = |it: &&Dependency| {
@@ -181,19 +182,19 @@ fn wrong(layer: &Layer, it: &Dependency, layers: &BTreeMap<&str, &str>) -> Optio
                 };
         let what = if is_dev { "tests in" } else { "crates in" };
         return (!is_allowed)
-            .then(|| format!("{what} {} may not use {} ({used})", layer.name, it.name));
+            .then(|| format!("{what} {} must not use {} ({used})", layer.name, it.name));
     }
     if layer.name != CORE || is_dev {
         return None;
     }
     if IMPURE.contains(&it.name.as_str()) {
-        return Some(format!("core crates do no I/O: {} is not for them", it.name));
+        return Some(format!("core crates must not do I/O: {} is not allowed", it.name));
     }
     let is_enabled = |(name, feature): &&(&str, &str)| {
         it.name == *name && it.features.iter().any(|enabled| enabled == feature)
     };
     let (name, feature) = IMPURE_FEATURES.iter().find(is_enabled)?;
-    Some(format!("core crates do no I/O: the feature {feature} of {name} is not for them"))
+    Some(format!("core crates must not do I/O: feature {feature} of {name} is not allowed"))
 }
 
 /// The layer of a package: the directory below `crates`.
@@ -254,9 +255,9 @@ mod tests {
         assert_eq!(
             impure_dependencies(&tree.unwrap()),
             [
-                "fairway-graph: core crates do no I/O: rand by way of fairway-graph -> cache -> cache-io -> rand",
-                "fairway-promql: core crates do no I/O: reqwest by way of fairway-promql -> parser -> reqwest",
-                "fairway-risk: core crates do no I/O: rand by way of fairway-risk -> cache -> cache-io -> rand",
+                "fairway-graph: core crates must not do I/O: rand through fairway-graph -> cache -> cache-io -> rand",
+                "fairway-promql: core crates must not do I/O: reqwest through fairway-promql -> parser -> reqwest",
+                "fairway-risk: core crates must not do I/O: rand through fairway-risk -> cache -> cache-io -> rand",
             ]
         );
     }
@@ -301,11 +302,11 @@ mod tests {
         assert_eq!(
             found,
             [
-                "bad: core crates do no I/O: tokio is not for them",
-                "bad: core crates do no I/O: the feature client of kube is not for them",
-                "bad: crates in core may not use fairway-http (io)",
-                "bad: tests in core may not use fairway-testkit (dev)",
-                "lost: crates/lost is in no known layer",
+                "bad: core crates must not do I/O: tokio is not allowed",
+                "bad: core crates must not do I/O: feature client of kube is not allowed",
+                "bad: crates in core must not use fairway-http (io)",
+                "bad: tests in core must not use fairway-testkit (dev)",
+                "lost: crates/lost is not in a known layer",
             ]
         );
     }

@@ -12,12 +12,14 @@ mod layers;
 mod metadata;
 mod platform;
 mod policy;
+mod prose;
 mod purity;
 mod removed_apis;
 mod services;
 mod soak;
 mod suite;
 mod test;
+mod texts;
 
 use std::process::ExitCode;
 
@@ -45,6 +47,11 @@ enum Chore {
     ///
     /// All tests of core crates, and the unit tests of others.
     Check(check::Arguments),
+    /// Check what the compiler does not (seconds)
+    #[command(subcommand)]
+    Lint(Lint),
+    /// Print every text for users as one document (seconds)
+    Texts,
     /// Write the generated files: CRDs, reference pages, the table of removed APIs (seconds)
     Gen(generated::Arguments),
     /// Make an OCI image of the program and what it needs (minutes: a release build)
@@ -68,6 +75,12 @@ enum Chore {
     Prometheus(services::PrometheusVerb),
 }
 
+#[derive(Debug, Subcommand)]
+enum Lint {
+    /// Phrases that docs/dev/style.md rules out
+    Prose(prose::Arguments),
+}
+
 fn main() -> ExitCode {
     // The one TLS provider of the process; nobody else can have installed one before.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -81,6 +94,8 @@ fn run(chore: Chore) -> Result<ExitCode> {
     match chore {
         Chore::Test(arguments) => test::run(&arguments)?,
         Chore::Check(arguments) => check::run(&arguments)?,
+        Chore::Lint(Lint::Prose(arguments)) => prose::run(&arguments)?,
+        Chore::Texts => texts::run()?,
         Chore::Gen(arguments) => generated::run(&arguments)?,
         Chore::Image(arguments) => image::run(&arguments)?,
         Chore::Platform(arguments) => platform::run(&arguments)?,

@@ -36,20 +36,21 @@ pub(crate) fn check() -> Result<()> {
     let registry = metadata.foreign().find(|package| package.name == FROM_THE_REGISTRY);
     let registry = registry.and_then(|package| package.source.as_deref());
     let registry = registry.filter(|source| source.starts_with("registry+"));
-    let registry = registry.with_context(|| format!("{FROM_THE_REGISTRY} is from no registry"))?;
+    let registry =
+        registry.with_context(|| format!("{FROM_THE_REGISTRY} is not from a registry"))?;
     let problems: Vec<String> =
         metadata.foreign().flat_map(|package| problems(package, registry)).collect();
     if problems.is_empty() {
         return Ok(());
     }
-    bail!("dependencies that may not be used:\n  {}", problems.join("\n  "))
+    bail!("dependencies that are not allowed:\n  {}", problems.join("\n  "))
 }
 
 fn problems(package: &Package, registry: &str) -> Vec<String> {
     let named = |why: String| format!("{} {}: {why}", package.name, package.version);
     let mut problems = Vec::new();
     match package.license.as_deref() {
-        None => problems.push(named("it states no licence".to_owned())),
+        None => problems.push(named("it has no licence".to_owned())),
         Some(license) if !is_allowed(license) => {
             problems.push(named(format!("the licence {license} is not allowed")));
         }
@@ -57,7 +58,7 @@ fn problems(package: &Package, registry: &str) -> Vec<String> {
     }
     let source = package.source.as_deref().unwrap_or_default();
     if source != registry {
-        problems.push(named(format!("it comes from {source:?} and not from the package registry")));
+        problems.push(named(format!("its source is {source:?}, not the package registry")));
     }
     if let Some((_, why)) = BANNED.iter().find(|(name, _)| *name == package.name) {
         problems.push(named(format!("it is banned: {why}")));
@@ -185,8 +186,8 @@ mod tests {
         assert_eq!(
             problems(&package, REGISTRY),
             [
-                "openssl-sys 0.9.0: it states no licence",
-                "openssl-sys 0.9.0: it comes from \"git+https://example.com/x\" and not from the package registry",
+                "openssl-sys 0.9.0: it has no licence",
+                "openssl-sys 0.9.0: its source is \"git+https://example.com/x\", not the package registry",
                 "openssl-sys 0.9.0: it is banned: TLS is rustls",
             ]
         );

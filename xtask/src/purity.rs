@@ -68,7 +68,7 @@ pub(crate) fn violations<'a>(
             let name = file.strip_prefix(root).unwrap_or(file).display();
             let found = impure(text).into_iter();
             violations.extend(found.map(|(line, what)| {
-                format!("{name}:{line}: core crates do no I/O and read no clock: `{what}`")
+                format!("{name}:{line}: core crates must not do I/O or read a clock: `{what}`")
             }));
         }
     }
@@ -469,9 +469,9 @@ mod tests {
         assert_eq!(
             found,
             [
-                "crates/core/bad/src/lib.rs:7: core crates do no I/O and read no clock: `std::fs`",
-                "crates/core/bad/src/rules/tests_too.rs:2: core crates do no I/O and read no clock: `::now`",
-                "crates/core/bad/src/tests.rs:1: core crates do no I/O and read no clock: `std::env`",
+                "crates/core/bad/src/lib.rs:7: core crates must not do I/O or read a clock: `std::fs`",
+                "crates/core/bad/src/rules/tests_too.rs:2: core crates must not do I/O or read a clock: `::now`",
+                "crates/core/bad/src/tests.rs:1: core crates must not do I/O or read a clock: `std::env`",
             ]
         );
     }

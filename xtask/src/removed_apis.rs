@@ -23,12 +23,12 @@ pub(crate) fn table(source: &str) -> Result<String> {
     let lines = source.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let (_, first) = lines.next().context("it is empty")?;
-    let known = first.strip_prefix("known up to,").context("it does not say how far it goes")?;
+    let known = first.strip_prefix("known up to,").context("it has no `known up to` line")?;
     let known = minor(known)?;
     let mut rows = BTreeSet::new();
     for (number, line) in lines {
         let row = Row::read(line, known).with_context(|| format!("line {number}: {line}"))?;
-        ensure!(rows.insert(row), "line {number}: it is there twice: {line}");
+        ensure!(rows.insert(row), "line {number}: duplicate: {line}");
     }
     Ok(format!(
         "{HEAD}/// The last version of Kubernetes of which the table knows what it removes.\n\
@@ -56,13 +56,16 @@ impl<'a> Row<'a> {
         let [removed, group, version, resource, kind, replacement] =
             line.split(',').collect::<Vec<_>>()[..]
         else {
-            bail!("it has not six fields");
+            bail!("it does not have six fields");
         };
         let is_plain =
             |text: &str| text.chars().all(|it| it.is_ascii_alphanumeric() || "./-".contains(it));
-        ensure!(line.split(',').all(is_plain), "it has letters that no API has");
+        ensure!(
+            line.split(',').all(is_plain),
+            "it contains characters that are invalid in API names"
+        );
         let removed = minor(removed)?;
-        ensure!(removed <= known, "it is removed later than the table goes");
+        ensure!(removed <= known, "its removal is later than the end of the table");
         Ok(Self { removed, group, version, resource, kind, replacement })
     }
 
@@ -116,7 +119,7 @@ mod tests {
         let row = "1.25,batch,v1beta1,cronjobs,CronJob,batch/v1";
         for (source, why) in [
             (String::new(), "it is empty"),
-            (row.to_owned(), "it does not say how far it goes"),
+            (row.to_owned(), "it has no `known up to` line"),
             (format!("known up to,1.24\n{row}"), "line 2"),
             (format!("known up to,1.32\n{row}\n{row}"), "line 3: it is there twice"),
             ("known up to,1.32\n1.25,batch".to_owned(), "line 2"),

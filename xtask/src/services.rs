@@ -1,5 +1,5 @@
 //! `cargo xtask registry` and `cargo xtask prometheus`.
-#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+#![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,21 +17,21 @@ use crate::detached;
 /// What to do with the registry.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RegistryVerb {
-    /// Start an empty registry on a free port, unless one runs (about a second)
+    /// Start an empty registry on a free port, unless one is running (about a second)
     ///
     /// Installs Debian's docker-registry first if necessary (about a minute, as root). The
     /// registry outlives this command: stop it with `down`.
     Up,
     /// Stop the registry and remove its images (less than a second)
     Down,
-    /// Show what runs; exit status 1 if nothing does
+    /// Show the running service; exit code 1 if none is running
     Status,
 }
 
 /// What to do with Prometheus.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PrometheusVerb {
-    /// Start Prometheus on a free port, unless one runs (about a second)
+    /// Start Prometheus on a free port, unless one is running (about a second)
     ///
     /// Installs Debian's prometheus first if necessary (about a minute, as root). Prometheus
     /// outlives this command: stop it with `down`.
@@ -45,7 +45,7 @@ pub(crate) enum PrometheusVerb {
     },
     /// Stop Prometheus and remove its samples (less than a second)
     Down,
-    /// Show what runs; exit status 1 if nothing does
+    /// Show the running service; exit code 1 if none is running
     Status,
 }
 
@@ -82,11 +82,11 @@ pub(crate) fn run_prometheus(verb: PrometheusVerb) -> Result<ExitCode> {
 
 fn up(cache: &Cache, kind: &str, start: impl FnOnce() -> Result<()>) -> Result<ExitCode> {
     if let Some(state) = detached::running(cache, kind)? {
-        println!("{kind} already runs at {} since {}", state.address, state.since);
+        println!("{kind} is already running at {} since {}", state.address, state.since);
         return Ok(ExitCode::SUCCESS);
     }
     start()?;
-    let state = State::read(cache, kind)?.with_context(|| format!("{kind} left no state"))?;
-    println!("{kind} runs at {}", state.address);
+    let state = State::read(cache, kind)?.with_context(|| format!("{kind} has no state"))?;
+    println!("{kind} is running at {}", state.address);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,5 @@
 //! Tests that run on every cluster: the same cases in the sandbox and on a real Kubernetes.
-#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+#![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;

@@ -14,7 +14,7 @@ use fairway_testbed::wait::Stopwatch;
 use crate::cargo::{self, cargo};
 use crate::ground::Ground;
 use crate::suite::{self, Suite, TestList};
-use crate::{detached, generated, layers, policy};
+use crate::{detached, generated, layers, policy, prose};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -99,6 +99,7 @@ fn everywhere(filter: Option<&str>, steps: &mut Steps, cases: &mut Cases) -> Res
             layers::check()?;
             policy::check()
         })?;
+        steps.step("prose", prose::check)?;
         steps.step("format", || cargo::run(&mut cargo(["fmt", "--all", "--check"])))?;
         steps.step("lints", || {
             let clippy = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];

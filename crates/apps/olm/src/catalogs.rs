@@ -126,7 +126,7 @@ impl Known {
     fn shown(&self, wanted: &BTreeSet<Source>, failed: &Failed, looks: usize) -> Shown {
         let unread = failed.iter().find(|(source, _)| !self.0.contains_key(source));
         let unread = unread.map(|(Source { namespace, catalog, package }, why)| {
-            format!("the package {package} of {namespace}/{catalog}: {why}")
+            format!("cannot read package {package} of {namespace}/{catalog}: {why}")
         });
         let is_known = |source| self.0.contains_key(source);
         let is_partial = unread.is_some() || looks == 0 && !wanted.iter().all(is_known);
@@ -138,7 +138,7 @@ impl Known {
         for package in self.0.values() {
             if let Err(error) = catalogs.add(package.clone()) {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "a package is left out");
+                tracing::warn!(error, "ignoring package");
             }
         }
         catalogs
@@ -164,7 +164,7 @@ async fn read(client: &Client, due: BTreeSet<Source>, known: &mut Known) -> Fail
             Err(error) => {
                 let why = of_request(&error);
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(?source, error, "a package cannot be had; trying again");
+                tracing::warn!(?source, error, "cannot read package; retrying");
                 failed.insert(source, why);
             }
         }
@@ -176,7 +176,7 @@ fn legible(source: &Source, manifest: &DynamicObject) -> Option<Package> {
     let read = Package::read(&manifest.data);
     if let Err(error) = &read {
         let error = error as &dyn std::error::Error;
-        tracing::warn!(?source, error, "a package cannot be read");
+        tracing::warn!(?source, error, "ignoring invalid package");
     }
     read.ok()
 }
@@ -228,7 +228,7 @@ mod tests {
             let Shown { unread, is_partial, .. } = known.shown(&wanted, failed, looks);
             (unread.unwrap_or_default(), is_partial)
         };
-        let named = "the package etcd of market/main: unavailable".to_owned();
+        let named = "cannot read package etcd of market/main: unavailable".to_owned();
         assert_eq!(told(&known, &failed, 0), (named.clone(), true));
         assert_eq!(told(&known, &failed, 7), (named, true));
         assert_eq!(told(&known, &Failed::new(), 0), (String::new(), true), "it may come");

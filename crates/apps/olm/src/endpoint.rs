@@ -51,7 +51,7 @@ impl Endpoint {
             (&Method::GET, "/healthz") => answer(StatusCode::OK, TEXT, "ok"),
             (&Method::GET, "/readyz") => self.ready(),
             _ => {
-                let known = "there are /validate, /metrics, /healthz and /readyz";
+                let known = "not found; paths: /validate, /metrics, /healthz, /readyz";
                 answer(StatusCode::NOT_FOUND, TEXT, known)
             }
         }
@@ -59,10 +59,10 @@ impl Endpoint {
 
     fn ready(&self) -> Response<Full<Bytes>> {
         if self.stop.is_cancelled() {
-            return answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, "about to end");
+            return answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, "shutting down");
         }
         if self.cluster().is_none() {
-            let waiting = "waiting for a first look at the cluster";
+            let waiting = "waiting for the first list of ClusterVersion";
             return answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, waiting);
         }
         answer(StatusCode::OK, TEXT, "ok")
@@ -84,7 +84,7 @@ impl Endpoint {
         };
         let Some(reviewed) = webhook::answer(&body, &cluster, is_update) else {
             self.metrics.reviewed(Decision::unreadable);
-            return answer(StatusCode::BAD_REQUEST, TEXT, "this is no AdmissionReview");
+            return answer(StatusCode::BAD_REQUEST, TEXT, "not an AdmissionReview");
         };
         self.metrics.reviewed(reviewed.decision);
         answer(StatusCode::OK, "application/json", reviewed.body.to_string())
@@ -117,8 +117,12 @@ where
 {
     match timeout(BODY_PATIENCE, Limited::new(body, BODY_BYTES).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(_)) => Err(answer(StatusCode::PAYLOAD_TOO_LARGE, TEXT, "the review is too large")),
-        Err(_) => Err(answer(StatusCode::REQUEST_TIMEOUT, TEXT, "the review takes too long")),
+        Ok(Err(_)) => {
+            Err(answer(StatusCode::PAYLOAD_TOO_LARGE, TEXT, "the AdmissionReview is too large"))
+        }
+        Err(_) => {
+            Err(answer(StatusCode::REQUEST_TIMEOUT, TEXT, "timed out reading the AdmissionReview"))
+        }
     }
 }
 

@@ -43,7 +43,7 @@ pub enum GuardError {
     #[error(transparent)]
     Timing(#[from] TimingError),
     /// A part of it ended that should not.
-    #[error("a part of the guard broke down")]
+    #[error("a task of the guard ended unexpectedly")]
     BrokeDown,
 }
 
@@ -110,7 +110,7 @@ pub async fn run_on(
     closing.cancel();
     tasks.close();
     if timeout(LAST_WORDS, tasks.wait()).await.is_err() {
-        tracing::warn!("some clients did not read their answers in time");
+        tracing::warn!("closing connections after shutdown grace period");
     }
     ended
 }

@@ -37,11 +37,11 @@ struct OfDecision {
 /// What became of an installation.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 pub(crate) enum Decision {
-    #[expect(non_camel_case_types, reason = "values of labels are in small letters")]
+    #[expect(non_camel_case_types, reason = "label values are lowercase")]
     allowed,
-    #[expect(non_camel_case_types, reason = "values of labels are in small letters")]
+    #[expect(non_camel_case_types, reason = "label values are lowercase")]
     refused,
-    #[expect(non_camel_case_types, reason = "values of labels are in small letters")]
+    #[expect(non_camel_case_types, reason = "label values are lowercase")]
     unreadable,
 }
 
@@ -53,32 +53,32 @@ impl Default for Metrics {
         let (certificate_expiry, contended) = (Gauge::default(), Family::default());
         registry.register(
             "fairway_olm_operators",
-            "Installed operators by what becomes of them on the next minor version",
+            "Installed operators by compatibility with the next minor version",
             operators.clone(),
         );
         registry.register(
             "fairway_olm_reviews",
-            "Installations that the webhook was asked about",
+            "Reviews of the admission webhook",
             reviews.clone(),
         );
         registry.register(
             "fairway_olm_status_writes",
-            "Times that the ClusterOperator was written",
+            "Writes of the ClusterOperator",
             writes.clone(),
         );
         registry.register(
             "fairway_olm_write_failures",
-            "Writes of any kind that the API server did not take",
+            "Failed writes to the API server",
             failures.clone(),
         );
         registry.register(
             "fairway_olm_certificate_expiry_timestamp_seconds",
-            "When the certificate of the webhook expires",
+            "Expiry time of the webhook certificate",
             certificate_expiry.clone(),
         );
         registry.register(
             "fairway_olm_contended_objects",
-            "Objects that somebody else changes again and again, and how often each was put right",
+            "Corrections of objects that another client repeatedly changes",
             contended.clone(),
         );
         Self { registry, operators, reviews, writes, failures, certificate_expiry, contended }
@@ -149,22 +149,22 @@ mod tests {
         metrics.certificate_expires(jiff::Timestamp::from_second(1_800_000_000).unwrap());
         metrics.contended("olm", Some(5));
         insta::assert_snapshot!(metrics.text(), @r#"
-        # HELP fairway_olm_operators Installed operators by what becomes of them on the next minor version.
+        # HELP fairway_olm_operators Installed operators by compatibility with the next minor version.
         # TYPE fairway_olm_operators gauge
         fairway_olm_operators{verdict="WillNotRun"} 2
-        # HELP fairway_olm_reviews Installations that the webhook was asked about.
+        # HELP fairway_olm_reviews Reviews of the admission webhook.
         # TYPE fairway_olm_reviews counter
         fairway_olm_reviews_total{decision="refused"} 1
-        # HELP fairway_olm_status_writes Times that the ClusterOperator was written.
+        # HELP fairway_olm_status_writes Writes of the ClusterOperator.
         # TYPE fairway_olm_status_writes counter
         fairway_olm_status_writes_total 1
-        # HELP fairway_olm_write_failures Writes of any kind that the API server did not take.
+        # HELP fairway_olm_write_failures Failed writes to the API server.
         # TYPE fairway_olm_write_failures counter
         fairway_olm_write_failures_total 1
-        # HELP fairway_olm_certificate_expiry_timestamp_seconds When the certificate of the webhook expires.
+        # HELP fairway_olm_certificate_expiry_timestamp_seconds Expiry time of the webhook certificate.
         # TYPE fairway_olm_certificate_expiry_timestamp_seconds gauge
         fairway_olm_certificate_expiry_timestamp_seconds 1800000000
-        # HELP fairway_olm_contended_objects Objects that somebody else changes again and again, and how often each was put right.
+        # HELP fairway_olm_contended_objects Corrections of objects that another client repeatedly changes.
         # TYPE fairway_olm_contended_objects gauge
         fairway_olm_contended_objects{kind="ClusterOperator",name="olm"} 5
         # EOF

@@ -85,7 +85,12 @@ async fn update(client: &Client, installed: &Installed, known: &mut Known) -> Fa
             Err(error) => {
                 failed.insert(place.clone(), of_request(&error));
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(namespace, name, error, "an operator cannot be read; trying again");
+                tracing::warn!(
+                    namespace,
+                    name,
+                    error,
+                    "cannot read ClusterServiceVersion; retrying"
+                );
             }
         }
     }

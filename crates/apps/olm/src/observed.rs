@@ -110,7 +110,7 @@ async fn own_version(client: &Client) -> Result<Option<Minor>, kube::Error> {
         Ok(version) => Ok(Minor::parse(&version.git_version)),
         Err(error) => {
             let source = &error as &dyn std::error::Error;
-            tracing::warn!(error = source, "the cluster does not say which Kubernetes it has");
+            tracing::warn!(error = source, "cannot read the Kubernetes version");
             Err(error)
         }
     }
@@ -136,7 +136,7 @@ where
             Ok(None) => requests.keep(&name, before),
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(%api, error, "who asks for an API cannot be read");
+                tracing::warn!(%api, error, "cannot read APIRequestCount");
                 had_all = false;
                 requests.keep(&name, before);
             }

@@ -10,7 +10,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Nothing was answered.
 #[derive(Debug, thiserror::Error)]
-#[error("no answer within {} seconds", PATIENCE.as_secs())]
+#[error("timed out after {} seconds", PATIENCE.as_secs())]
 struct NoAnswer;
 
 /// What a request comes to, in time.
@@ -27,7 +27,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_request_without_an_answer_fails() {
         let error = in_time(std::future::pending::<kube::Result<()>>()).await.unwrap_err();
-        assert_eq!(of_request(&error), "ServiceError: no answer within 30 seconds");
+        assert_eq!(of_request(&error), "ServiceError: timed out after 30 seconds");
         assert_eq!(in_time(std::future::ready(Ok(7))).await.unwrap(), 7);
     }
 }

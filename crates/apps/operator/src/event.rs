@@ -46,7 +46,7 @@ pub(crate) struct Announcer(mpsc::Sender<Told>);
 impl Announcer {
     pub(crate) fn tell(&self, told: Told) {
         if let Err(error) = self.0.try_send(told) {
-            tracing::warn!(%error, "an event is not written");
+            tracing::warn!(%error, "event dropped");
         }
     }
 }
@@ -81,9 +81,9 @@ pub(crate) fn announcer(
                 Ok(Ok(Ok(()))) => {}
                 Ok(Ok(Err(error))) => {
                     let error = &error as &dyn std::error::Error;
-                    tracing::warn!(error, reason, "an event cannot be written");
+                    tracing::warn!(error, reason, "cannot write event");
                 }
-                Ok(Err(_)) => tracing::warn!(reason, "an event was not written in time"),
+                Ok(Err(_)) => tracing::warn!(reason, "cannot write event: timed out"),
                 Err(_) => return std::future::pending().await,
             }
         }

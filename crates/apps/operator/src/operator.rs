@@ -27,13 +27,13 @@ const FAREWELL: Duration = Duration::from_secs(5);
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
     /// It does not know its own release.
-    #[error("the release that this operator is part of cannot be told")]
+    #[error("cannot determine the release of this operator")]
     OwnRelease(#[from] OwnReleaseError),
     /// Its durations make no election.
     #[error(transparent)]
     Timing(#[from] TimingError),
     /// A part of it ended that should not.
-    #[error("a part of the operator broke down")]
+    #[error("a task of the operator failed")]
     BrokeDown(#[source] Option<JoinError>),
     /// It cannot tell about itself.
     #[error(transparent)]
@@ -57,7 +57,7 @@ pub async fn run(
         let operations =
             Operations { metrics: Arc::clone(&metrics), phase: told, stop: stop.clone() };
         let address = endpoint::start(endpoint, operations, &tasks, closing.clone()).await?;
-        tracing::info!(%address, "metrics and probes are served");
+        tracing::info!(%address, "serving metrics and probes");
     }
     let (own, own_content) = (Arc::new(own), Arc::new(own_content));
     let operator = Operator { client, settings, own, own_content, stop, metrics, phase };
@@ -65,7 +65,7 @@ pub async fn run(
     closing.cancel();
     tasks.close();
     if timeout(FAREWELL, tasks.wait()).await.is_err() {
-        tracing::warn!("some clients did not read their answers in time");
+        tracing::warn!("HTTP connections still open after shutdown grace period");
     }
     ended
 }

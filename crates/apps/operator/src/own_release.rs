@@ -30,7 +30,7 @@ pub struct OwnRelease {
 #[derive(Debug, thiserror::Error)]
 pub enum OwnReleaseError {
     /// There is no payload.
-    #[error("{} cannot be read", path.display())]
+    #[error("cannot read {}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -58,7 +58,7 @@ impl OwnRelease {
         let mut problems = Vec::new();
         let own = Self::new(&metadata, image, consts::ARCH, &mut problems);
         for problem in problems {
-            tracing::warn!(%problem, "the metadata of this release makes no sense");
+            tracing::warn!(error = %problem, "invalid metadata in own release");
         }
         Ok(Self { created, ..own })
     }
@@ -140,8 +140,8 @@ mod tests {
         assert_eq!((own.release.url, own.release.channels), (None, Vec::new()));
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        the address of 5.0.1 is left out, because it is not an http or https URL: "javascript:alert(1)"
-        the channels of 5.0.1 are left out: they have 11000 bytes
+        ignoring the URL of 5.0.1: not an http or https URL: "javascript:alert(1)"
+        ignoring the channels of 5.0.1: too large (11000 bytes)
         "#);
     }
 
@@ -176,6 +176,6 @@ mod tests {
     #[test]
     fn without_a_payload_it_says_which_file_is_missing() {
         let error = OwnRelease::read(Path::new("/nowhere"), "image").unwrap_err();
-        insta::assert_snapshot!(error, @"/nowhere/release-manifests/release-metadata cannot be read");
+        insta::assert_snapshot!(error, @"cannot read /nowhere/release-manifests/release-metadata");
     }
 }

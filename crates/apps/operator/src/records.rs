@@ -135,5 +135,5 @@ async fn delete(api: &Api<ConfigMap>, name: &str) -> Result<(), kube::Error> {
 }
 
 pub(crate) fn too_slow() -> String {
-    format!("the API server did not answer within {} seconds", PATIENCE.as_secs())
+    format!("request to the API server timed out after {} seconds", PATIENCE.as_secs())
 }

@@ -1,4 +1,4 @@
-//! How an operator is to be.
+//! Settings of the operator.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -18,100 +18,100 @@ use crate::stage::updates;
 pub struct Settings {
     /// The node that the operator runs on.
     pub node_name: String,
-    /// The release that the operator is from.
+    /// The release that the operator belongs to.
     pub release: ReleaseSettings,
-    /// How it is decided who leads.
+    /// Leader election.
     pub election: ElectionSettings,
-    /// Where it tells about itself; nowhere, if not given.
+    /// Endpoint for metrics and probes; `None` serves nothing.
     pub endpoint: Option<EndpointSettings>,
-    /// How updates are found.
+    /// Retrieval of the update graph.
     pub updates: updates::Settings,
-    /// How risks are judged.
+    /// Evaluation of risks.
     pub risks: RiskSettings,
-    /// How releases are found and accepted.
+    /// Retrieval and acceptance of releases.
     pub target: TargetSettings,
-    /// How other releases are asked about this cluster.
+    /// Preflights.
     pub preflight: PreflightSettings,
 }
 
-/// The release that the operator is from.
+/// The release that the operator belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReleaseSettings {
-    /// Its image, by digest.
+    /// Release image, by digest.
     pub image: String,
-    /// Where its content is.
+    /// Directory with its payload.
     pub payload: PathBuf,
 }
 
-/// How risks are judged.
+/// Settings for the evaluation of risks.
 #[derive(Clone, Debug)]
 pub struct RiskSettings {
-    /// Where queries are answered.
+    /// Source of metrics for PromQL queries.
     pub metrics: MetricsSource,
-    /// The time between any two queries, once the burst is used up.
+    /// Minimum interval between queries after the burst.
     pub min_interval: Duration,
-    /// How many queries may be sent at once after a quiet time.
+    /// Number of queries that may be sent at once after an idle time.
     pub burst: u32,
-    /// Which queries may be sent.
+    /// Queries that may be sent.
     pub policy: QueryPolicy,
 }
 
-/// Where queries are answered.
+/// Source of metrics for PromQL queries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetricsSource {
-    /// By a Prometheus, or whatever speaks like one.
+    /// Prometheus, or a server with its API.
     Prometheus(PrometheusSettings),
-    /// From a file with samples.
+    /// Metrics snapshot.
     Snapshot(PathBuf),
 }
 
-/// How Prometheus is asked.
+/// Settings of the Prometheus client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrometheusSettings {
-    /// Where it is; without it, the Service is.
+    /// URL of the server; `None` uses the Service.
     pub url: Option<Url>,
     /// The namespace of the Service.
     pub namespace: String,
     /// The name of the Service.
     pub service: String,
-    /// Whether the Service is found by its name, and not by asking the API server.
+    /// Whether the Service is resolved by DNS instead of the API server.
     pub use_dns: bool,
-    /// A file with the authorities to trust.
+    /// File with the CA bundle.
     pub ca_bundle: PathBuf,
-    /// A file with the token to show.
+    /// File with the bearer token.
     pub token: PathBuf,
 }
 
-/// How releases are found and accepted.
+/// Settings for the retrieval and acceptance of releases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetSettings {
-    /// What becomes of an update with risks that nobody accepted.
+    /// Handling of updates with unaccepted risks.
     pub unaccepted_risks: UnacceptedRisks,
-    /// OCI layout directories in which images are looked for before registries are asked.
+    /// OCI layout directories that are searched before registries.
     pub images: Vec<PathBuf>,
-    /// Which manifests this cluster gets.
+    /// Selection of manifests.
     pub selection: SelectionSettings,
 }
 
-/// What becomes of an update with risks that nobody accepted.
+/// Handling of updates with unaccepted risks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnacceptedRisks {
-    /// It is refused.
+    /// The operator refuses the update.
     #[default]
     Gate,
-    /// It begins, and the risks are recorded in its history, where only the update service and
-    /// alerts speak of them. A cluster that is not ready is not updated.
+    /// The operator starts the update and records the risks in its history, if only the update
+    /// service and alerts report them. Other risks block the update.
     Record,
 }
 
-/// Which manifests of a release this cluster gets, as far as its objects do not say it.
+/// Selection of manifests, as far as the objects of the cluster do not determine it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectionSettings {
-    /// The profile of the cluster.
+    /// Cluster profile.
     pub profile: String,
-    /// What operators like this one are called by manifests that are not for them.
+    /// Name of this kind of operator in manifests that exclude it.
     pub exclude: Option<String>,
-    /// Capabilities that are on, whatever the spec says.
+    /// Capabilities that are always enabled.
     pub always_enabled: BTreeSet<String>,
 }
 
@@ -122,67 +122,67 @@ impl Default for SelectionSettings {
     }
 }
 
-/// How other releases are asked about this cluster.
+/// Settings of preflights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PreflightSettings {
-    /// Whether they are asked at all. A request is held either way, and never an update.
+    /// Whether preflights run. A request for one never starts an update.
     pub enabled: bool,
-    /// What is asked of a release before the cluster is updated to it.
+    /// Preflight before an update.
     pub on_update: OnUpdate,
-    /// Where results are put.
+    /// Directory of the results.
     pub results: ResultsDirectory,
-    /// How long a run may go on without saying anything.
+    /// Timeout of a run without new results.
     pub timeout: Duration,
-    /// Which network the Pods of checks are on.
+    /// Network of the Pods of checks.
     pub check_network: CheckNetwork,
-    /// What a run may use, and where it may be.
+    /// Resources and placement of a run.
     pub pod: PreflightPod,
 }
 
-/// Where results are put: a directory of the operator's node.
+/// Directory of the results on the operator's node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultsDirectory {
-    /// Where the operator sees it.
+    /// Path in the operator's container.
     pub here: PathBuf,
-    /// Where it is on the node.
+    /// Path on the node.
     pub on_node: PathBuf,
 }
 
-/// What is asked of a release before the cluster is updated to it.
+/// Preflight before an update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnUpdate {
-    /// Nothing.
+    /// No preflight.
     #[default]
     Off,
-    /// What it says about this cluster: that is waited for, and recorded.
+    /// The operator waits for the results and records them.
     Report,
-    /// The same, and what it finds counts like any other risk.
+    /// The same, and its findings are risks that must be accepted.
     Require,
 }
 
-/// Which network the Pods of checks are on.
+/// Network of the Pods of checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CheckNetwork {
-    /// That of the cluster.
+    /// Pod network of the cluster.
     #[default]
     Pod,
-    /// That of the node: for clusters in which no other leads to the API server.
+    /// Host network, for clusters whose Pod network does not reach the API server.
     Host,
 }
 
-/// What the Pod of a preflight may use, and where it may be. What is not given is as in the
-/// operator's own Deployment.
+/// Resources and placement of the Pod of a preflight. Unset values are those of the operator's
+/// own Deployment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PreflightPod {
-    /// The most memory: a quantity such as `256Mi`.
+    /// Memory limit: a quantity such as `256Mi`.
     pub memory_limit: String,
-    /// The most processor time: a quantity such as `500m`.
+    /// CPU limit: a quantity such as `500m`.
     pub cpu_limit: String,
-    /// Taints that it bears.
+    /// Tolerations of the Pod.
     pub tolerations: Option<Vec<Toleration>>,
-    /// Labels that its node has to have, besides being the operator's.
+    /// Required labels of the node, in addition to being the operator's node.
     pub node_selector: BTreeMap<String, String>,
-    /// How important it is: the name of a `PriorityClass`.
+    /// Name of the `PriorityClass`.
     pub priority_class: Option<String>,
 }
 
@@ -192,7 +192,7 @@ impl Default for PreflightSettings {
             enabled: true,
             on_update: OnUpdate::default(),
             results: ResultsDirectory::at(PREFLIGHT_RESULTS),
-            // As long as an image may take to arrive, and all checks after it, many times over.
+            // Several times the duration of an image pull and all checks.
             timeout: Duration::from_hours(1),
             check_network: CheckNetwork::default(),
             pod: PreflightPod::default(),
@@ -200,11 +200,11 @@ impl Default for PreflightSettings {
     }
 }
 
-/// Where results are put where nobody says otherwise.
+/// Default directory of the results.
 pub const PREFLIGHT_RESULTS: &str = "/var/lib/fairway/preflight";
 
 impl ResultsDirectory {
-    /// A directory that the operator sees where the node has it.
+    /// A directory with the same path in the container and on the node.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         let here = path.into();
         Self { on_node: here.clone(), here }
@@ -214,9 +214,9 @@ impl ResultsDirectory {
 impl Default for PreflightPod {
     fn default() -> Self {
         Self {
-            // What checks read of a large cluster, several of them at a time.
+            // Several concurrent checks keep objects of a large cluster in memory.
             memory_limit: "512Mi".to_owned(),
-            // It has time, and whatever else is on the node comes first.
+            // A preflight is not urgent; other workloads of the node come first.
             cpu_limit: "500m".to_owned(),
             tolerations: None,
             node_selector: BTreeMap::new(),

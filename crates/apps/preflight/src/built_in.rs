@@ -29,7 +29,7 @@ pub(crate) async fn run(
         }
     });
     let late = |_| {
-        let why = format!("it was not done after {} seconds", patience.as_secs());
+        let why = format!("timed out after {} seconds", patience.as_secs());
         Outcome::unanswered(CheckStatus::TimedOut, why)
     };
     timeout(patience, work).await.unwrap_or_else(late)
@@ -68,8 +68,8 @@ fn last_words(broken: JoinError) -> String {
         text.or_else(|| panic.downcast_ref::<String>().cloned())
     });
     match words {
-        Some(words) => format!("it broke down, which is a mistake in Fairway: {words}"),
-        None => "it broke down, which is a mistake in Fairway".to_owned(),
+        Some(words) => format!("the check panicked (this is a bug in Fairway): {words}"),
+        None => "the check panicked (this is a bug in Fairway)".to_owned(),
     }
 }
 
@@ -134,12 +134,12 @@ mod tests {
                 || async { panic!("three is not {}", 4) }.boxed(),
                 Outcome::unanswered(
                     CheckStatus::Failed,
-                    "it broke down, which is a mistake in Fairway: three is not 4",
+                    "the check panicked (this is a bug in Fairway): three is not 4",
                 ),
             ),
             (
                 || futures::future::pending().boxed(),
-                Outcome::unanswered(CheckStatus::TimedOut, "it was not done after 1 seconds"),
+                Outcome::unanswered(CheckStatus::TimedOut, "timed out after 1 seconds"),
             ),
             (
                 || async { Err(CannotTell::DoesNotApply("one node".to_owned())) }.boxed(),
@@ -165,7 +165,7 @@ mod tests {
     #[tokio::test]
     async fn work_that_breaks_down_has_an_outcome() {
         let outcome = whatever_happens(async { panic!("on purpose") }).await;
-        let why = "it broke down, which is a mistake in Fairway: on purpose";
+        let why = "the check panicked (this is a bug in Fairway): on purpose";
         assert_eq!(outcome, Outcome::unanswered(CheckStatus::Failed, why));
     }
 

@@ -83,7 +83,7 @@ pub enum Unseen {
     #[error("the cluster does not serve {0}")]
     NotServed(String),
     /// The check may not read it, or the server does not answer.
-    #[error("{what} cannot be read")]
+    #[error("cannot read {what}")]
     Unreadable {
         /// What.
         what: String,
@@ -91,7 +91,7 @@ pub enum Unseen {
         source: Box<kube::Error>,
     },
     /// There is more of it than a check looks at.
-    #[error("there are more than {MOST_OBJECTS} {0}")]
+    #[error("the cluster has more than {MOST_OBJECTS} {0}")]
     TooMany(String),
 }
 
@@ -176,7 +176,7 @@ impl Cluster {
     /// The groups and versions that the cluster serves, such as `batch/v1`.
     pub async fn served(&self) -> Result<BTreeSet<String>, Unseen> {
         let groups = self.client.list_api_groups().await;
-        let groups = groups.map_err(|error| unseen("the groups of the API", error))?.groups;
+        let groups = groups.map_err(|error| unseen("API groups", error))?.groups;
         let versions = groups.into_iter().flat_map(|group| group.versions);
         Ok(versions.map(|version| version.group_version).collect())
     }

@@ -28,7 +28,7 @@ pub(crate) const PACKAGES: Resource =
     Resource::new("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests");
 
 /// Why nothing is asked about operators of OLM.
-pub(crate) const NO_OLM: &str = "the cluster has no operators of OLM: it does not know their kinds";
+pub(crate) const NO_OLM: &str = "OLM is not installed: the cluster does not serve its kinds";
 
 /// What was seen of them.
 #[derive(Debug, Default)]

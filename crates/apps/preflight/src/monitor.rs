@@ -38,10 +38,10 @@ pub enum MonitorError {
     #[error(transparent)]
     Payload(#[from] PayloadError),
     /// It does not see the cluster.
-    #[error("the cluster cannot be seen")]
+    #[error("cannot read the cluster")]
     Unseen(#[from] Unseen),
     /// It cannot say anything.
-    #[error("results cannot be written to {}", directory.display())]
+    #[error("cannot write results to {}", directory.display())]
     Results {
         /// Where to.
         directory: PathBuf,
@@ -88,7 +88,7 @@ async fn look(
     let last = runner.run(Until::Stopped, stop).await;
     // It ends with the runner, and what it writes by then must not come after the last word.
     if let Err(error) = keeping.await {
-        tracing::error!(%error, "results were not kept up to date");
+        tracing::error!(%error, "result writer failed");
     }
     write(&places.results, &last)
 }

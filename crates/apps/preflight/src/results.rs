@@ -36,7 +36,7 @@ pub(crate) async fn keep(directory: PathBuf, mut known: watch::Receiver<Document
         let document =
             Document { updated: Some(fairway_clock::now()), ..known.borrow_and_update().clone() };
         if let Err(error) = write_elsewhere(directory.clone(), document).await {
-            tracing::error!(%error, directory = %directory.display(), "results cannot be written");
+            tracing::error!(%error, directory = %directory.display(), "cannot write results");
         }
         // Changes that come together are written together.
         tokio::time::sleep_until(Instant::now() + BETWEEN_WRITES).await;

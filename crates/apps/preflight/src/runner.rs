@@ -102,7 +102,7 @@ impl Runner {
         let mut tasks: JoinSet<(String, Outcome)> = JoinSet::new();
         loop {
             for name in self.engine.begin(fairway_clock::now()) {
-                tracing::info!(check = name, "begins");
+                tracing::info!(check = name, "check started");
                 self.spawn(&mut tasks, name);
             }
             self.publish();
@@ -111,7 +111,7 @@ impl Runner {
             }
             tokio::select! {
                 Some(ended) = tasks.join_next() => if let Ok((name, outcome)) = ended {
-                    tracing::info!(check = name, "has ended");
+                    tracing::info!(check = name, "check finished");
                     let (now, jitter) = (fairway_clock::now(), fairway_clock::random_unit());
                     self.engine.ended(&name, outcome, now, jitter);
                 },

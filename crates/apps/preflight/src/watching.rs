@@ -86,11 +86,11 @@ async fn watch(
             Ok(Event::InitDone) => ready.take().is_none(),
             Ok(Event::Apply(_) | Event::Delete(_)) => true,
             Err(error) if is_final(&error) => {
-                tracing::info!(kind = kind.plural, %error, "not watched");
+                tracing::info!(kind = kind.plural, %error, "kind is not watched");
                 return;
             }
             Err(error) => {
-                tracing::debug!(kind = kind.plural, %error, "cannot be watched; it is tried again");
+                tracing::debug!(kind = kind.plural, %error, "watch failed; retrying");
                 ready = None;
                 false
             }

@@ -30,7 +30,7 @@ pub(crate) fn explained(found: &[(String, String)]) -> String {
 
 /// What somebody says about itself, or that it says nothing.
 pub(crate) fn said(message: Option<&str>) -> String {
-    quoted(message.filter(|message| !message.is_empty()).unwrap_or("it does not say why"))
+    quoted(message.filter(|message| !message.is_empty()).unwrap_or("no message"))
 }
 
 /// The beginning of what somebody else says, in one line, as part of a sentence.
@@ -53,10 +53,7 @@ mod tests {
     fn everybody_is_named_with_what_it_says() {
         let found = [("a", Some("no disk.")), ("b", Some("")), ("c", None)]
             .map(|(name, message)| (name.to_owned(), said(message)));
-        assert_eq!(
-            explained(&found),
-            "a (no disk), b (it does not say why), c (it does not say why)"
-        );
+        assert_eq!(explained(&found), "a (no disk), b (no message), c (no message)");
     }
 
     #[test]

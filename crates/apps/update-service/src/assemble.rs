@@ -55,9 +55,9 @@ pub(crate) enum Hold {
     Refused(#[from] Refusal),
     #[error(transparent)]
     Files(#[from] FilesError),
-    #[error("new graph-data may leave updates open that somebody wanted to close: {}", list(.0))]
+    #[error("new graph-data may fail to block updates: {}", list(.0))]
     Open(Vec<Finding>),
-    #[error("there is no release in any channel")]
+    #[error("no channel contains a release")]
     Nothing,
 }
 

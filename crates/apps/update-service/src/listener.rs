@@ -76,13 +76,13 @@ impl Listener {
                     this.spawn(stream, place, admission);
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    tracing::warn!(%error, "cannot accept connection");
                     let _ = timeout(BREATHER, this.closing.cancelled()).await;
                 }
             }
         }
         if let Err(error) = this.accept_waiting(socket, &places) {
-            tracing::warn!(%error, "clients that waited to be accepted were turned away");
+            tracing::warn!(%error, "rejected pending connections");
         }
     }
 
@@ -112,7 +112,7 @@ impl Listener {
         self.tasks.spawn(async move {
             this.state.metrics.connections.inc();
             if let Err(error) = this.connection(stream, admission).await {
-                tracing::debug!(%error, "a connection ended badly");
+                tracing::debug!(%error, "connection failed");
             }
             this.state.metrics.connections.dec();
             drop(place);

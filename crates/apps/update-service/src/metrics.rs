@@ -104,45 +104,41 @@ impl Metrics {
         requests: &Family<PathLabel, Counter>,
         build: &Family<BuildLabels, Gauge>,
     ) {
-        registry.register("graph_incoming_requests", "Requests for a graph", requests.clone());
-        registry.register(
-            "graph_response_errors",
-            "Answers that are an error",
-            self.response_errors.clone(),
-        );
+        registry.register("graph_incoming_requests", "Graph requests", requests.clone());
+        registry.register("graph_response_errors", "Error responses", self.response_errors.clone());
         registry.register(
             "graph_serve_duration_seconds",
-            "From the headers of a request for a graph to the answer",
+            "Duration of graph requests",
             self.serve_duration.clone(),
         );
-        registry.register("build_info", "This program", build.clone());
+        registry.register("build_info", "Build information", build.clone());
     }
 
     fn register_sources(&self, registry: &mut Registry) {
         registry.register(
             "graph_upstream_raw_releases",
-            "Releases that the source has",
+            "Releases of the source",
             self.raw_releases.clone(),
         );
         registry.register(
             "graph_final_releases",
-            "Releases in the graph that is served",
+            "Releases in the served graph",
             self.final_releases.clone(),
         );
         registry.register(
             "graph_last_successful_refresh_timestamp",
-            "When all sources were last seen to say the same as what is served",
+            "Time of the last refresh after which all sources match the served graph",
             self.last_refresh.clone(),
         );
-        registry.register("graph_upstream_scrapes", "Looks at a source", self.looks.clone());
+        registry.register("graph_upstream_scrapes", "Scrapes of a source", self.looks.clone());
         registry.register(
             "graph_upstream_errors",
-            "Looks at a source that failed",
+            "Failed scrapes of a source",
             self.look_errors.clone(),
         );
         registry.register(
             "graph_upstream_scrapes_duration",
-            "How long looks at a source take",
+            "Duration of scrapes of a source",
             self.look_duration.clone(),
         );
     }
@@ -150,33 +146,29 @@ impl Metrics {
     fn register_own(&self, registry: &mut Registry) {
         registry.register(
             "quarantined",
-            "Files and releases that are not served as they were meant to be",
+            "Quarantined files and releases",
             self.quarantined.clone(),
         );
-        registry.register(
-            "held",
-            "Whether there is newer data that is not used",
-            self.held.clone(),
-        );
+        registry.register("held", "Whether newer data is held back", self.held.clone());
         registry.register(
             "vanished_block_files",
-            "Block files that were there and are gone",
+            "Removed files of blocked edges",
             self.vanished.clone(),
         );
         registry.register(
             "vanished_releases",
-            "Releases that the source had and has no more",
+            "Releases removed from the source",
             self.vanished_releases.clone(),
         );
-        registry.register("connections", "Connections that are open", self.connections.clone());
+        registry.register("connections", "Open connections", self.connections.clone());
         registry.register(
             "refused_requests",
-            "Requests that were refused because there were too many connections",
+            "Requests refused because of too many connections",
             self.refused.clone(),
         );
         registry.register(
             "tls_reload_errors",
-            "Certificates that could not be loaded; the ones before stay in use",
+            "Failed certificate reloads; the previous certificate remains in use",
             self.tls_errors.clone(),
         );
     }

@@ -65,7 +65,7 @@ fn note<T>(seen: &mut Seen<T>, found: Result<Option<Found<T>>, SourceError>) {
             status.error = None;
             status.read = Some(now());
             if let Some(found) = found {
-                tracing::info!(source = status.name, "there is something new");
+                tracing::info!(source = status.name, "source changed");
                 status.changed = status.read;
                 seen.found = Some(Arc::new(found));
             }
@@ -73,7 +73,11 @@ fn note<T>(seen: &mut Seen<T>, found: Result<Option<Found<T>>, SourceError>) {
         Err(error) => {
             let error = fairway_text::chain(error.as_ref());
             if status.error.as_ref() != Some(&error) {
-                tracing::error!(source = status.name, error, "what it had before stays in use");
+                tracing::error!(
+                    source = status.name,
+                    error,
+                    "cannot read source, using its previous data"
+                );
             }
             status.error = Some(error);
         }
@@ -134,7 +138,7 @@ impl Publisher {
         let mut count = 0;
         for gone in before.iter().filter(|release| !now.contains(release.image.as_str())) {
             let version = &gone.release_metadata.version;
-            tracing::warn!(%version, image = gone.image, "a release is gone");
+            tracing::warn!(%version, image = gone.image, "release removed from the source");
             count += 1;
         }
         self.state.metrics.releases_vanished(count);
@@ -154,12 +158,13 @@ impl Publisher {
 
     fn serve(&mut self, assembly: Assembly) {
         for file in &assembly.vanished {
-            tracing::warn!(file, "a block file is gone: what it closed may be open");
+            tracing::warn!(file, "file of a blocked edge removed, its updates may be available");
         }
         for quarantined in &assembly.quarantine {
-            tracing::warn!(kind = ?quarantined.kind, "{}", quarantined.why);
+            let reason = &quarantined.why;
+            tracing::warn!(kind = ?quarantined.kind, reason, "input quarantined");
         }
-        tracing::info!(digest = assembly.digest, "a new graph is served");
+        tracing::info!(digest = assembly.digest, "graph updated");
         self.status.held = None;
         self.status.quarantined.clone_from(&assembly.quarantine);
         self.status.graph = Some(GraphStatus {
@@ -173,7 +178,7 @@ impl Publisher {
 
     fn hold(&mut self, error: &(dyn std::error::Error + 'static)) {
         let why = fairway_text::chain(error);
-        tracing::error!(why, "new data is not used; what was served before still is");
+        tracing::error!(error = why, "new data rejected, serving the previous graph");
         self.status.held = Some(why);
     }
 

@@ -34,7 +34,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// What paths begin with is no path.
-    #[error("the prefix {prefix:?} has to begin with / and must not end with it")]
+    #[error("prefix {prefix:?} must start with / and must not end with /")]
     Prefix {
         /// The prefix.
         prefix: String,
@@ -148,7 +148,7 @@ impl Service {
         let _ = timeout(self.drain, std::future::pending::<()>()).await;
         self.closing.cancel();
         if timeout(self.farewell, self.tasks.wait()).await.is_err() {
-            tracing::warn!("some clients did not read their answers in time");
+            tracing::warn!("closing connections after shutdown grace period");
         }
     }
 }

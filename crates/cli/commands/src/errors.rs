@@ -145,7 +145,7 @@ pub(crate) struct OutputClosed;
 
 impl fmt::Display for OutputClosed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nobody reads the output any more")
+        f.write_str("standard output is closed")
     }
 }
 

@@ -92,8 +92,8 @@ pub(crate) fn yaml(document: &impl Serialize) -> anyhow::Result<String> {
 /// Makes a directory ready to be written to.
 pub(crate) fn directory(dir: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir).with_context(|| WithHint {
-        message: format!("cannot make the directory {}", dir.display()),
-        hint: "name a directory that you may write to".to_owned(),
+        message: format!("cannot create directory {}", dir.display()),
+        hint: "use a writable directory".to_owned(),
     })
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn directory(dir: &Path) -> anyhow::Result<()> {
 pub(crate) fn file(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
     std::fs::write(path, content).with_context(|| WithHint {
         message: format!("cannot write {}", path.display()),
-        hint: "name a directory that you may write to".to_owned(),
+        hint: "use a writable directory".to_owned(),
     })
 }
 

@@ -2,6 +2,12 @@
 
 use std::process::ExitCode;
 
+/// glibc keeps most of the memory that an installation needs for a moment; jemalloc returns it. Its
+/// settings are in `.cargo/config.toml`.
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     #[cfg(feature = "sandbox")]
     if std::env::args_os()
@@ -11,7 +17,7 @@ fn main() -> ExitCode {
         // Before anything else: only a process of one thread can be a container's first one.
         return fairway_sandbox::init::main(std::env::args_os().skip(2));
     }
-    // The one TLS provider of the process; nobody else can have installed one before.
+    // The only TLS provider of the process: no other code installs one before this line.
     let _ = rustls::crypto::ring::default_provider().install_default();
     fairway_cli::run(std::env::args_os())
 }

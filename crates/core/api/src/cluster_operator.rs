@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::schema::{even_null, keys};
 use crate::{OperatorCondition, UnknownFields};
 
-/// Nothing is configured here.
+/// ClusterOperator has no configuration.
 #[allow(clippy::duplicated_attributes, reason = "every printed column has a type")]
 #[derive(CustomResource, JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
@@ -20,35 +20,35 @@ use crate::{OperatorCondition, UnknownFields};
     status = "ClusterOperatorStatus",
     derive = "PartialEq",
     derive = "Default",
-    doc = "One component of the platform, and what it says about itself.",
+    doc = "Status of a component of the platform.",
     printcolumn(
         name = "Version",
         type_ = "string",
-        description = "The version the component has reached",
+        description = "Version of the component",
         json_path = r#".status.versions[?(@.name=="operator")].version"#
     ),
     printcolumn(
         name = "Available",
         type_ = "string",
-        description = "Whether the component works",
+        description = "Whether the component is available",
         json_path = r#".status.conditions[?(@.type=="Available")].status"#
     ),
     printcolumn(
         name = "Progressing",
         type_ = "string",
-        description = "Whether the component is changing something",
+        description = "Whether the component is progressing",
         json_path = r#".status.conditions[?(@.type=="Progressing")].status"#
     ),
     printcolumn(
         name = "Degraded",
         type_ = "string",
-        description = "Whether the component works worse than it should",
+        description = "Whether the component is degraded",
         json_path = r#".status.conditions[?(@.type=="Degraded")].status"#
     ),
     printcolumn(
         name = "Since",
         type_ = "date",
-        description = "Since when it is available, or not",
+        description = "Time of the last change of Available",
         json_path = r#".status.conditions[?(@.type=="Available")].lastTransitionTime"#
     )
 )]
@@ -60,23 +60,23 @@ pub struct ClusterOperatorSpec {
     pub unknown: UnknownFields,
 }
 
-/// What a component says about itself.
+/// Status that a component reports.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterOperatorStatus {
-    /// What holds for it.
+    /// Conditions of the component.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["type"])))]
     pub conditions: Vec<OperatorCondition>,
-    /// The versions it and its parts have reached.
+    /// Versions of the component and its operands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub versions: Vec<OperandVersion>,
-    /// The objects to look at when something is wrong with it.
+    /// Objects that are relevant for debugging the component.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub related_objects: Vec<ObjectReference>,
-    /// Whatever else the component wants to say, in its own format.
+    /// Additional status in a format of the component.
     #[serde(deserialize_with = "even_null", skip_serializing_if = "Option::is_none")]
     #[schemars(extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
     pub extension: Option<Value>,
@@ -87,21 +87,21 @@ pub struct ClusterOperatorStatus {
 }
 
 impl ClusterOperatorStatus {
-    /// The version that the part of that name has reached.
+    /// The version of the operand of that name.
     pub fn version_of(&self, operand: &str) -> Option<&str> {
         let found = self.versions.iter().find(|version| version.name == operand)?;
         Some(&found.version)
     }
 }
 
-/// The version that a part of a component has reached.
+/// Version of an operand of a component.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["name", "version"])))]
 pub struct OperandVersion {
-    /// The part: `operator` is the component itself.
+    /// Name of the operand; `operator` is the component itself.
     pub name: String,
-    /// Its version.
+    /// Version that the operand has reached.
     pub version: String,
     /// Fields this crate does not know.
     #[serde(flatten)]
@@ -109,19 +109,19 @@ pub struct OperandVersion {
     pub unknown: UnknownFields,
 }
 
-/// An object to look at.
+/// Reference to a related object.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["group", "resource", "name"])))]
 pub struct ObjectReference {
-    /// Its API group; empty for the core.
+    /// API group of the object; empty for the core group.
     pub group: String,
-    /// Its resource, in the plural.
+    /// Plural name of the resource.
     pub resource: String,
-    /// Its namespace, where it has one.
+    /// Namespace of the object, if it is namespaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Its name; empty for all objects of the resource.
+    /// Name of the object; empty for all objects of the resource.
     pub name: String,
     /// Fields this crate does not know.
     #[serde(flatten)]

@@ -15,14 +15,14 @@ use crate::schema::keys;
 use crate::{UnknownFields, limits};
 
 open_enum! {
-    /// Whether a condition holds.
+    /// Status of a condition.
     #[derive(Default)]
     pub enum ConditionStatus {
-        /// It holds.
+        /// The condition is true.
         True = "True",
-        /// It does not hold.
+        /// The condition is false.
         False = "False",
-        /// It cannot be told.
+        /// The status is unknown.
         #[default]
         Unknown = "Unknown",
     }
@@ -39,19 +39,19 @@ impl From<bool> for ConditionStatus {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["type", "status", "lastTransitionTime"])))]
 pub struct OperatorCondition {
-    /// What the condition is about.
+    /// Type of the condition.
     #[serde(rename = "type")]
     pub type_: String,
-    /// Whether it holds. Components have never been held to the three words here.
+    /// Status of the condition. Components may use values other than the three known ones.
     #[schemars(with = "String")]
     pub status: ConditionStatus,
-    /// When the status last changed. Nothing else moves it.
+    /// Time of the last change of the status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// One CamelCase word for programs.
+    /// CamelCase word for the cause, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The explanation for people.
+    /// Description for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Fields this crate does not know.
@@ -65,23 +65,23 @@ pub struct OperatorCondition {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["type", "status", "lastTransitionTime", "reason", "message"])))]
 pub struct Condition {
-    /// What the condition is about.
+    /// Type of the condition.
     #[serde(rename = "type")]
     #[schemars(length(max = limits::CONDITION_TYPE), regex(pattern = TYPE_PATTERN))]
     pub type_: String,
-    /// Whether it holds.
+    /// Status of the condition.
     pub status: ConditionStatus,
-    /// The generation of the object that the condition was computed from.
+    /// Generation of the object that the condition reflects.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
-    /// When the status last changed. Nothing else moves it.
+    /// Time of the last change of the status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// One CamelCase word for programs.
+    /// CamelCase word for the cause, for programs.
     #[schemars(length(min = 1, max = limits::REASON), regex(pattern = REASON_PATTERN))]
     pub reason: String,
-    /// The explanation for people.
+    /// Description for people.
     #[schemars(length(max = limits::MESSAGE))]
     pub message: String,
     /// Fields this crate does not know.
@@ -151,9 +151,9 @@ impl Condition {
 
 /// What both shapes of conditions have in common.
 pub trait AnyCondition {
-    /// What the condition is about.
+    /// Type of the condition.
     fn type_(&self) -> &str;
-    /// Whether it holds.
+    /// Status of the condition.
     fn status(&self) -> &ConditionStatus;
     /// When the status last changed.
     fn last_transition_time(&self) -> Option<&Time>;

@@ -51,7 +51,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// It is too large to be looked at.
-    #[error("{input} is {size} bytes long, and at most {MAX_BYTES} are read")]
+    #[error("{input} has {size} bytes; the limit is {MAX_BYTES} bytes")]
     TooLarge {
         /// What people call the input.
         input: String,
@@ -80,7 +80,7 @@ pub fn bytes(name: &str, input: impl io::Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let limit = MAX_BYTES as u64;
     if input.take(limit + 1).read_to_end(&mut bytes)? > MAX_BYTES {
-        let problem = format!("{name} is longer than {MAX_BYTES} bytes, which is all that is read");
+        let problem = format!("{name} exceeds the limit of {MAX_BYTES} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
     }
     Ok(bytes)
@@ -100,7 +100,7 @@ where
             return Err(ReadError::Malformed {
                 place: Place { source: name.to_owned(), position: None },
                 field: field.to_owned(),
-                problem: format!("{is:?} was found where {should:?} is wanted"),
+                problem: format!("expected {should:?}, found {is:?}"),
             });
         }
     }

@@ -81,21 +81,22 @@ impl fmt::Display for ProblemKind {
             Self::UnknownWord { word, known } => {
                 write!(f, "{word:?} is not supported; use {}", quoted(known))
             }
-            Self::NothingToUpdateTo => {
-                f.write_str("names nothing to update to; give a version, an image, an architecture or acceptRisks, or take it out")
-            }
+            Self::NothingToUpdateTo => f.write_str(
+                "has no target; set a version, an image, an architecture or \
+                    acceptRisks, or remove it",
+            ),
             Self::Excludes(other) => write!(f, "cannot be set together with {other}"),
-            Self::Needs(other) => write!(f, "needs {other} to be set as well"),
+            Self::Needs(other) => write!(f, "requires {other}"),
             Self::Twice(name) => write!(f, "{name:?} occurs twice"),
             Self::NotAName(text) => {
                 write!(f, "{text:?} is not a name of lower-case letters, digits and dashes")
             }
             Self::NotARiskName(len) => {
-                write!(f, "a risk's name has 1 to {} bytes, not {len}", limits::RISK_NAME)
+                write!(f, "the name of a risk has 1 to {} bytes, found {len}", limits::RISK_NAME)
             }
-            Self::TooMany { len, most } => write!(f, "{len} are too many: at most {most} are taken"),
+            Self::TooMany { len, most } => write!(f, "{len} entries exceed the limit of {most}"),
             Self::CapabilityNeeds(capability, needed) => {
-                write!(f, "{capability:?} needs {needed:?} as well")
+                write!(f, "{capability:?} requires {needed:?}")
             }
         }
     }

@@ -25,7 +25,7 @@ pub struct Version(semver::Version);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
     /// It is longer than any version.
-    #[error("a version of {0} bytes is too long: at most {most} are read", most = limits::VERSION)]
+    #[error("the version has {0} bytes; the limit is {most} bytes", most = limits::VERSION)]
     TooLong(usize),
     /// It does not follow the grammar.
     #[error("{text:?} is not a semantic version such as 5.1.0 or 5.2.0-rc.1")]
@@ -381,8 +381,8 @@ mod tests {
         the same version again
         a patch update
         an update to the next minor version
-        a skip-level update, past one minor version
-        a skip-level update, past 2 minor versions
+        a skip-level update that skips one minor version
+        a skip-level update that skips 2 minor versions
         an update to another major version
         a downgrade
         ");

@@ -98,12 +98,11 @@ pub fn understand(check: &str, ending: &Ending<'_>) -> Outcome {
         (Found::Answer(answer), _) | (_, Found::Answer(answer)) => answered(check, answer, ending),
         (Found::TooLong, _) => Outcome::without_answer(
             CheckStatus::Failed,
-            format!("it printed more than {MAX_LOG} bytes, and no answer was found in that"),
+            format!("its log exceeds {MAX_LOG} bytes and contains no result"),
         ),
-        (Found::Broken(why), _) | (Found::Nothing, Found::Broken(why)) => Outcome::without_answer(
-            CheckStatus::Failed,
-            format!("its answer cannot be understood: {why}"),
-        ),
+        (Found::Broken(why), _) | (Found::Nothing, Found::Broken(why)) => {
+            Outcome::without_answer(CheckStatus::Failed, format!("cannot parse its result: {why}"))
+        }
         (Found::Nothing, _) => unanswered(check, ending),
     }
 }
@@ -130,12 +129,12 @@ fn answered(check: &str, answer: Answer, ending: &Ending<'_>) -> Outcome {
         ExecutionStatus::Completed if !risks.is_empty() => CheckStatus::Found,
         ExecutionStatus::Completed if ending.exit_code == 0 => CheckStatus::Passed,
         ExecutionStatus::Completed => {
-            message = format!("it says that it found nothing, but {}", end_of(ending));
+            message = format!("its result has no findings, but {}", end_of(ending));
             CheckStatus::Failed
         }
         ExecutionStatus::Failed => CheckStatus::CannotTell,
         ExecutionStatus::Running => {
-            message = format!("it was not done when it ended: {}", end_of(ending));
+            message = format!("it ended before completion: {}", end_of(ending));
             CheckStatus::Failed
         }
     };
@@ -147,11 +146,11 @@ fn answered(check: &str, answer: Answer, ending: &Ending<'_>) -> Outcome {
 fn unanswered(check: &str, ending: &Ending<'_>) -> Outcome {
     let said = last_words(ending);
     if has_no_command(ending) {
-        let message = format!("its image has no such command: {said}");
+        let message = format!("its image does not contain the command: {said}");
         return Outcome::without_answer(CheckStatus::Skipped, message);
     }
     if is_no_text(ending.log) {
-        return Outcome::without_answer(CheckStatus::Failed, "it printed what is no text");
+        return Outcome::without_answer(CheckStatus::Failed, "its log is not UTF-8 text");
     }
     match (ending.reason, ending.exit_code) {
         ("DeadlineExceeded", _) => Outcome::without_answer(CheckStatus::TimedOut, said),
@@ -217,7 +216,7 @@ fn is_no_text(log: &[u8]) -> bool {
 fn last_words(ending: &Ending<'_>) -> String {
     let log = String::from_utf8_lossy(ending.log);
     match (log.trim(), ending.termination_message.trim()) {
-        ("", "") => format!("{} and said nothing", end_of(ending)),
+        ("", "") => format!("{} without output", end_of(ending)),
         ("", message) => text::tail(message, TAIL),
         (log, _) => text::tail(log, TAIL),
     }
@@ -225,9 +224,9 @@ fn last_words(ending: &Ending<'_>) -> String {
 
 fn end_of(ending: &Ending<'_>) -> String {
     match (ending.reason, ending.exit_code) {
-        ("OOMKilled", _) => "it needed more memory than a check may use".to_owned(),
-        (_, code @ 129..=192) => format!("it was ended by signal {}", code - 128),
-        (_, code) => format!("it ended with exit code {code}"),
+        ("OOMKilled", _) => "it exceeded its memory limit".to_owned(),
+        (_, code @ 129..=192) => format!("signal {} terminated it", code - 128),
+        (_, code) => format!("it exited with code {code}"),
     }
 }
 

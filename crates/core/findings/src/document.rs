@@ -1,4 +1,4 @@
-//! What a preflight has found so far.
+//! The results of a preflight, as the target release writes them.
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -8,8 +8,8 @@ use crate::lenient::{self, StandIn};
 use crate::text;
 use crate::words::words;
 
-/// How long an answer counts although something has changed since: as long as a new one may take. In
-/// a busy cluster something changes all the time, and no answer is ever younger than that.
+/// How long a stale result remains valid: as long as a new run of the check may take. In a busy
+/// cluster, changes never stop, and no result would be current without this period.
 const RENEWAL: SignedDuration = SignedDuration::from_mins(10);
 
 /// Results of a preflight: the file that the target release writes and updates.
@@ -56,15 +56,15 @@ pub struct Document {
     pub risks: Vec<Finding>,
 }
 
-/// How far a preflight is.
+/// Progress of a preflight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExecutionStatus {
-    /// The first pass over all checks is not done.
+    /// The first pass over all checks is in progress.
     #[default]
     Running,
-    /// It is done.
+    /// The first pass over all checks has completed.
     Completed,
-    /// It cannot be done.
+    /// The preflight failed.
     Failed,
 }
 
@@ -101,43 +101,43 @@ pub struct CheckReport {
     pub granted: Vec<String>,
 }
 
-/// Whose check it is.
+/// Origin of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CheckKind {
-    /// That of an operator of the release: a Job.
+    /// A Job that a component of the release ships.
     #[default]
     Operator,
-    /// One of Fairway's own.
+    /// A built-in check of Fairway.
     BuiltIn,
 }
 
-/// What became of a check.
+/// Status of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CheckStatus {
-    /// It has not begun.
+    /// The check has not started.
     #[default]
     Waiting,
-    /// It is at work for the first time.
+    /// The first run of the check is in progress.
     Running,
-    /// It has nothing to say against the update.
+    /// The check has no findings.
     Passed,
-    /// It has found something.
+    /// The check has findings.
     Found,
-    /// It does not concern this cluster: the operator has no check, or is new.
+    /// The check does not apply to this cluster: the component has no check, or is new.
     Skipped,
-    /// It has looked, and cannot tell.
+    /// The check ran and has no result.
     CannotTell,
-    /// The versions are too far apart for it.
+    /// The check does not support updates between these versions.
     VersionSkew,
-    /// It took too long.
+    /// The check timed out.
     TimedOut,
-    /// It crashed, or gave an answer that cannot be understood.
+    /// The check crashed, or returned an invalid result.
     Failed,
-    /// It asks for more than a check may have.
+    /// The check requests more than checks may use.
     Refused,
-    /// It asks for permissions beyond reading.
+    /// The check requests permissions beyond read access.
     AccessRefused,
-    /// It could not be started.
+    /// The check could not be started.
     NotStarted,
 }
 
@@ -199,27 +199,27 @@ pub struct Finding {
     pub reason: Reason,
 }
 
-/// How bad something is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Good to know; it stands against no update.
+    /// For information; does not block updates.
     Info,
-    /// Something will not work as before.
+    /// Something stops working as before.
     #[default]
     Warning,
     /// The update, or the platform after it, will fail.
     Critical,
 }
 
-/// How sure a finding is: the word of its condition `Applies`.
+/// How reliable a finding is: the reason of its condition `Applies`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// A check that was carried out to its end says so.
+    /// A completed check reports the finding.
     #[default]
     PreflightValidation,
-    /// A check could not be carried out, so nobody knows.
+    /// The check did not complete, so it is unknown whether the risk applies.
     PreflightPartial,
-    /// The versions are too far apart to be compared.
+    /// The check does not support updates between these versions.
     PreflightVersionSkew,
 }
 
@@ -335,17 +335,17 @@ words!(Reason, unknown PreflightValidation,
 const QUOTED: usize = 200;
 
 impl StandIn for Finding {
-    /// Something was found, though nobody knows what: without a name it cannot be accepted.
+    /// A finding without a name, which cannot be accepted, in place of one that is invalid.
     fn stand_in(found: String) -> Self {
         let found = text::beginning(&found, QUOTED);
-        Self { message: format!("A finding that cannot be read: {found}"), ..Self::default() }
+        Self { message: format!("Invalid finding: {found}"), ..Self::default() }
     }
 }
 
 impl StandIn for CheckReport {
     /// A check without an answer.
     fn stand_in(found: String) -> Self {
-        let message = format!("a report that cannot be read: {}", text::beginning(&found, QUOTED));
+        let message = format!("invalid report: {}", text::beginning(&found, QUOTED));
         Self { status: CheckStatus::Failed, message, ..Self::default() }
     }
 }

@@ -109,19 +109,19 @@ const QUOTED: usize = 80;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JobsError {
     /// It is too large.
-    #[error("it is {0} bytes long, and at most {MAX_BYTES} are read")]
+    #[error("it has {0} bytes; the limit is {MAX_BYTES} bytes")]
     TooLarge(usize),
     /// It cannot be understood.
-    #[error("it cannot be understood: {0}")]
+    #[error("cannot parse it: {0}")]
     Invalid(String),
     /// It is in a format that this release does not know.
-    #[error("it is in the format {0:?}, and this release knows {FORMAT:?} alone")]
+    #[error("unsupported format {0:?}; this release supports {FORMAT:?}")]
     UnknownFormat(String),
     /// It belongs to another run.
-    #[error("it belongs to the run {0:?}")]
+    #[error("it belongs to the preflight run {0:?}")]
     OtherRun(String),
     /// It asks for too much.
-    #[error("it asks for {0} Jobs, and at most {MAX_REQUESTS} are looked at")]
+    #[error("it requests {0} Jobs; the limit is {MAX_REQUESTS}")]
     TooMany(usize),
 }
 
@@ -182,11 +182,11 @@ mod tests {
         ];
         let told = cases.map(|(bytes, run)| JobRequests::read(bytes, run).unwrap_err().to_string());
         insta::assert_snapshot!(told.join("\n"), @r#"
-        it asks for 129 Jobs, and at most 128 are looked at
-        it belongs to the run "run"
-        it cannot be understood: broken off in line 1, column 30
-        it is in the format "preflight-v2-jobs", and this release knows "preflight-v1-jobs" alone
-        it is 1048577 bytes long, and at most 1048576 are read
+        it requests 129 Jobs; the limit is 128
+        it belongs to the preflight run "run"
+        cannot parse it: unexpected end at line 1, column 30
+        unsupported format "preflight-v2-jobs"; this release supports "preflight-v1-jobs"
+        it has 1048577 bytes; the limit is 1048576 bytes
         "#);
     }
 }

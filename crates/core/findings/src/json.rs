@@ -13,7 +13,7 @@ const MAX_VALUES: usize = 100_000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// It is no text at all.
-    #[error("not valid UTF-8 from byte {0} on")]
+    #[error("invalid UTF-8 at byte {0}")]
     NotUtf8(usize),
     /// It is nested too deeply.
     #[error("nested more than {MAX_DEPTH} deep")]
@@ -22,7 +22,7 @@ pub enum Malformed {
     #[error("more than {MAX_VALUES} values")]
     TooManyValues,
     /// It ends too early.
-    #[error("broken off in line {line}, column {column}")]
+    #[error("unexpected end at line {line}, column {column}")]
     BrokenOff {
         /// Where: the line.
         line: usize,
@@ -123,10 +123,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_place() {
         let cases: [(&[u8], &str); 4] = [
-            (b"{\"a\": ", "broken off in line 1, column 6"),
+            (b"{\"a\": ", "unexpected end at line 1, column 6"),
             (b"{\n\"a\" 1}", "expected `:` at line 2 column 5"),
-            (b"{\"a\": \"\xff\"}", "not valid UTF-8 from byte 7 on"),
-            (b"", "broken off in line 1, column 0"),
+            (b"{\"a\": \"\xff\"}", "invalid UTF-8 at byte 7"),
+            (b"", "unexpected end at line 1, column 0"),
         ];
         for (bytes, said) in cases {
             assert_eq!(parse(bytes).unwrap_err().to_string(), said);

@@ -45,7 +45,7 @@ where
 {
     match Value::deserialize(from)? {
         Value::Array(values) => Ok(values.into_iter().map(entry).collect()),
-        other => Err(D::Error::custom(format_args!("{} where a list is wanted", kind(&other)))),
+        other => Err(D::Error::custom(format_args!("found {}, expected an array", kind(&other)))),
     }
 }
 
@@ -65,11 +65,11 @@ fn into_text(value: Value) -> String {
 /// What a value is, for people to read.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
-        Value::Null => "nothing",
-        Value::Bool(_) => "a truth value",
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     }
 }

@@ -61,11 +61,11 @@ fn drop_least(findings: &mut Vec<Finding>) -> Option<String> {
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let worst = findings[FINDINGS..].iter().map(|finding| finding.severity).max();
     findings.truncate(FINDINGS);
-    let told = format!("{surplus} of {all} findings are not kept");
+    let told = format!("{surplus} of {all} findings are dropped");
     findings.push(Finding {
         name: DROPPED.to_owned(),
         message: format!(
-            "{told}: at most {FINDINGS} are. Whoever made the release should say less."
+            "{told}: the limit is {FINDINGS}. Report this to the maintainer of the release."
         ),
         severity: worst.unwrap_or(Severity::Warning).max(Severity::Warning),
         ..Finding::default()
@@ -78,7 +78,7 @@ fn fit_checks(checks: &mut Vec<CheckReport>, scissors: &mut Scissors) -> Option<
     let all = checks.len();
     let told = (all > CHECKS).then(|| {
         checks.truncate(CHECKS);
-        let told = format!("{} of {all} checks are not kept", all - CHECKS);
+        let told = format!("{} of {all} checks are dropped", all - CHECKS);
         let message = told.clone();
         let name = "others".to_owned();
         let status = CheckStatus::Failed;
@@ -90,11 +90,11 @@ fn fit_checks(checks: &mut Vec<CheckReport>, scissors: &mut Scissors) -> Option<
         scissors.trim("message of a check", &mut check.message, MESSAGE);
         check.looked_at.truncate(LOOKED_AT);
         for thing in &mut check.looked_at {
-            scissors.trim("name of what a check looked at", thing, NAME);
+            scissors.trim("name of a resource that a check read", thing, NAME);
         }
         check.granted.truncate(GRANTED);
         for grant in &mut check.granted {
-            scissors.trim("word about what a check was granted", grant, NAME);
+            scissors.trim("permission of a check", grant, NAME);
         }
     }
     told

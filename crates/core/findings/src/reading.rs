@@ -37,16 +37,16 @@ pub struct Reading {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// It is too large.
-    #[error("the results are {0} bytes long, and at most {MAX_BYTES} are read")]
+    #[error("the results have {0} bytes; the limit is {MAX_BYTES}")]
     TooLarge(usize),
     /// It is in a format that this release does not know.
-    #[error("the results are in the format {0:?}, and this release knows {FORMAT:?} alone")]
+    #[error("the results have the unsupported format {0:?}; this release supports {FORMAT:?}")]
     UnknownFormat(String),
     /// It is no document.
-    #[error("the results cannot be understood: {0}")]
+    #[error("cannot parse the results: {0}")]
     Invalid(String),
     /// It belongs elsewhere.
-    #[error("the results belong to the {what} {found:?}, and {expected:?} was asked for")]
+    #[error("the results belong to the {what} {found:?}, expected {expected:?}")]
     Mismatch {
         /// What is different.
         what: &'static str,
@@ -110,23 +110,22 @@ impl Document {
 pub(crate) fn has_findings(value: &Value) -> Result<(), ReadError> {
     let Value::Object(fields) = value else {
         return Err(ReadError::Invalid(format!(
-            "{} where an object is wanted",
+            "found {}, expected an object",
             lenient::kind(value)
         )));
     };
     match fields.get("format").and_then(Value::as_str) {
         Some(FORMAT) => {}
         Some(other) => return Err(ReadError::UnknownFormat(text::beginning(other, QUOTED))),
-        None => return Err(ReadError::Invalid("nothing says which format it is in".to_owned())),
+        None => return Err(ReadError::Invalid("field `format` is missing".to_owned())),
     }
     match fields.get("risks") {
         Some(Value::Array(_)) => Ok(()),
-        Some(other) => {
-            Err(ReadError::Invalid(format!("risks is {}, no list", lenient::kind(other))))
-        }
-        None => {
-            Err(ReadError::Invalid("there is no list of risks, not even an empty one".to_owned()))
-        }
+        Some(other) => Err(ReadError::Invalid(format!(
+            "field `risks` is {}, expected an array",
+            lenient::kind(other)
+        ))),
+        None => Err(ReadError::Invalid("field `risks` is missing".to_owned())),
     }
 }
 

@@ -54,8 +54,8 @@ impl Scissors {
     /// What was cut, for people to read.
     pub(crate) fn told(self) -> impl Iterator<Item = String> {
         self.cut.into_iter().map(|((what, most), count)| match count {
-            1 => format!("the {what} was cut to {most} bytes"),
-            _ => format!("the {what} was cut to {most} bytes in {count} places"),
+            1 => format!("the {what} is truncated to {most} bytes"),
+            _ => format!("the {what} is truncated to {most} bytes in {count} places"),
         })
     }
 }

@@ -26,10 +26,10 @@ pub struct Files {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
     /// There are more files than are looked at.
-    #[error("there are more than {MAX_FILES} files")]
+    #[error("more than {MAX_FILES} files")]
     TooMany,
     /// One file is too large.
-    #[error("{path} is {size} bytes long, and at most {MAX_FILE_BYTES} are read")]
+    #[error("{path} has {size} bytes; the limit is {MAX_FILE_BYTES} bytes")]
     FileTooLarge {
         /// Its path.
         path: String,
@@ -37,13 +37,13 @@ pub enum FilesError {
         size: u64,
     },
     /// All files together are too large.
-    #[error("the files up to {path} have more than {MAX_BYTES} bytes")]
+    #[error("the files up to {path} exceed the limit of {MAX_BYTES} bytes")]
     TooLarge {
         /// The path at which the limit was crossed.
         path: String,
     },
     /// A path leads out of the set, or is no path.
-    #[error("{path:?} is not a path below the directory")]
+    #[error("path {path:?} is outside of the directory")]
     Path {
         /// The path.
         path: String,
@@ -129,7 +129,7 @@ mod tests {
             assert_eq!(error, FilesError::Path { path: path.to_owned() });
         }
         let large = files.insert("large", vec![0; MAX_FILE_BYTES + 1]).unwrap_err();
-        insta::assert_snapshot!(large, @"large is 1048577 bytes long, and at most 1048576 are read");
+        insta::assert_snapshot!(large, @"large has 1048577 bytes; the limit is 1048576 bytes");
         for number in 0..MAX_FILES {
             files.insert(number.to_string(), Vec::new()).unwrap();
         }

@@ -91,47 +91,48 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnreadableRelease { release, why } => {
-                write!(f, "{release} is left out: {why}")
+                write!(f, "{release} omitted: {why}")
             }
             Self::UnconfirmedRelease { release, why } => {
-                write!(f, "{release} stays as it was: {why}")
+                write!(f, "{release} not refreshed: {why}")
             }
             Self::DuplicateVersion { version, images } => {
-                write!(f, "{version} is left out: it is claimed by {}", images.join(" and "))
+                write!(f, "{version} omitted: several images have it: {}", images.join(" and "))
             }
             Self::UnreadableVersion { text } => {
-                write!(f, "a node is left out: {text:?} is not a version")
+                write!(f, "node omitted: {text:?} is not a version")
             }
             Self::DanglingEdge { from, to } => {
-                write!(f, "the update from {from} to {to} is left out: one of them does not exist")
+                write!(f, "update from {from} to {to} omitted: one of the releases does not exist")
             }
             Self::NoRisks { from, to } => write!(
                 f,
-                "the update from {from} to {to} is conditional without saying on what: it is blocked"
+                "conditional update from {from} to {to} blocked for all clusters: it has no risks"
             ),
             Self::AmbiguousRisk { name } => write!(
                 f,
-                "risk {name} has different rules for one update, so it concerns every cluster there"
+                "risk {name} has conflicting rules for one update, so it applies to all clusters \
+                for that update"
             ),
             Self::Cycle { versions, cut } => {
                 let cut: Vec<String> =
                     cut.iter().map(|(from, to)| format!("{from} to {to}")).collect();
                 write!(
                     f,
-                    "updates lead in a circle through {}; left out: {}",
+                    "cycle of updates through {}; omitted: {}",
                     versions.join(", "),
                     cut.join(", ")
                 )
             }
             Self::BadReference { version, key, text } => {
-                write!(f, "{version}: {key} has {text:?}, which is not a version")
+                write!(f, "{version}: {key} contains {text:?}, which is not a version")
             }
             Self::UnknownReference { version, key, named } => {
-                write!(f, "{version}: {key} has {named}, which does not exist")
+                write!(f, "{version}: {key} contains {named}, which does not exist")
             }
             Self::BadExpression { version, why } => write!(
                 f,
-                "{version}: {} is unreadable, so every update to it is removed: {why}",
+                "{version}: all updates to it removed: cannot parse {}: {why}",
                 crate::graph::key::PREVIOUS_REMOVE_REGEX
             ),
         }

@@ -35,7 +35,7 @@ pub struct ReleaseImage {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReleasesError {
     /// It is too large to be looked at.
-    #[error("{input} is {size} bytes long, and at most {MAX_BYTES} are read")]
+    #[error("{input} has {size} bytes; the limit is {MAX_BYTES} bytes")]
     TooLarge {
         /// What people call the input.
         input: String,
@@ -43,7 +43,7 @@ pub enum ReleasesError {
         size: usize,
     },
     /// It has too many releases.
-    #[error("{input} has {count} releases, and at most {MAX_RELEASES} are read")]
+    #[error("{input} has {count} releases; the limit is {MAX_RELEASES}")]
     TooMany {
         /// What people call the input.
         input: String,

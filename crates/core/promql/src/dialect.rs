@@ -60,7 +60,9 @@ impl Translator<'_> {
 
     /// Classes such as `\d` hold other scripts here, and only ASCII in Go.
     fn escape(&mut self, in_class: bool) -> Result<(), String> {
-        let Some(escaped) = self.rest.next() else { return Err("it ends with a \\".to_owned()) };
+        let Some(escaped) = self.rest.next() else {
+            return Err("it ends with a backslash".to_owned());
+        };
         self.last = Last::Atom(1);
         match escaped {
             'd' => self.result.push_str("[0-9]"),
@@ -70,13 +72,15 @@ impl Translator<'_> {
             's' => self.result.push_str(r"[\t\n\f\r ]"),
             'S' => self.result.push_str(r"[^\t\n\f\r ]"),
             'b' if !in_class => self.result.push_str(r"(?-u:\b)"),
-            'A' | 'z' if in_class => return Err(format!("\\{escaped} stands in brackets")),
+            'A' | 'z' if in_class => {
+                return Err(format!("\\{escaped} is not supported in a character class"));
+            }
             '<' | '>' => self.result.push(escaped),
             'a' | 'f' | 't' | 'n' | 'r' | 'v' | 'x' | 'A' | 'z' => {
                 self.result.extend(['\\', escaped]);
             }
             _ if escaped.is_ascii_punctuation() => self.result.extend(['\\', escaped]),
-            _ => return Err(format!("\\{escaped} is not covered")),
+            _ => return Err(format!("\\{escaped} is not supported")),
         }
         Ok(())
     }
@@ -100,7 +104,7 @@ impl Translator<'_> {
                 // These mean more here than themselves.
                 '[' | ']' | '&' | '~' => self.result.extend(['\\', character]),
                 '-' if self.rest.peek() == Some(&'-') => {
-                    return Err("write \\- for a hyphen in brackets".to_owned());
+                    return Err("use \\- for a hyphen in a character class".to_owned());
                 }
                 other => self.result.push(other),
             }
@@ -114,7 +118,7 @@ impl Translator<'_> {
         let name: String =
             std::iter::from_fn(|| self.rest.next_if(|character| *character != ']')).collect();
         if self.rest.next().is_none() || !name.ends_with(':') {
-            return Err("write \\[ for a bracket in brackets".to_owned());
+            return Err("use \\[ for a bracket in a character class".to_owned());
         }
         self.result.push('[');
         self.result.push_str(&name);
@@ -137,7 +141,7 @@ impl Translator<'_> {
             '>' if head.starts_with("P<") => self.groups.push(1),
             ':' if are_flags => self.groups.push(1),
             ')' if are_flags => {}
-            _ => return Err(format!("(?{head} is not covered")),
+            _ => return Err(format!("(?{head} is not supported")),
         }
         self.result.push('?');
         self.result.push_str(&head);
@@ -157,7 +161,7 @@ impl Translator<'_> {
         let is_inside = |character: &char| character.is_ascii_digit() || *character == ',';
         let numbers: String = std::iter::from_fn(|| self.rest.next_if(is_inside)).collect();
         if self.rest.next() != Some('}') || !numbers.starts_with(|c: char| c.is_ascii_digit()) {
-            return Err("write \\{ for a brace".to_owned());
+            return Err("use \\{ for a brace".to_owned());
         }
         let largest = numbers.split(',').filter_map(|number| number.parse().ok()).max();
         let times: usize = largest.unwrap_or(usize::MAX);
@@ -167,13 +171,15 @@ impl Translator<'_> {
     /// A sign that repeats what stands before it; a `?` after it makes it take as little as it can.
     fn repeat(&mut self, sign: &str, times: usize) -> Result<(), String> {
         let inner = match self.last {
-            Last::Repetition => return Err("a repetition is repeated without brackets".to_owned()),
+            Last::Repetition => {
+                return Err("a repetition is repeated without parentheses".to_owned());
+            }
             Last::Begin => 1,
             Last::Atom(inner) => inner,
         };
         let times = inner.saturating_mul(times.max(1));
         if times > MAX_REPETITIONS {
-            return Err(format!("it repeats a part more than {MAX_REPETITIONS} times"));
+            return Err(format!("a repetition exceeds the limit of {MAX_REPETITIONS}"));
         }
         self.note(times);
         self.result.push_str(sign);
@@ -253,21 +259,21 @@ mod tests {
         [a[b] => [a\[b]
         [a&&b] => [a\&\&b]
         [a~~b] => [a\~\~b]
-        a**: a repetition is repeated without brackets
-        a{2}{3}: a repetition is repeated without brackets
-        a+*: a repetition is repeated without brackets
-        (a{100}){11}: it repeats a part more than 1000 times
-        a{1001}: it repeats a part more than 1000 times
-        (?x)a: (?x is not covered
-        (?<n>a): (?<n is not covered
-        [a--b]: write \- for a hyphen in brackets
-        \pL: \p is not covered
-        \B: \B is not covered
-        \Q: \Q is not covered
-        a{,3}: write \{ for a brace
+        a**: a repetition is repeated without parentheses
+        a{2}{3}: a repetition is repeated without parentheses
+        a+*: a repetition is repeated without parentheses
+        (a{100}){11}: a repetition exceeds the limit of 1000
+        a{1001}: a repetition exceeds the limit of 1000
+        (?x)a: (?x is not supported
+        (?<n>a): (?<n is not supported
+        [a--b]: use \- for a hyphen in a character class
+        \pL: \p is not supported
+        \B: \B is not supported
+        \Q: \Q is not supported
+        a{,3}: use \{ for a brace
         [a: unclosed character class
         [[x] => [\[x]
-        a\: it ends with a \
+        a\: it ends with a backslash
         ");
     }
 }

@@ -62,105 +62,107 @@ pub enum Problem {
     #[error("the query is empty")]
     Empty,
     /// It is longer than any that makes sense.
-    #[error("the query is {length} bytes long, and at most {most} are read", most = limits::MAX_BYTES)]
+    #[error("the query has {length} bytes; the limit is {most} bytes", most = limits::MAX_BYTES)]
     TooLong {
         /// Its length.
         length: usize,
     },
     /// Brackets nest deeper than anybody can read.
-    #[error("brackets are nested more than {most} deep here", most = limits::MAX_DEPTH)]
+    #[error("brackets are nested more than {most} levels deep", most = limits::MAX_DEPTH)]
     TooDeep,
     /// It has more operators than any that makes sense.
-    #[error("a query has at most {most} operators", most = limits::MAX_OPERATORS)]
+    #[error("more than {most} operators", most = limits::MAX_OPERATORS)]
     TooManyOperators,
     /// It reads more than any that makes sense.
-    #[error("a query has at most {most} selectors", most = limits::MAX_SELECTORS)]
+    #[error("more than {most} selectors", most = limits::MAX_SELECTORS)]
     TooManySelectors,
     /// It compares more labels than any that makes sense.
-    #[error("a query compares at most {most} labels", most = limits::MAX_MATCHERS)]
+    #[error("more than {most} label matchers", most = limits::MAX_MATCHERS)]
     TooManyMatchers,
     /// A quoted text has no end.
-    #[error("the text that begins here with {quote} never ends")]
+    #[error("unterminated string, opened with {quote}")]
     UnclosedText {
         /// The quotation mark.
         quote: char,
     },
     /// A backslash escapes what needs no escape.
-    #[error("\\{character} is no escape sequence; write \\\\ for a backslash")]
+    #[error("\\{character} is not an escape sequence; use \\\\ for a backslash")]
     UnknownEscape {
         /// What follows the backslash.
         character: char,
     },
     /// An escape means a part of a character.
     #[error(
-        "this escape is a part of a character; write the character itself, or \\u and its number"
+        "incomplete escape of a character; use the character itself, or \\u and its code point"
     )]
     ByteEscape,
     /// A character that means nothing in PromQL.
-    #[error("{character:?} cannot stand here")]
+    #[error("unexpected character {character:?}")]
     UnexpectedCharacter {
         /// The character.
         character: char,
     },
     /// A bracket is never closed.
-    #[error("this {bracket} is never closed")]
+    #[error("unclosed {bracket}")]
     Unclosed {
         /// The bracket.
         bracket: char,
     },
     /// A bracket is closed that is not open.
-    #[error("this {bracket} closes nothing")]
+    #[error("unmatched {bracket}")]
     NotOpened {
         /// The bracket.
         bracket: char,
     },
     /// A word or symbol that cannot follow what stands before it.
-    #[error("{found} cannot stand here")]
+    #[error("unexpected {found}")]
     Unexpected {
         /// The word or symbol.
         found: String,
     },
     /// More had to follow.
-    #[error("the query ends where something has to follow")]
+    #[error("unexpected end of the query")]
     UnexpectedEnd,
     /// There is no such function.
-    #[error("there is no function {name:?}")]
+    #[error("unknown function {name:?}")]
     UnknownFunction {
         /// Its name.
         name: String,
     },
     /// It is not in every Prometheus.
-    #[error("{what} is experimental, and a cluster's Prometheus refuses it")]
+    #[error("{what} is experimental; Prometheus rejects it by default")]
     Experimental {
         /// The function or operator.
         what: String,
     },
     /// It is in other query languages that are like PromQL.
-    #[error("`or` between labels is not in PromQL; use =~ with alternatives")]
+    #[error("`or` between label matchers is not valid PromQL; use =~ with alternatives")]
     OrBetweenLabels,
     /// A name stands in quotes.
-    #[error("a name in quotes is refused by older Prometheus; write it without quotes")]
+    #[error("older versions of Prometheus reject a quoted name; remove the quotes")]
     QuotedName,
     /// A number has to stand where a duration does.
-    #[error("{duration:?} is a duration, and older Prometheus wants a number here, such as 300")]
+    #[error(
+        "older versions of Prometheus reject the duration {duration:?} here; use a number such as 300"
+    )]
     NumberExpected {
         /// The duration.
         duration: String,
     },
     /// The number after `@` is no time.
-    #[error("{number:?} is no time in seconds since 1970")]
+    #[error("{number:?} is not a Unix time in seconds")]
     Point {
         /// The number.
         number: String,
     },
     /// A number has no unit, or is too large to be a time.
-    #[error("{number:?} is no duration such as 5m or 1h30m")]
+    #[error("{number:?} is not a duration such as 5m or 1h30m")]
     Duration {
         /// The number.
         number: String,
     },
     /// A regular expression is wrong, or too large once it is compiled.
-    #[error("{pattern:?} is no regular expression that can be used: {reason}")]
+    #[error("{pattern:?} is not a supported regular expression: {reason}")]
     Regex {
         /// The expression.
         pattern: String,
@@ -168,10 +170,10 @@ pub enum Problem {
         reason: String,
     },
     /// A selector that would read every series of the cluster.
-    #[error("a selector needs a name, or a label that may not be empty")]
+    #[error("a selector requires a metric name or a matcher that does not match the empty string")]
     SelectsEverything,
     /// Two numbers are compared without `bool`.
-    #[error("two numbers are compared with `bool`, such as 1 == bool 2")]
+    #[error("comparisons between scalars require `bool`, such as 1 == bool 2")]
     NumbersCompared,
     /// The parts do not fit together.
     #[error("{reason}")]

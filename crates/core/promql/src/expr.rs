@@ -363,10 +363,10 @@ impl fmt::Display for Selector {
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Scalar => "a number",
+            Self::Scalar => "a scalar",
             Self::Vector => "a vector",
-            Self::Range => "a range of samples",
-            Self::Text => "a text",
+            Self::Range => "a range vector",
+            Self::Text => "a string",
         })
     }
 }

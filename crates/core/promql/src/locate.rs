@@ -147,20 +147,20 @@ fn words(message: &str) -> Problem {
 
 /// What the parser says, in part, and what we say.
 const PLAIN_WORDS: [(&str, &str); 14] = [
-    ("label matching", "a label is compared with a quoted text: name=\"value\""),
-    ("label matcher", "a label is compared with a quoted text: name=\"value\""),
-    ("second colon", "a range has one colon, between how long it is and how far samples are apart"),
-    ("before first colon", "a range begins with how long it is"),
-    ("in offset", "a duration has to follow `offset`"),
-    ("in @", "a time in seconds, start() or end() has to follow `@`"),
-    ("missing unit", "a range says how long it is, such as [5m]"),
-    ("set operator", "`and`, `or` and `unless` stand between vectors, not numbers"),
-    ("no grouping allowed", "`and`, `or` and `unless` take no group_left and no group_right"),
-    ("unary expression", "a sign stands before numbers and vectors only"),
-    ("binary expression must", "an operator stands between numbers and vectors only"),
-    ("bool modifier", "`bool` can follow comparisons only"),
-    ("set multiple times", "`offset` and `@` may be given once"),
-    ("in ON and GROUP", "a label in `on` is copied anyway, and may not be in `group_left` too"),
+    ("label matching", "expected a label matcher with a quoted value: name=\"value\""),
+    ("label matcher", "expected a label matcher with a quoted value: name=\"value\""),
+    ("second colon", "a subquery range has one colon, between range and resolution"),
+    ("before first colon", "expected a duration before the colon"),
+    ("in offset", "expected a duration after `offset`"),
+    ("in @", "expected a Unix time, start() or end() after `@`"),
+    ("missing unit", "a range requires a duration with a unit, such as [5m]"),
+    ("set operator", "`and`, `or` and `unless` require vectors on both sides"),
+    ("no grouping allowed", "`and`, `or` and `unless` do not support group_left and group_right"),
+    ("unary expression", "a sign is valid only before scalars and instant vectors"),
+    ("binary expression must", "operators require scalars or instant vectors on both sides"),
+    ("bool modifier", "`bool` is valid only after comparisons"),
+    ("set multiple times", "`offset` and `@` may be set only once"),
+    ("in ON and GROUP", "a label in `on` must not be repeated in `group_left` or `group_right`"),
 ];
 
 /// `expected 5 argument(s) in call to 'f', got 2`
@@ -169,7 +169,7 @@ fn arguments(message: &str) -> Option<String> {
     let (before, got) = message.rsplit_once("got ")?;
     let expected = before.split_once("expected ")?.1.split(" argument").next()?;
     let expected = expected.trim_end_matches(", ");
-    message.contains("argument").then(|| format!("{name} takes {expected} arguments, not {got}"))
+    message.contains("argument").then(|| format!("{name} expects {expected} arguments, got {got}"))
 }
 
 /// `expected type X in call to function 'f', got Y`
@@ -177,15 +177,15 @@ fn types(message: &str) -> Option<String> {
     let (expected, rest) = message.strip_prefix("expected type ")?.split_once(" in ")?;
     let (context, actual) = rest.split_once(", got ")?;
     let taker = context.split('\'').nth(1).unwrap_or("an aggregation");
-    Some(format!("{taker} takes {}, and this is {}", named(expected), named(actual)))
+    Some(format!("{taker} expects {}, got {}", named(expected), named(actual)))
 }
 
 fn named(value_type: &str) -> &str {
     match value_type {
-        "scalar" => "a number",
-        "vector" => "a vector",
-        "matrix" => "a range such as x[5m]",
-        "string" => "a text",
+        "scalar" => "a scalar",
+        "vector" => "an instant vector",
+        "matrix" => "a range vector such as x[5m]",
+        "string" => "a string",
         "None" => "nothing",
         other => other,
     }

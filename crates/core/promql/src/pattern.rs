@@ -40,7 +40,7 @@ fn build(pattern: &str) -> Result<Regex, String> {
 /// The last line of what the compiler says: the ones before it draw a picture.
 fn reason(error: &regex::Error) -> String {
     match error {
-        regex::Error::CompiledTooBig(_) => "it is too large once it is compiled".to_owned(),
+        regex::Error::CompiledTooBig(_) => "the compiled pattern is too large".to_owned(),
         other => {
             let text = other.to_string();
             let last = text.lines().last().unwrap_or_default();

@@ -120,12 +120,16 @@ pub fn placeholders(
     for (index, tag, word) in stream.images() {
         let field = format!("spec.tags[{index}].from.name");
         if word.is_empty() || !word.chars().all(is_image_character) {
-            return Err(malformed(name, &field, &format!("{word:?} is not an image")));
+            return Err(malformed(
+                name,
+                &field,
+                &format!("{word:?} is not a valid image reference"),
+            ));
         }
         if let Some(other) = placeholders.insert(word.to_owned(), tag.to_owned())
             && other != tag
         {
-            let problem = format!("{word} is the placeholder of {other:?} and of {tag:?}");
+            let problem = format!("{word} is the placeholder of both {other:?} and {tag:?}");
             return Err(malformed(name, &field, &problem));
         }
     }
@@ -301,9 +305,9 @@ spec:
         ]
         .map(|tags| read(&tags).unwrap_err().to_string());
         insta::assert_snapshot!(errors.join("\n"), @r#"
-        network/image-references: field spec.tags[0].from.name: "" is not an image
-        network/image-references: field spec.tags[0].from.name: "two words" is not an image
-        network/image-references: field spec.tags[1].from.name: example/a:1 is the placeholder of "a" and of "b"
+        network/image-references: field spec.tags[0].from.name: "" is not a valid image reference
+        network/image-references: field spec.tags[0].from.name: "two words" is not a valid image reference
+        network/image-references: field spec.tags[1].from.name: example/a:1 is the placeholder of both "a" and "b"
         "#);
     }
 }

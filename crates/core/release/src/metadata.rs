@@ -57,7 +57,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
     /// It is too large to be looked at.
-    #[error("{input} is {size} bytes long, and at most {MAX_BYTES} are read")]
+    #[error("{input} has {size} bytes; the limit is {MAX_BYTES} bytes")]
     TooLarge {
         /// What people call the input.
         input: String,
@@ -95,7 +95,7 @@ impl ReleaseMetadata {
     pub fn unusable(&self) -> impl Iterator<Item = (&str, &str, &'static str)> {
         let is_multi = |text: &str| text == MULTI;
         let wanted = [
-            (key::URL, is_link as fn(&str) -> bool, "an http or https address"),
+            (key::URL, is_link as fn(&str) -> bool, "an http or https URL"),
             (key::ARCHITECTURE, is_multi, MULTI),
         ];
         wanted.into_iter().filter_map(|(key, is_usable, wanted)| {
@@ -276,11 +276,11 @@ mod tests {
         insta::assert_snapshot!(warnings.join("\n"), @r#"
         release-manifests/release-metadata:4: duplicate key "team" overrides line 4
         release-manifests/release-metadata:1: key "Version" is read as "version"
-        release-manifests/release-metadata:2: previous[1] cannot be used: "x" was found where a semantic version is wanted
-        release-manifests/release-metadata:2: previous[2] cannot be used: "" was found where a semantic version is wanted
-        release-manifests/release-metadata:6: metadata.io.openshift.upgrades.graph.release.channels cannot be used: "[\"stable-4.7\"]" was found where a string is wanted
-        release-manifests/release-metadata:3: metadata.url cannot be used: "5" was found where a string is wanted
-        release-manifests/release-metadata:5: release.openshift.io/architecture cannot be used: "amd64" was found where multi is wanted
+        release-manifests/release-metadata:2: invalid previous[1]: expected a semantic version, found "x"
+        release-manifests/release-metadata:2: invalid previous[2]: expected a semantic version, found ""
+        release-manifests/release-metadata:6: invalid metadata.io.openshift.upgrades.graph.release.channels: expected a string, found "[\"stable-4.7\"]"
+        release-manifests/release-metadata:3: invalid metadata.url: expected a string, found "5"
+        release-manifests/release-metadata:5: invalid release.openshift.io/architecture: expected multi, found "amd64"
         "#);
     }
 
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn a_huge_file_is_refused_unread() {
         let error = ReleaseMetadata::read("huge", &vec![b' '; MAX_BYTES + 1]).unwrap_err();
-        insta::assert_snapshot!(error, @"huge is 1048577 bytes long, and at most 1048576 are read");
+        insta::assert_snapshot!(error, @"huge has 1048577 bytes; the limit is 1048576 bytes");
     }
 
     proptest! {

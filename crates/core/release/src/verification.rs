@@ -31,7 +31,7 @@ pub struct Verification {
 
 /// Why a release does not say whose signatures count.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place} does not say whose signatures count: {problem}")]
+#[error("{place} has no valid signature policy: {problem}")]
 pub struct VerificationError {
     place: String,
     problem: Problem,
@@ -41,17 +41,15 @@ pub struct VerificationError {
 enum Problem {
     #[error("{why}")]
     Malformed { why: String },
-    #[error("it has no key that begins with {KEYRING}")]
+    #[error("no key starts with {KEYRING}")]
     NoKeyrings,
-    #[error("{key} is both in data and in binaryData")]
+    #[error("{key} is in both data and binaryData")]
     Twice { key: String },
-    #[error("{key} is not Base64")]
+    #[error("{key} is not valid Base64")]
     NotBase64 { key: String },
-    #[error(
-        "{key} is not an address of at most {LONGEST_STORE} bytes that begins with https://, http:// or file://"
-    )]
+    #[error("{key} is not an https, http or file URL of at most {LONGEST_STORE} bytes")]
     NotAStore { key: String },
-    #[error("it has more than {most} keys that begin with {prefix}")]
+    #[error("more than {most} keys start with {prefix}")]
     TooMany { prefix: &'static str, most: usize },
 }
 
@@ -221,15 +219,15 @@ mod tests {
         .map(|content| of(&content).unwrap_err())
         .into();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: it has no key that begins with verifier-public-key-
-        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: it has no key that begins with verifier-public-key-
-        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: it has no key that begins with verifier-public-key-
-        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: invalid type: integer `1`, expected a string at line 1 column 52
-        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: store-web is not an address of at most 2048 bytes that begins with https://, http:// or file://
-        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: store-web is not an address of at most 2048 bytes that begins with https://, http:// or file://
-        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: verifier-public-key-a is not Base64
-        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: verifier-public-key-a is both in data and in binaryData
-        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: it has more than 16 keys that begin with verifier-public-key-
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" has no valid signature policy: no key starts with verifier-public-key-
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" has no valid signature policy: no key starts with verifier-public-key-
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" has no valid signature policy: no key starts with verifier-public-key-
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" has no valid signature policy: invalid type: integer `1`, expected a string at line 1 column 52
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" has no valid signature policy: store-web is not an https, http or file URL of at most 2048 bytes
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" has no valid signature policy: store-web is not an https, http or file URL of at most 2048 bytes
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" has no valid signature policy: verifier-public-key-a is not valid Base64
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" has no valid signature policy: verifier-public-key-a is in both data and binaryData
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" has no valid signature policy: more than 16 keys start with verifier-public-key-
         "#);
     }
 }

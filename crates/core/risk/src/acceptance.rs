@@ -27,7 +27,7 @@ pub const ANNOTATION_BYTES: usize = 128 << 10;
 
 /// Terms of an accepted risk, as stored in the annotation under the name of the risk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, expecting = "an object with terms")]
+#[serde(rename_all = "camelCase", default, expecting = "an object with acceptance terms")]
 pub struct Terms {
     /// Why the risk is accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,18 +143,19 @@ impl Standing {
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAccepted => f.write_str("It was not accepted."),
-            Self::Accepted { changed: false } => f.write_str("It was accepted."),
+            Self::NotAccepted => f.write_str("The risk is not accepted."),
+            Self::Accepted { changed: false } => f.write_str("The risk is accepted."),
             Self::Accepted { changed: true } => {
-                f.write_str("It was accepted, and what it says has changed since.")
+                f.write_str("The risk is accepted; its content has changed since.")
             }
-            Self::Expired(until) => write!(f, "It was accepted until {until}, which has passed."),
+            Self::Expired(until) => write!(f, "The acceptance of the risk expired at {until}."),
             Self::OutOfScope(versions) => {
-                write!(f, "It was accepted for {versions}, which does not include this version.")
+                write!(f, "The risk is accepted for {versions} only, not for this version.")
             }
             Self::TermsUnreadable(why) => write!(
                 f,
-                "It does not count as accepted, because its terms in the annotation {ANNOTATION} cannot be read: {why}."
+                "The risk counts as not accepted: cannot read its terms in annotation \
+                {ANNOTATION}: {why}."
             ),
         }
     }
@@ -193,14 +194,13 @@ impl Acceptance {
     /// What is wrong with the annotation, for the operator's log and for people who look.
     pub fn problems(&self) -> impl Iterator<Item = String> {
         let whole = self.unreadable.iter().map(|why| {
-            format!(
-                "The annotation {ANNOTATION} cannot be read, so no risk counts as accepted: {why}."
-            )
+            format!("No risk counts as accepted: cannot read annotation {ANNOTATION}: {why}.")
         });
         let entries = self.terms.iter().filter_map(|(name, terms)| {
             let why = terms.as_ref().err()?;
             Some(format!(
-                "The entry {:?} of the annotation {ANNOTATION} cannot be read, so that risk does not count as accepted: {why}.",
+                "Risk {:?} counts as not accepted: cannot read its entry in annotation \
+                {ANNOTATION}: {why}.",
                 text::excerpt(name, 80)
             ))
         });
@@ -251,7 +251,7 @@ impl Acceptance {
 fn terms(annotation: &str) -> Result<BTreeMap<String, Result<Terms, String>>, String> {
     if annotation.len() > ANNOTATION_BYTES {
         return Err(format!(
-            "it has {} bytes, and at most {ANNOTATION_BYTES} are read",
+            "{} bytes exceed the limit of {ANNOTATION_BYTES} bytes",
             annotation.len()
         ));
     }

@@ -20,16 +20,16 @@ const QUOTED: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlertsError {
     /// It is too large to be looked at.
-    #[error("the list of alerts has {0} bytes, and at most {MAX_BYTES} are read")]
+    #[error("the list of alerts has {0} bytes; the limit is {MAX_BYTES} bytes")]
     TooLarge(usize),
     /// It is not a list of alerts.
-    #[error("the list of alerts cannot be read: {0}")]
+    #[error("cannot parse the list of alerts: {0}")]
     Malformed(String),
     /// The server says that it has none.
-    #[error("the metrics server has no list of alerts: {0}")]
+    #[error("the metrics server returned no list of alerts: {0}")]
     Refused(String),
     /// Nobody can look at so many.
-    #[error("{0} alerts are more than the {MAX_ALERTS} that are looked at")]
+    #[error("{0} alerts exceed the limit of {MAX_ALERTS}")]
     TooMany(usize),
 }
 
@@ -165,10 +165,10 @@ mod tests {
         ]
         .map(|json| read(json).unwrap_err().to_string());
         insta::assert_snapshot!(refused.join("\n"), @"
-        the list of alerts cannot be read: expected ident at line 1 column 2
-        the metrics server has no list of alerts: shutting down
-        the list of alerts has 16777217 bytes, and at most 16777216 are read
-        10001 alerts are more than the 10000 that are looked at
+        cannot parse the list of alerts: expected ident at line 1 column 2
+        the metrics server returned no list of alerts: shutting down
+        the list of alerts has 16777217 bytes; the limit is 16777216 bytes
+        10001 alerts exceed the limit of 10000
         ");
         assert!(read(long.as_bytes()).unwrap_err().to_string().len() < 2 * QUOTED);
     }

@@ -34,8 +34,8 @@ impl fmt::Display for ResultType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Scalar => "a scalar",
-            Self::Range => "a range of samples",
-            Self::Text => "a text",
+            Self::Range => "a range vector",
+            Self::Text => "a string",
         })
     }
 }
@@ -82,30 +82,30 @@ pub type Outcomes = BTreeMap<String, Outcome>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// It was not answered yet; it has to wait until then, where that is long.
-    #[error("the query has not been answered yet{}", turn(*.0))]
+    #[error("the query is not evaluated yet{}", turn(*.0))]
     Pending(Option<Timestamp>),
     /// No series: the metric may be missing.
-    #[error("the query yields no series")]
+    #[error("the query returned no series")]
     NoSeries,
     /// Which of them is meant cannot be told.
-    #[error("the query yields {0} series instead of one")]
+    #[error("the query returned {0} series instead of one")]
     SeveralSeries(usize),
     /// A value that means nothing.
-    #[error("the query yields {0} instead of 0 or 1")]
+    #[error("the query returned {0} instead of 0 or 1")]
     NotZeroOrOne(String),
     /// Something that has no value.
-    #[error("the query yields {0} instead of one sample")]
+    #[error("the query returned {0} instead of one sample")]
     NotAVector(ResultType),
     /// Asking failed.
-    #[error("the query could not be asked: {0}")]
+    #[error("cannot evaluate the query: {0}")]
     NotAsked(String),
     /// It is not sent to the cluster's metrics.
-    #[error("the query is not sent to the cluster's metrics: {0}")]
+    #[error("the query is not allowed: {0}")]
     Refused(#[from] Refused),
 }
 
 fn turn(at: Option<Timestamp>) -> String {
-    at.map(|at| format!("; its turn comes at {at}")).unwrap_or_default()
+    at.map(|at| format!("; scheduled for {at}")).unwrap_or_default()
 }
 
 /// Bytes of what went wrong while asking: texts of servers are repeated in conditions.

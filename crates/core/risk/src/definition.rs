@@ -33,7 +33,7 @@ pub(crate) struct Definition {
 /// One way to find out whether a risk concerns a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rule {
-    /// It concerns every cluster.
+    /// The risk applies to all clusters.
     Always,
     /// A query tells.
     PromQl(String),
@@ -47,23 +47,20 @@ impl Rule {
         match (&rule.type_, query) {
             (MatchingRuleType::Always, None) => Self::Always,
             (MatchingRuleType::Always, Some(_)) => {
-                Self::Unusable("an Always rule has a query".to_owned())
+                Self::Unusable("a rule of type Always has a query".to_owned())
             }
-            (MatchingRuleType::PromQl, Some(query)) if query.len() > MAX_QUERY => {
-                Self::Unusable(format!(
-                    "its query is {} bytes long, and at most {MAX_QUERY} are read",
-                    query.len()
-                ))
-            }
+            (MatchingRuleType::PromQl, Some(query)) if query.len() > MAX_QUERY => Self::Unusable(
+                format!("its query has {} bytes; the limit is {MAX_QUERY} bytes", query.len()),
+            ),
             (MatchingRuleType::PromQl, Some(query)) if !query.trim().is_empty() => {
                 Self::PromQl(query.to_owned())
             }
             (MatchingRuleType::PromQl, _) => {
-                Self::Unusable("a PromQL rule has no query".to_owned())
+                Self::Unusable("a rule of type PromQL has no query".to_owned())
             }
             (MatchingRuleType::Other(word), _) => {
                 let word = text::excerpt(word, 64);
-                Self::Unusable(format!("rules of type {word:?} are not known"))
+                Self::Unusable(format!("unknown rule type {word:?}"))
             }
         }
     }
@@ -129,10 +126,9 @@ fn stand_in(risk: &Risk, defects: &[Defect]) -> Definition {
     let wrong = wrong.join("; ");
     let warning = match risk.message.trim() {
         "" => String::new(),
-        message => format!(" What it warns of: {:?}", text::excerpt(message, QUOTED)),
+        message => format!(" Original message: {:?}", text::excerpt(message, QUOTED)),
     };
-    let message =
-        format!("A risk was published in a form that cannot be stored: {wrong}.{warning}");
+    let message = format!("The status cannot store a published risk: {wrong}.{warning}");
     let name = match legal::name_defect(&risk.name) {
         None => risk.name.clone(),
         Some(_) => format!("InvalidRisk-{}", fingerprint(risk)),
@@ -141,7 +137,7 @@ fn stand_in(risk: &Risk, defects: &[Defect]) -> Definition {
     let claim = Claim::new(
         ConditionStatus::Unknown,
         applies::INVALID_RISK,
-        "The risk was published in a form that cannot be stored, and this entry stands in for it.",
+        "The status cannot store the published risk. This entry replaces it.",
     );
     let advisory = risk.claim.as_ref().is_some_and(|claim| claim.advisory);
     let claim = Claim { advisory, ..claim };

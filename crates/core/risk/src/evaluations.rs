@@ -43,10 +43,10 @@ const MAX_LABEL: usize = 200;
 /// Bytes that are kept of why there is no answer.
 const MAX_WHY: usize = 1 << 10;
 
-/// What came of every query that was asked.
+/// Results of all evaluated queries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluations {
-    /// One for each query.
+    /// One result for each query.
     pub queries: Vec<Evaluation>,
     /// How many more there are, for which there was no room or which cannot be understood.
     pub omitted: usize,
@@ -90,13 +90,13 @@ pub enum Conclusion {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationsError {
     /// There is too much of it.
-    #[error("it has {0} bytes, and at most {MAX_READ} are read")]
+    #[error("{0} bytes exceed the limit of {MAX_READ} bytes")]
     TooLarge(usize),
     /// It is no such document.
-    #[error("it cannot be understood: {0}")]
+    #[error("cannot parse it: {0}")]
     Malformed(String),
     /// It is of another time.
-    #[error("its version is {0}, and only {VERSION} is known")]
+    #[error("unsupported version {0}; the supported version is {VERSION}")]
     UnknownVersion(u32),
 }
 

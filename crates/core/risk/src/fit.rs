@@ -33,15 +33,15 @@ pub enum Because {
 
 impl fmt::Display for Withheld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "The update to {} is not shown: ", self.release.version)?;
+        write!(f, "The status omits the update to {}: ", self.release.version)?;
         match self.because {
             Because::TooManyUpdates => {
-                f.write_str("there are too many updates, and it is one of the earliest.")
+                f.write_str("too many updates; the oldest ones are omitted.")
             }
             Because::TooManyRisks(count) => {
-                write!(f, "it has {count} risks, and at most {} are taken.", limits::RISKS)
+                write!(f, "it has {count} risks; the limit is {}.", limits::RISKS)
             }
-            Because::TooLarge => f.write_str("the status has no more room for it and its risks."),
+            Because::TooLarge => f.write_str("the size limit of the status is reached."),
         }
     }
 }

@@ -44,12 +44,12 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { version, applying, unknown } = self;
-        write!(f, "The update to {version} has risks that were not accepted.")?;
+        write!(f, "The update to {version} has unaccepted risks.")?;
         if !applying.is_empty() {
-            write!(f, " These apply to this cluster: {}.", applying.join(", "))?;
+            write!(f, " Applying to this cluster: {}.", applying.join(", "))?;
         }
         if !unknown.is_empty() {
-            write!(f, " Of these it is not known whether they apply: {}.", unknown.join(", "))?;
+            write!(f, " Unknown whether they apply: {}.", unknown.join(", "))?;
         }
         write!(f, " To accept them and continue: {}", self.command())
     }

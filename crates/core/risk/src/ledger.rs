@@ -148,12 +148,11 @@ impl Ledger {
 fn unseen(withheld: &[Withheld]) -> Option<Concern> {
     let images: BTreeSet<String> =
         withheld.iter().map(|withheld| withheld.release.image.clone()).collect();
-    let message = "The update service offers this update with more risks, or among more updates, \
-                   than can be looked at.";
+    let message = "This update exceeds the limits on risks or on updates from the update service.";
     let claim = Claim::new(
         ConditionStatus::Unknown,
         applies::EVALUATION_FAILED,
-        "The risks of this update were not looked at.",
+        "The risks of this update are not evaluated.",
     );
     let risk = Risk::always("RisksNotLookedAt", message, DOCS).claiming(claim);
     let targets = Targets::Images(images);

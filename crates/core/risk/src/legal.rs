@@ -31,7 +31,7 @@ impl fmt::Display for Defect {
         match self {
             Self::Missing(what) => write!(f, "it has no {what}"),
             Self::TooLong { what, length, most } => {
-                write!(f, "its {what} is {length} bytes long, and at most {most} are taken")
+                write!(f, "its {what} has {length} bytes; the limit is {most} bytes")
             }
             Self::NotAName(name) => {
                 write!(f, "its name {:?} is not CamelCase", text::excerpt(name, QUOTED))
@@ -40,7 +40,7 @@ impl fmt::Display for Defect {
                 write!(f, "its url {:?} is not a URI", text::excerpt(url, QUOTED))
             }
             Self::TooManyRules(count) => {
-                write!(f, "it has {count} rules, and at most {MAX_RULES} are taken")
+                write!(f, "it has {count} rules; the limit is {MAX_RULES}")
             }
         }
     }

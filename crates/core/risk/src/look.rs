@@ -75,7 +75,9 @@ impl<'a> Look<'a> {
                 continue;
             };
             if self.round.acceptance.was_for_another(name, hash) {
-                exposure.message.push_str(" What the risk says has changed since it was accepted.");
+                exposure
+                    .message
+                    .push_str(" The content of the risk has changed since it was accepted.");
             }
             let mut before = self.round.previous.conditional_update_risks.iter();
             let before = before.find(|before| before.name == *name);

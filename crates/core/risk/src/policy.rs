@@ -20,13 +20,13 @@ pub enum Refused {
     #[error("{0}")]
     TooLarge(String),
     /// It reads a metric that is not on the list.
-    #[error("it reads {0}, which is not among the allowed metrics")]
+    #[error("metric {0} is not on the list of allowed metrics")]
     Metric(String),
     /// It selects by labels alone, so nobody knows what it reads.
-    #[error("it has a selector without a metric's name, and only some metrics are allowed")]
+    #[error("a selector has no metric name, and a list of allowed metrics is set")]
     AnyMetric,
     /// It cannot be read, so nobody knows what it reads.
-    #[error("it cannot be understood, and only some metrics are allowed ({0})")]
+    #[error("cannot parse it, and a list of allowed metrics is set ({0})")]
     NotUnderstood(String),
 }
 

@@ -27,7 +27,7 @@ pub struct Range {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RangeError {
     /// It is longer than any range.
-    #[error("a range of {0} bytes is too long: at most {MAX_BYTES} are read")]
+    #[error("the range has {0} bytes; the limit is {MAX_BYTES} bytes")]
     TooLong(usize),
     /// A part of it compares nothing.
     #[error("{0:?} is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x")]
@@ -291,6 +291,6 @@ mod tests {
         let error = "5.2.0 or later".parse::<Range>().unwrap_err();
         insta::assert_snapshot!(error, @r#""or" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x"#);
         let error = "5".repeat(513).parse::<Range>().unwrap_err();
-        insta::assert_snapshot!(error, @"a range of 513 bytes is too long: at most 512 are read");
+        insta::assert_snapshot!(error, @"the range has 513 bytes; the limit is 512 bytes");
     }
 }

@@ -41,7 +41,7 @@ impl Finding {
             Some(ConditionStatus::False) => (false, applies::NOT_MATCH, 0),
             _ => return,
         };
-        let message = format!("The query yielded {value} when it was last asked.");
+        let message = format!("The last evaluation of the query returned {value}.");
         *self = Self { awaited: true, ..Self::new(holds.into(), reason, message) };
     }
 }
@@ -79,13 +79,15 @@ enum Ruling {
 
 fn apply(rule: &Rule, queries: Queries) -> Ruling {
     let query = match rule {
-        Rule::Always => return Ruling::Matches("It concerns every cluster."),
+        Rule::Always => return Ruling::Matches("The risk applies to all clusters."),
         Rule::Unusable(why) => return Ruling::Skipped(why.clone()),
         Rule::PromQl(query) => query,
     };
     match queries.outcome(query) {
-        Ok(true) => Ruling::Matches("The query yields 1: this cluster is exposed."),
-        Ok(false) => Ruling::DoesNotMatch("The query yields 0: this cluster is not exposed."),
+        Ok(true) => Ruling::Matches("The query returned 1: the risk applies to this cluster."),
+        Ok(false) => {
+            Ruling::DoesNotMatch("The query returned 0: the risk does not apply to this cluster.")
+        }
         Err(failure @ Failure::Pending(_)) => Ruling::Awaited(failure.to_string()),
         Err(failure) => Ruling::Skipped(failure.to_string()),
     }
@@ -98,7 +100,7 @@ pub(crate) fn evaluate(definition: &Definition, queries: Queries) -> Finding {
         return Finding { since: claim.since, advisory: claim.advisory, ..finding };
     }
     if definition.rules.is_empty() {
-        let message = "It has no rules, so it concerns every cluster.";
+        let message = "The risk has no rules, so it applies to all clusters.";
         return Finding::new(ConditionStatus::True, applies::MATCH, message);
     }
     let mut undecided = Vec::new();

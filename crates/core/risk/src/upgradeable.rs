@@ -57,7 +57,7 @@ fn told(against: &[Against]) -> Option<OperatorCondition> {
         [only] if only.reason() == only.risk.name => (only.reason(), only.told()),
         [only] => (only.reason(), only.line()),
         several => {
-            let lead = "Several risks stand against an update to a later minor or major version:";
+            let lead = "Several risks block updates to a later minor or major version:";
             let lines: Vec<String> =
                 several.iter().map(|one| format!("* {}", one.line())).collect();
             let lines = text::join(&lines, "\n", limits::MESSAGE - lead.len() - 1);

@@ -212,16 +212,16 @@ impl Verdict {
         };
         let (reason, message) = match (accepted.as_slice(), advice.as_slice()) {
             ([], []) => {
-                let why =
-                    "The update is recommended, because none of its risks applies to this cluster.";
+                let why = "The update is recommended: none of its risks applies to this cluster.";
                 (recommended::NOT_EXPOSED_TO_RISKS, why.to_owned())
             }
             ([], advice) => {
-                let why = "The update is recommended, because nothing stands against it. Good to know before it: ";
+                let why = "The update is recommended: no risk blocks it. Informational risks: ";
                 (recommended::NOT_EXPOSED_TO_RISKS, listing(why, advice))
             }
             (accepted, _) => {
-                let why = "The update is recommended, because every risk that applies, or may apply, to this cluster was accepted: ";
+                let why = "The update is recommended: all risks that apply or may apply to this \
+                    cluster are accepted: ";
                 (recommended::ALL_EXPOSED_RISKS_ACCEPTED, listing(why, accepted))
             }
         };
@@ -247,10 +247,10 @@ impl Verdict {
             ),
             ([], names) => because(
                 evaluating::UNRECOGNIZED_MATCHING_RULES,
-                "Risks have only rules that cannot be evaluated:",
+                "Risks without rules of a supported type:",
                 names,
             ),
-            (names, _) => because(evaluating::NO_MATCHING_RULES, "Risks have no rules:", names),
+            (names, _) => because(evaluating::NO_MATCHING_RULES, "Risks without rules:", names),
         }
     }
 }
@@ -267,7 +267,7 @@ impl Exposure {
     fn name_and_change(&self) -> String {
         match self.standing {
             Standing::Accepted { changed: true } => {
-                format!("{} (what it says has changed since)", self.name)
+                format!("{} (content changed since)", self.name)
             }
             _ => self.name.clone(),
         }

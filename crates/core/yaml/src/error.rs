@@ -27,7 +27,7 @@ pub enum YamlProblem {
     #[error("control character U+{0:04X} is not allowed")]
     ControlCharacter(u32),
     /// A line that begins with `---` and continues with content.
-    #[error("document separator followed by {0:?}; only a comment may follow ---")]
+    #[error("document separator followed by {0:?}; only a comment may follow `---`")]
     Separator(String),
     /// An alias without its anchor.
     #[error("unknown anchor {0:?}")]

@@ -108,7 +108,7 @@ impl fmt::Display for OddityKind {
                 write!(f, "duplicate key {key:?} overrides line {first_line}")
             }
             Self::MergeOverride { key } => {
-                write!(f, "merge key << overrides {key:?}, which is set in front of it")
+                write!(f, "merge key << overrides {key:?}, which is set before it")
             }
             Self::QuotedIndentation => {
                 f.write_str("quoted scalar continues without deeper indentation")
@@ -122,7 +122,7 @@ impl fmt::Display for OddityKind {
             }
             Self::NonStringKey { key } => write!(f, "key {key} is not a string"),
             Self::IgnoredTag { tag } => write!(f, "tag {tag} is ignored"),
-            Self::IgnoredContent => f.write_str("content behind the document end is ignored"),
+            Self::IgnoredContent => f.write_str("content after the document end is ignored"),
             Self::Tab => f.write_str("tab used as indentation or separator"),
             Self::ByteOrderMark => f.write_str("byte order mark"),
             Self::Omitted { count } => write!(f, "{count} more warnings omitted"),

@@ -56,7 +56,7 @@ impl Berth {
     pub(crate) fn process(&self, name: &str) -> Result<Process> {
         let components = &self.cell.as_ref().ok_or(Ended)?.record().components;
         let component = components.iter().find(|component| component.name == name);
-        component.and_then(Component::process).with_context(|| format!("{name} does not run"))
+        component.and_then(Component::process).with_context(|| format!("{name} is not running"))
     }
 
     /// Drops a program that has ended from the cell's record, so that another may take its place.
@@ -104,7 +104,7 @@ struct Ended;
 
 impl std::fmt::Display for Ended {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("it was stopped or detached before")
+        f.write_str("already stopped or detached")
     }
 }
 

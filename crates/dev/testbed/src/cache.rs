@@ -33,7 +33,7 @@ impl Cache {
     /// `$FAIRWAY_CACHE`, else `$XDG_CACHE_HOME/fairway`, else `~/.cache/fairway`.
     pub fn from_env() -> Result<Self> {
         let root = root_from(|name| std::env::var_os(name).map(PathBuf::from)).context(
-            "no place for the cache: set FAIRWAY_CACHE to a directory with 6 GB of free space",
+            "no cache directory: set FAIRWAY_CACHE to a directory with 6 GB of free space",
         )?;
         Ok(Self::at(root))
     }
@@ -83,8 +83,8 @@ fn claim(root: &Path) -> Result<()> {
         let entry = entry?;
         if !is_ours(&entry) {
             bail!(
-                "it holds {}, which is not the testbed's; \
-                 set FAIRWAY_CACHE to another directory, one that is empty or new",
+                "it contains {}, which does not belong to the testbed; set FAIRWAY_CACHE to an \
+                empty or new directory",
                 entry.file_name().display()
             );
         }

@@ -66,7 +66,7 @@ impl Component {
         if self.waiter.is_alive() {
             return Ok(());
         }
-        bail!("{} has ended", self.name);
+        bail!("{} has exited", self.name);
     }
 }
 
@@ -78,7 +78,7 @@ impl Record {
 
     /// Ends everything inside and waits until it is gone. Does nothing if it is gone.
     pub fn stop(&self) -> Result<()> {
-        self.init.kill().context("cannot end the cell")?;
+        self.init.kill().context("cannot stop the cell")?;
         let waiters = self.components.iter().map(|component| component.waiter);
         let outside: Vec<Process> = waiters.chain([self.holder]).collect();
         wait::until("the cell to end", EXIT, || {
@@ -125,7 +125,7 @@ impl Cell {
         let holder = Process::of(child.id())?;
         let init = wait::until_logged("a cell to start", ENTRY, &directory.log("cell"), || {
             if let Some(status) = child.try_wait()? {
-                bail!("the kernel refused the namespaces of a cell ({status})");
+                bail!("cannot create the namespaces of a cell ({status})");
             }
             Ok(holder.child().filter(|init| init.name() == "tini"))
         })?;

@@ -74,7 +74,7 @@ fn exchange(mut stream: impl Read + Write, address: SocketAddr, path: &str) -> R
         Err(error) if error.kind() != ErrorKind::UnexpectedEof => return Err(error.into()),
         _ => {}
     }
-    parse(&String::from_utf8_lossy(&answer)).context("not an answer of HTTP")
+    parse(&String::from_utf8_lossy(&answer)).context("not an HTTP response")
 }
 
 fn parse(answer: &str) -> Option<Answer> {

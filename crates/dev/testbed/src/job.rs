@@ -59,7 +59,7 @@ impl Job {
 /// Does the job that this process was started for; `false` if it was started for none.
 pub fn do_own(jobs: &[Job]) -> Result<bool> {
     let Ok(name) = std::env::var(VARIABLE) else { return Ok(false) };
-    let job = jobs.iter().find(|job| job.name == name).context("there is no such job")?;
+    let job = jobs.iter().find(|job| job.name == name).context("unknown job")?;
     (job.work)(&Platform::find()?)?;
     let own = std::process::id();
     println!("{} {}", processor_time(own)?.as_millis(), peak_bytes(own)?);
@@ -68,7 +68,7 @@ pub fn do_own(jobs: &[Job]) -> Result<bool> {
 
 /// Reads what a process said of itself at its end: milliseconds and bytes.
 fn parse(said: &str) -> Result<Cost> {
-    let (milliseconds, peak_bytes) = said.trim().split_once(' ').context("it said nothing")?;
+    let (milliseconds, peak_bytes) = said.trim().split_once(' ').context("no output")?;
     let processor = Duration::from_millis(milliseconds.parse()?);
     Ok(Cost { processor, peak_bytes: peak_bytes.parse()? })
 }

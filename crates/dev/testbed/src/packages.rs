@@ -180,7 +180,7 @@ fn install(names: &[&str]) -> Result<()> {
     // The usual cause is an index that is missing or older than the mirror.
     apt_get(&["update"])
         .and_then(|()| install())
-        .with_context(|| format!("cannot install {}; try apt-get by hand", names.join(" ")))
+        .with_context(|| format!("cannot install {}; run apt-get manually", names.join(" ")))
 }
 
 /// Runs apt-get so that no service of an installed package is started: in a mount namespace in

@@ -36,7 +36,7 @@ pub(crate) fn start_on_free_port(
         }
         berth.forget(&component);
     }
-    Err(last.context("no attempt was made")?)
+    Err(last.context("no attempt")?)
 }
 
 fn until_ready(component: &Component, address: SocketAddr, path: &str) -> Result<()> {

@@ -34,7 +34,7 @@ struct Stat {
 impl Process {
     /// The process that has this number now.
     pub(crate) fn of(pid: u32) -> Result<Self> {
-        let stat = stat(pid).with_context(|| format!("process {pid} has ended"))?;
+        let stat = stat(pid).with_context(|| format!("process {pid} has exited"))?;
         Ok(Self { pid, start_time: stat.start_time })
     }
 
@@ -84,16 +84,15 @@ pub fn peak_bytes(pid: u32) -> Result<u64> {
 
 fn memory(pid: u32, field: &str) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))
-        .with_context(|| format!("process {pid} has ended"))?;
+        .with_context(|| format!("process {pid} has exited"))?;
     let kib = status.lines().find_map(|line| line.strip_prefix(field)?.strip_suffix("kB"));
-    let kib: u64 =
-        kib.context("the kernel does not tell the memory of a process")?.trim().parse()?;
+    let kib: u64 = kib.context("cannot read the memory usage of the process")?.trim().parse()?;
     Ok(kib * 1024)
 }
 
 /// The time of all threads of a process on a processor.
 pub fn processor_time(pid: u32) -> Result<Duration> {
-    let stat = stat(pid).with_context(|| format!("process {pid} has ended"))?;
+    let stat = stat(pid).with_context(|| format!("process {pid} has exited"))?;
     Ok(Duration::from_secs(1) * stat.processor_ticks / TICKS)
 }
 

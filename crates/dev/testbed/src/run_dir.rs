@@ -81,7 +81,7 @@ impl Runs {
     fn create_named(&self, kind: &str) -> Result<PathBuf> {
         let path = self.root.join(kind);
         if is_held(&path) {
-            bail!("{kind} already runs in {}", path.display());
+            bail!("{kind} is already running in {}", path.display());
         }
         sweep(&path, RELEASE)?;
         // Private keys live here.
@@ -197,7 +197,10 @@ pub(crate) fn sweep(path: &Path, patience: Duration) -> Result<()> {
 fn remove_empty(path: &Path) -> Result<()> {
     match fs::remove_dir(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error).with_context(|| {
-            format!("{} was not made by the testbed; move it elsewhere", path.display())
+            format!(
+                "{} does not belong to the testbed; move it to another directory",
+                path.display()
+            )
         }),
         _ => Ok(()),
     }
@@ -269,7 +272,7 @@ mod tests {
         let runs = Runs::take_turn(&cache).unwrap();
         let _held = runs.create("kube", Lifetime::Detached).unwrap();
         let error = runs.create("kube", Lifetime::Detached).unwrap_err();
-        assert!(error.to_string().starts_with("kube already runs in "));
+        assert!(error.to_string().starts_with("kube is already running in "));
     }
 
     #[test]
@@ -286,7 +289,10 @@ mod tests {
         assert!(run.join("kube/notes").exists());
         assert!(elsewhere.path().join(LOCK).exists());
         let error = runs.create("kube", Lifetime::Detached).unwrap_err().to_string();
-        assert!(error.ends_with("run/kube was not made by the testbed; move it elsewhere"));
+        assert!(
+            error
+                .ends_with("run/kube does not belong to the testbed; move it to another directory")
+        );
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub fn stop(cache: &Cache, kind: &str) -> Result<bool> {
             state.cell.stop()?;
             run_dir::until_released(&directory)?;
         }
-        None if ran => bail!("{kind} is just being started by another process"),
+        None if ran => bail!("another process is starting {kind}"),
         None => {}
     }
     if directory.exists() {

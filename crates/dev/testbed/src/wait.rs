@@ -35,7 +35,7 @@ pub fn until<T>(
             return Ok(value);
         }
         if start.elapsed() >= timeout {
-            bail!("waited {} s in vain for {what}", timeout.as_secs());
+            bail!("timed out after {} s waiting for {what}", timeout.as_secs());
         }
         thread::sleep(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -79,7 +79,7 @@ fn quote(log: &Path) -> String {
         Ok(bytes) => {
             format!("{} ends:\n{}", log.display(), last_lines(&String::from_utf8_lossy(&bytes)))
         }
-        Err(error) => format!("{} cannot be read: {error}", log.display()),
+        Err(error) => format!("cannot read {}: {error}", log.display()),
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn the_error_says_what_was_awaited() {
         let error = until("Godot", Duration::ZERO, || Ok(None::<()>)).unwrap_err();
-        assert_eq!(error.to_string(), "waited 0 s in vain for Godot");
+        assert_eq!(error.to_string(), "timed out after 0 s waiting for Godot");
     }
 
     #[test]

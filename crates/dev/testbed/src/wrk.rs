@@ -58,7 +58,7 @@ impl Wrk {
 fn parse(report: &str) -> Result<Load> {
     let after = |start: &str| {
         let line = report.lines().find_map(|line| line.trim().strip_prefix(start));
-        line.map(str::trim).with_context(|| format!("wrk does not say {start:?}:\n{report}"))
+        line.map(str::trim).with_context(|| format!("no {start:?} in the output of wrk:\n{report}"))
     };
     for trouble in ["Socket errors:", "Non-2xx or 3xx responses:"] {
         ensure!(!report.contains(trouble), "the server failed:\n{report}");

@@ -90,13 +90,13 @@ impl AuditLog {
     /// Now.
     pub fn mark(&self) -> Result<AuditMark> {
         let metadata = std::fs::metadata(&self.path)
-            .with_context(|| format!("cannot look at {}", self.path.display()))?;
+            .with_context(|| format!("cannot read the metadata of {}", self.path.display()))?;
         Ok(AuditMark(metadata.len()))
     }
 
     /// What was answered since then. An event is written before its answer is sent.
     pub fn since(&self, mark: AuditMark) -> Result<Vec<AuditEvent>> {
-        ensure!(self.mark()?.0 >= mark.0, "{} was begun anew", self.path.display());
+        ensure!(self.mark()?.0 >= mark.0, "{} was truncated or rotated", self.path.display());
         let read = || -> std::io::Result<String> {
             let mut file = File::open(&self.path)?;
             file.seek(SeekFrom::Start(mark.0))?;

@@ -93,7 +93,7 @@ impl TestCluster {
             Backend::Sandbox => Self::sandbox().await,
             Backend::Kube => Self::control_plane().await,
             Backend::Kubeconfig => {
-                bail!("a cluster of one's own cannot be had from somebody else's")
+                bail!("the test needs its own cluster, and KUBECONFIG names an existing one")
             }
         }
     }
@@ -190,7 +190,7 @@ impl TestCluster {
 
     /// Who asked for what. Somebody else's cluster does not tell.
     pub fn audit_log(&self) -> Result<AuditLog> {
-        let path = self.audit_log.clone().context("this cluster shows no audit log")?;
+        let path = self.audit_log.clone().context("this cluster has no audit log")?;
         Ok(AuditLog::new(path))
     }
 
@@ -199,7 +199,7 @@ impl TestCluster {
     pub fn failing_on_demand(&self) -> Option<&Sandbox> {
         let sandbox = self.as_sandbox();
         if sandbox.is_none() {
-            skip::not_on_this_server("only the sandbox fails on demand");
+            skip::not_on_this_server("only the sandbox supports fault injection");
         }
         sandbox
     }
@@ -346,7 +346,7 @@ fn backend() -> Result<Backend> {
         Ok("kube") => Ok(Backend::Kube),
         Ok("kubeconfig") => Ok(Backend::Kubeconfig),
         Ok(other) => {
-            bail!("{}={other}: it is `sandbox`, `kube` or `kubeconfig`", environment::CLUSTER)
+            bail!("{}={other}: expected `sandbox`, `kube` or `kubeconfig`", environment::CLUSTER)
         }
     }
 }
@@ -356,7 +356,7 @@ fn find() -> Result<(PathBuf, Option<PathBuf>)> {
     let of = |run: &Path| (real::kubeconfig_in(run), Some(real::audit_log_in(run)));
     if backend()? == Backend::Kubeconfig {
         let named = PathBuf::from(std::env::var_os("KUBECONFIG").unwrap_or_default());
-        ensure!(named.is_file(), "KUBECONFIG has to name one file, not {:?}", named.display());
+        ensure!(named.is_file(), "KUBECONFIG must name one file, not {:?}", named.display());
         return Ok((named, None));
     }
     if let Some(directory) = environment::kube_directory() {
@@ -364,7 +364,7 @@ fn find() -> Result<(PathBuf, Option<PathBuf>)> {
     }
     let running = State::read(&Cache::from_env()?, real::KIND)?.filter(State::is_whole);
     let kubeconfig = running.and_then(|state| state.kubeconfig).context(
-        "no Kubernetes runs: start one with `cargo xtask kube up`, or run `cargo xtask test`",
+        "no Kubernetes is running: start one with `cargo xtask kube up`, or run `cargo xtask test`",
     )?;
     Ok(of(kubeconfig.parent().unwrap_or(Path::new("/"))))
 }

@@ -62,7 +62,7 @@ impl Signer {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        child.stdin.take().context("gpg reads nothing")?.write_all(input)?;
+        child.stdin.take().context("cannot write to gpg")?.write_all(input)?;
         let output = child.wait_with_output()?;
         ensure!(output.status.success(), "gpg {arguments:?} failed");
         Ok(output.stdout)

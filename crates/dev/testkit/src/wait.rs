@@ -41,7 +41,7 @@ where
             return Ok(answer);
         }
         if Instant::now() > deadline {
-            bail!("waited {} s in vain for {what}", patience.as_secs());
+            bail!("timed out after {} s waiting for {what}", patience.as_secs());
         }
         sleep(PAUSE).await;
     }

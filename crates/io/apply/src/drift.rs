@@ -47,10 +47,10 @@ impl fmt::Display for Difference {
             f.write_str(step)?;
         }
         f.write_str(match self.what {
-            What::Differs => " is not what the release says",
+            What::Differs => " differs from the manifest",
             What::Missing => " is missing",
-            What::NotOurs => " was taken over by somebody else",
-            What::Leftover => " is no longer part of the release",
+            What::NotOurs => " is owned by another field manager",
+            What::Leftover => " is no longer in the manifest",
         })
     }
 }
@@ -58,23 +58,53 @@ impl fmt::Display for Difference {
 /// The parts of the metadata that a manifest says; everything else in it is the server's.
 const METADATA: [&str; 4] = ["annotations", "finalizers", "labels", "ownerReferences"];
 
-/// What is not right first, if anything is not.
+/// The first difference between the desired and the live object.
 pub fn difference(wanted: &Value, live: &Value) -> Option<Difference> {
     let nothing = Map::new();
     let owned = applied_fields(live).unwrap_or(&nothing);
-    let (wanted, live) = (said(wanted), said(live));
-    fields(&wanted, &live, owned, false).err()
+    let metadata = [wanted, live].map(declarable_metadata);
+    let [wanted, live] =
+        [(wanted, &metadata[0]), (live, &metadata[1])].map(|(object, metadata)| Fields {
+            of: object.as_object().unwrap_or(&nothing),
+            metadata: Some(metadata),
+        });
+    fields(wanted, live, owned, false).err()
 }
 
-/// What a manifest says of an object, or could.
-fn said(object: &Value) -> Map<String, Value> {
-    let of = |key: &str| object.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
-    let mut said = object.as_object().cloned().unwrap_or_default();
-    let mut metadata = of("metadata");
-    metadata.retain(|key, _| METADATA.contains(&key.as_str()));
-    said.retain(|key, _| !matches!(key.as_str(), "apiVersion" | "kind" | "status"));
-    said.insert("metadata".to_owned(), Value::Object(metadata));
-    said
+/// The metadata that a manifest can declare.
+fn declarable_metadata(object: &Value) -> Value {
+    let metadata = object.get("metadata").and_then(Value::as_object).into_iter().flatten();
+    let declarable = metadata.filter(|(key, _)| METADATA.contains(&key.as_str()));
+    Value::Object(declarable.map(|(key, value)| (key.clone(), value.clone())).collect())
+}
+
+/// The fields of an object or of a part of it. An object is not copied to leave out what a manifest
+/// cannot declare: the schemas of a CRD take tens of megabytes as a tree.
+#[derive(Clone, Copy)]
+struct Fields<'a> {
+    of: &'a Map<String, Value>,
+    /// Set for the object itself: what stands for its metadata.
+    metadata: Option<&'a Value>,
+}
+
+impl<'a> Fields<'a> {
+    fn get(self, name: &str) -> Option<&'a Value> {
+        match (self.metadata, name) {
+            (Some(_), "apiVersion" | "kind" | "status") => None,
+            (Some(metadata), "metadata") => Some(metadata),
+            _ => self.of.get(name),
+        }
+    }
+
+    fn iter(self) -> impl Iterator<Item = (&'a str, &'a Value)> {
+        self.of.keys().filter_map(move |name| Some((name.as_str(), self.get(name)?)))
+    }
+}
+
+impl<'a> From<&'a Map<String, Value>> for Fields<'a> {
+    fn from(of: &'a Map<String, Value>) -> Self {
+        Self { of, metadata: None }
+    }
 }
 
 type Compared = Result<(), Difference>;
@@ -92,7 +122,9 @@ fn is_whole(owned: &Map<String, Value>) -> bool {
 fn compare(wanted: &Value, live: &Value, owned: &Map<String, Value>, quantity: bool) -> Compared {
     match (wanted, live) {
         _ if is_whole(owned) => whole(wanted, live, quantity),
-        (Value::Object(wanted), Value::Object(live)) => fields(wanted, live, owned, quantity),
+        (Value::Object(wanted), Value::Object(live)) => {
+            fields(wanted.into(), live.into(), owned, quantity)
+        }
         (Value::Array(wanted), Value::Array(live)) => items(wanted, live, owned, quantity),
         _ => whole(wanted, live, quantity),
     }
@@ -103,12 +135,12 @@ fn whole(wanted: &Value, live: &Value, quantity: bool) -> Compared {
 }
 
 fn fields(
-    wanted: &Map<String, Value>,
-    live: &Map<String, Value>,
+    wanted: Fields<'_>,
+    live: Fields<'_>,
     owned: &Map<String, Value>,
     quantity: bool,
 ) -> Compared {
-    for (name, wanted) in wanted {
+    for (name, wanted) in wanted.iter() {
         let quantity = quantity || holds_quantities(name);
         field(wanted, live.get(name), below(owned, &format!("f:{name}")), quantity)
             .map_err(|found| found.within(format!(".{name}")))?;
@@ -116,7 +148,7 @@ fn fields(
     let leftover = owned
         .keys()
         .filter_map(|step| step.strip_prefix("f:"))
-        .find(|name| !wanted.contains_key(*name) && live.contains_key(*name));
+        .find(|name| wanted.get(name).is_none() && live.get(name).is_some());
     match leftover {
         None => Ok(()),
         Some(name) => Err(Difference::from(What::Leftover).within(format!(".{name}"))),

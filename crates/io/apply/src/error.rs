@@ -2,17 +2,19 @@
 
 use fairway_election::LostLease;
 
+use crate::REQUEST_TIMEOUT;
+
 /// Why an object cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The API server refused the request, or did not receive it.
-    #[error("the API server did not take it")]
+    #[error("request to the API server failed")]
     Api(#[source] kube::Error),
     /// The API server did not answer in time.
-    #[error("the API server did not answer in {} s", crate::REQUEST_TIMEOUT.as_secs())]
+    #[error("request to the API server timed out after {} seconds", REQUEST_TIMEOUT.as_secs())]
     NoAnswer,
     /// Another client created or deleted the object at the same moment.
-    #[error("somebody else created or deleted it at the same moment")]
+    #[error("another client created or deleted the object at the same time")]
     Overtaken,
     /// The process does not lead any more.
     #[error(transparent)]

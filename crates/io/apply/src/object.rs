@@ -138,10 +138,17 @@ impl<'a> ObjectWriter<'a> {
         if three_way::is_right(wanted, &written) {
             return Ok(written);
         }
-        self.put_over(|live| three_way::settled(wanted, live)).await
+        let settled = |live: &Value| three_way::settled(wanted, live);
+        // Reading the object first would save a conflict where a controller writes it at the same
+        // moment, and cost a request everywhere else.
+        match self.put(&settled(&written)).await {
+            Err(error) if is_status(&error, 409) => self.put_over(settled).await,
+            put => put,
+        }
     }
 
-    /// Writes what comes of the object as it is; controllers may write its status meanwhile.
+    /// Reads the object and writes it changed. Retries a conflict: controllers may write its status
+    /// meanwhile.
     async fn put_over(&self, change: impl Fn(&Value) -> Value) -> Answer {
         let mut written = Err(WriteError::Overtaken);
         for _ in 0..TRIES {

@@ -45,7 +45,7 @@ pub fn digest(bytes: &[u8]) -> String {
 
 /// Reads an answer.
 pub fn read(question: &Question, bytes: &[u8]) -> Result<Answer, wire::WireError> {
-    let name = format!("the answer of {}", question.service());
+    let name = format!("the response of {}", question.service());
     let (graph, unread) = wire::read(&name, bytes)?;
     let offer = offer(&graph, &unread, question);
     let (candidates, found) = offer

@@ -62,17 +62,17 @@ pub enum Fetched {
 #[derive(Clone, Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of a variant explains it")]
 pub enum Failure {
-    #[error("no request can be made to {service}: {why}")]
+    #[error("cannot create a request to {service}: {why}")]
     Request { service: String, why: String },
     #[error(transparent)]
     Route(#[from] RouteError),
-    #[error("{service} cannot be reached: {why}")]
+    #[error("cannot reach {service}: {why}")]
     Remote { service: String, why: String },
-    #[error("{service} answers with the HTTP status {status}")]
+    #[error("{service} returned HTTP status {status}")]
     Status { service: String, status: StatusCode },
-    #[error("the answer of {service} breaks off: {why}")]
+    #[error("cannot read the response of {service}: {why}")]
     Body { service: String, why: String },
-    #[error("the answer of {service} has more than {} MiB", MAX_BYTES >> 20)]
+    #[error("the response of {service} exceeds {} MiB", MAX_BYTES >> 20)]
     TooLarge { service: String },
     #[error("{why}")]
     Invalid { why: String },
@@ -136,7 +136,7 @@ pub fn through(
         None => trusting_this_machine(builder),
     };
     builder.build().map_err(|error| Failure::Request {
-        service: "any update service".to_owned(),
+        service: "the update service".to_owned(),
         why: cause(&error),
     })
 }
@@ -144,12 +144,12 @@ pub fn through(
 /// Nobody is led in circles, or from TLS to where everybody can read and change what is said.
 fn redirected(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     if attempt.previous().len() > MOST_REDIRECTS {
-        return attempt.error("it was redirected too often");
+        return attempt.error("too many redirects");
     }
     let came_by_tls = attempt.previous().iter().any(|url| url.scheme() == "https");
     if came_by_tls && attempt.url().scheme() != "https" {
         let to = place(attempt.url());
-        return attempt.error(format!("it was redirected to {to}, which is not protected by TLS"));
+        return attempt.error(format!("redirect to {to} without TLS refused"));
     }
     attempt.follow()
 }

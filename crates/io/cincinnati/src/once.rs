@@ -54,9 +54,9 @@ pub async fn ask_once(
     let client = fetch::through(proxies, None, patience)?;
     let service = question.service();
     let Fetched::Body { bytes, .. } = fetch::fetch(&client, &question, None).await? else {
-        return Err(AskError::Answer(format!("{service} gives no answer")));
+        return Err(AskError::Answer(format!("{service} returned no graph")));
     };
-    let name = format!("the answer of {service}");
+    let name = format!("the response of {service}");
     let (graph, _) = wire::read(&name, &bytes).map_err(Failure::unreadable)?;
     Ok(Told { service, graph })
 }

@@ -4,22 +4,20 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of a variant explains it")]
 pub enum Problem {
-    #[error("{version} is left out, because this is not an image: {text:?}")]
+    #[error("ignoring {version}: invalid image {text:?}")]
     Image { version: String, text: String },
-    #[error("{version} is left out, because no release has this architecture: {text:?}")]
+    #[error("ignoring {version}: unknown architecture {text:?}")]
     Architecture { version: String, text: String },
-    #[error("{} are left out: they claim the same {what}", releases.join(" and "))]
+    #[error("ignoring {}: they have the same {what}", releases.join(" and "))]
     Ambiguous { what: String, releases: Vec<String> },
-    #[error("{version} is left out: the update to it has risks, but under another name")]
+    #[error("ignoring {version}: its risks are listed under another version")]
     LostRisks { version: String },
-    #[error(
-        "the address of {version} is left out, because it is not an http or https URL: {text:?}"
-    )]
+    #[error("ignoring the URL of {version}: not an http or https URL: {text:?}")]
     Url { version: String, text: String },
-    #[error("the channels of {version} are left out: they have {size} bytes")]
+    #[error("ignoring the channels of {version}: too large ({size} bytes)")]
     Channels { version: String, size: usize },
-    #[error("{version} is left out: no status has room for the {count} risks of the update to it")]
+    #[error("ignoring {version}: its {count} risks do not fit into a status")]
     TooManyRisks { version: String, count: usize },
-    #[error("{more} updates to versions before {kept} are left out: there are too many")]
+    #[error("ignoring {more} updates to versions before {kept}: too many updates")]
     TooMany { more: usize, kept: String },
 }

@@ -52,39 +52,33 @@ impl Question {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// There is none.
-    #[error("No update service is configured: set spec.upstream to the address of one.")]
+    #[error("No update service is configured: set spec.upstream to its URL.")]
     NoUpstream,
     /// Its address is none.
-    #[error(
-        "The update service {text:?} is not an absolute http or https URL: correct spec.upstream."
-    )]
+    #[error("Invalid update service {text:?} in spec.upstream: not an absolute http or https URL.")]
     InvalidUri {
         /// What is there instead.
         text: String,
     },
     /// The cluster has no identity.
-    #[error(
-        "The update service cannot be asked without an ID of the cluster: spec.clusterID is empty."
-    )]
+    #[error("Cannot query the update service: spec.clusterID is empty.")]
     NoId,
     /// The cluster's identity is none.
-    #[error(
-        "The update service cannot be asked with this ID of the cluster: spec.clusterID {problem}."
-    )]
+    #[error("Cannot query the update service: spec.clusterID {problem}.")]
     InvalidId {
         /// What is wrong with it.
         problem: String,
     },
     /// Nobody knows for which architecture updates are needed.
-    #[error("The architecture of the running release is not known, so no updates are looked for.")]
+    #[error("Cannot query the update service: the architecture of the running release is unknown.")]
     NoArchitecture,
     /// Nobody knows where updates would begin.
-    #[error("The version of the running release is not known, so no updates are looked for.")]
+    #[error("Cannot query the update service: the version of the running release is unknown.")]
     NoCurrentVersion,
     /// Nobody has said which updates are wanted.
     #[error(
-        "The update channel has not been configured, so no updates are looked for: choose one \
-         with `fairway upgrade channel CHANNEL`."
+        "The update channel has not been configured: set one with `fairway upgrade channel \
+         CHANNEL`."
     )]
     NoChannel,
     /// Updates would begin at something that cannot be compared.
@@ -336,14 +330,14 @@ mod tests {
         spec.channel = Some("stable-5.1".to_owned());
         tell(&spec, &current);
         insta::assert_snapshot!(told.join("\n"), @r#"
-        NoUpstream: No update service is configured: set spec.upstream to the address of one.
-        InvalidURI: The update service "ftp://updates.example" is not an absolute http or https URL: correct spec.upstream.
-        InvalidURI: The update service "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…" is not an absolute http or https URL: correct spec.upstream.
-        InvalidID: The update service cannot be asked without an ID of the cluster: spec.clusterID is empty.
-        InvalidID: The update service cannot be asked with this ID of the cluster: spec.clusterID "mine" is not an RFC 4122 UUID.
-        NoArchitecture: The architecture of the running release is not known, so no updates are looked for.
-        NoCurrentVersion: The version of the running release is not known, so no updates are looked for.
-        NoChannel: The update channel has not been configured, so no updates are looked for: choose one with `fairway upgrade channel CHANNEL`.
+        NoUpstream: No update service is configured: set spec.upstream to its URL.
+        InvalidURI: Invalid update service "ftp://updates.example" in spec.upstream: not an absolute http or https URL.
+        InvalidURI: Invalid update service "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…" in spec.upstream: not an absolute http or https URL.
+        InvalidID: Cannot query the update service: spec.clusterID is empty.
+        InvalidID: Cannot query the update service: spec.clusterID "mine" is not an RFC 4122 UUID.
+        NoArchitecture: Cannot query the update service: the architecture of the running release is unknown.
+        NoCurrentVersion: Cannot query the update service: the version of the running release is unknown.
+        NoChannel: The update channel has not been configured: set one with `fairway upgrade channel CHANNEL`.
         InvalidCurrentVersion: The version of the running release, "latest", is not a semantic version.
         "#);
         current.version = "5.1.0".to_owned();

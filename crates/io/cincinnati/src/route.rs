@@ -31,14 +31,11 @@ pub struct Route {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of a variant explains it")]
 pub enum RouteError {
-    #[error(
-        "the {field} of Proxy cluster is not an http or https URL, so there is no way to any \
-         update service"
-    )]
+    #[error("invalid {field} in Proxy cluster: not an http or https URL")]
     Proxy { field: &'static str },
     #[error(
-        "ConfigMap openshift-config-managed/trusted-ca-bundle has no certificate that can be \
-         read in ca-bundle.crt, so no update service is trusted"
+        "invalid CA bundle in ConfigMap openshift-config-managed/trusted-ca-bundle: no certificate \
+         in ca-bundle.crt"
     )]
     Authorities,
 }
@@ -84,8 +81,8 @@ mod tests {
         let told = [plain, secure]
             .map(|proxy| Route { proxy, ..Route::default() }.proxies().unwrap_err().to_string());
         insta::assert_snapshot!(told.join("\n"), @"
-        the httpProxy of Proxy cluster is not an http or https URL, so there is no way to any update service
-        the httpsProxy of Proxy cluster is not an http or https URL, so there is no way to any update service
+        invalid httpProxy in Proxy cluster: not an http or https URL
+        invalid httpsProxy in Proxy cluster: not an http or https URL
         ");
     }
 
@@ -103,6 +100,6 @@ mod tests {
         for pem in ["hello", nonsense, "-----BEGIN CERTIFICATE-----"] {
             assert_eq!(authorities(pem), Err(RouteError::Authorities), "{pem}");
         }
-        insta::assert_snapshot!(RouteError::Authorities, @"ConfigMap openshift-config-managed/trusted-ca-bundle has no certificate that can be read in ca-bundle.crt, so no update service is trusted");
+        insta::assert_snapshot!(RouteError::Authorities, @"invalid CA bundle in ConfigMap openshift-config-managed/trusted-ca-bundle: no certificate in ca-bundle.crt");
     }
 }

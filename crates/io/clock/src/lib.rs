@@ -1,6 +1,6 @@
 //! The one place that reads the clock, sleeps and draws random numbers for jitter. Decisions take
 //! `now` and the random number as arguments.
-#![expect(clippy::disallowed_methods, reason = "this is the place")]
+#![expect(clippy::disallowed_methods, reason = "the only crate that may read the clock")]
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;

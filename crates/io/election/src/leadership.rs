@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 
 /// The lease is lost: somebody else leads, or may do so soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this operator leads no more")]
+#[error("this operator is no longer the leader")]
 pub struct LostLease;
 
 /// The right to write, for as long as the lease is held.

@@ -66,7 +66,7 @@ impl ClusterLease {
                 return;
             }
         }
-        tracing::warn!("the lease could not be released; a successor waits until it expires");
+        tracing::warn!("cannot release lease; the next leader waits until it expires");
     }
 
     fn holder(&self) -> Option<&str> {
@@ -102,7 +102,7 @@ impl ClusterLease {
 
     fn failed(&self, verb: &str, error: &(dyn std::error::Error + 'static)) -> Answer {
         let LeaseName { namespace, name } = &self.name;
-        tracing::warn!(namespace, name, error, "cannot {verb} the lease; trying again");
+        tracing::warn!(namespace, name, verb, error, "lease request failed; retrying");
         Answer::Failed
     }
 }

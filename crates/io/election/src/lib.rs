@@ -54,7 +54,7 @@ pub async fn lead<T>(
 ) -> Result<Option<T>, LostLease> {
     let mut campaign = Campaign::new(client, settings);
     let Some(term) = campaign.win(stop).await else { return Ok(None) };
-    tracing::info!(identity = settings.identity, "this operator leads");
+    tracing::info!(identity = settings.identity, "leader elected");
     let (term, leadership) = Leadership::until(term);
     let done = tokio::select! {
         biased;
@@ -99,7 +99,7 @@ impl Campaign {
             let holder = self.candidate.rival();
             if holder != rival.as_deref() {
                 rival = holder.map(str::to_owned);
-                tracing::info!(holder = rival, "waiting for the lease");
+                tracing::info!(holder = rival, "waiting for lease");
             }
         }
         None
@@ -109,11 +109,11 @@ impl Campaign {
     async fn keep(&mut self, term: &watch::Sender<Option<Instant>>) {
         while let Some(until) = self.candidate.term() {
             if timeout_at(until, self.step()).await.is_err() {
-                tracing::error!("the lease could not be renewed in time");
+                tracing::error!("cannot renew lease in time");
                 break;
             }
             if let Some(holder) = self.candidate.rival() {
-                tracing::error!(holder, "somebody else took the lease");
+                tracing::error!(holder, "another replica took the lease");
             }
             term.send_replace(self.candidate.term());
         }

@@ -30,10 +30,10 @@ impl Default for Timing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimingError {
     /// Two could lead at once.
-    #[error("a lease has to last longer than its leader goes on without renewing it")]
+    #[error("the lease duration must be longer than the renew deadline")]
     Renew,
     /// There would be no second try.
-    #[error("a lease has to be renewed at least twice while its leader goes on")]
+    #[error("the renew deadline must be at least twice the retry interval, which must not be zero")]
     Retry,
 }
 

@@ -24,25 +24,25 @@ pub enum DirectoryError {
         source: io::Error,
     },
     /// A link leads out of the directory.
-    #[error("{} leads out of the directory", path.display())]
+    #[error("cannot read {}: symbolic link to a target outside of the directory", path.display())]
     LeadsOut {
         /// The link.
         path: PathBuf,
     },
     /// A link leads nowhere: what it was for is lost.
-    #[error("{} is a link that leads nowhere", path.display())]
+    #[error("cannot read {}: broken symbolic link", path.display())]
     LeadsNowhere {
         /// The link.
         path: PathBuf,
     },
     /// Something that cannot be read like a file: a pipe, a device or a socket.
-    #[error("{} is not a file", path.display())]
+    #[error("cannot read {}: not a regular file", path.display())]
     NotAFile {
         /// What it is.
         path: PathBuf,
     },
     /// A name is not UTF-8.
-    #[error("{} has a name that is not UTF-8", path.display())]
+    #[error("cannot read {}: the name is not UTF-8", path.display())]
     Name {
         /// The file.
         path: PathBuf,

@@ -25,7 +25,10 @@ fn read_of_link_out_of_directory_fails() {
     fs::write(root.path().join("secret"), "name: stable-4.7\n").unwrap();
     symlink("../../secret", path("channels/out.yaml")).unwrap();
     let refused = read(&path("")).unwrap_err().to_string();
-    assert!(refused.ends_with("channels/out.yaml leads out of the directory"), "{refused}");
+    assert!(
+        refused.ends_with("channels/out.yaml: symbolic link to a target outside of the directory"),
+        "{refused}"
+    );
     fs::remove_file(path("channels/out.yaml")).unwrap();
     fs::create_dir(root.path().join("elsewhere")).unwrap();
     symlink("../elsewhere", path("blocked-edges")).unwrap();
@@ -39,7 +42,7 @@ fn read_of_too_many_files_fails() {
     for number in 0..8_193 {
         fs::write(root.path().join(format!("blocked-edges/{number}.yaml")), "").unwrap();
     }
-    insta::assert_snapshot!(read(root.path()).unwrap_err(), @"there are more than 8192 files");
+    insta::assert_snapshot!(read(root.path()).unwrap_err(), @"more than 8192 files");
 }
 
 #[test]
@@ -67,12 +70,12 @@ fn read_of_anything_but_files_fails() {
         }),
     ];
     insta::assert_snapshot!(refused.join("\n"), @r#"
-    ROOT/blocked-edges/a.yaml is a link that leads nowhere
-    ROOT/blocked-edges/a.yaml leads out of the directory
-    ROOT/blocked-edges/a.yaml is not a file
-    "blocked-edges/a\n.yaml" is not a path below the directory
-    blocked-edges/a.yaml is 1099511627776 bytes long, and at most 1048576 are read
-    ROOT/blocked-edges is a link that leads nowhere
+    cannot read ROOT/blocked-edges/a.yaml: broken symbolic link
+    cannot read ROOT/blocked-edges/a.yaml: symbolic link to a target outside of the directory
+    cannot read ROOT/blocked-edges/a.yaml: not a regular file
+    path "blocked-edges/a\n.yaml" is outside of the directory
+    blocked-edges/a.yaml has 1099511627776 bytes; the limit is 1048576 bytes
+    cannot read ROOT/blocked-edges: broken symbolic link
     "#);
 }
 

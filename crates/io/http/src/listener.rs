@@ -70,13 +70,13 @@ impl Listener {
                         let this = Arc::clone(&this);
                         this.tasks.clone().spawn(async move {
                             if let Err(error) = this.connection(stream).await {
-                                tracing::debug!(error, "a connection ended badly");
+                                tracing::debug!(error, "connection failed");
                             }
                             drop(place);
                         });
                     }
                     Err(error) => {
-                        tracing::warn!(%error, "a connection could not be accepted");
+                        tracing::warn!(%error, "cannot accept connection");
                         let _ = timeout(BREATHER, this.closing.cancelled()).await;
                     }
                 }

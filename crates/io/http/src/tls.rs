@@ -36,10 +36,10 @@ pub enum TlsError {
         source: pem::Error,
     },
     /// A certificate of one's own cannot be made.
-    #[error("cannot make a certificate")]
+    #[error("cannot generate a certificate")]
     Make(#[from] rcgen::Error),
     /// Certificate and key are of no use.
-    #[error("the certificate in {} cannot be used", path.display())]
+    #[error("cannot use the certificate in {}", path.display())]
     Unusable {
         /// The file of the certificate.
         path: PathBuf,
@@ -74,7 +74,7 @@ impl Certificate {
         let loaded = match load(&files) {
             Err(error) if error.is_missing() => {
                 let certificate = files.certificate.display();
-                tracing::warn!(%certificate, "there is no certificate yet: one of our own is used");
+                tracing::warn!(%certificate, "no certificate found; using a self-signed one");
                 make(&files)?
             }
             loaded => loaded?,
@@ -95,15 +95,15 @@ impl Certificate {
             match tokio::task::spawn_blocking(move || load(&files)).await {
                 Ok(Ok(loaded)) if loaded.certificates == self.current.load().certificates => {}
                 Ok(Ok(loaded)) => {
-                    tracing::info!("a new certificate is in use");
+                    tracing::info!("certificate reloaded");
                     self.current.store(Arc::new(loaded));
                 }
                 Ok(Err(error)) if error.is_missing() && self.current.load().is_made => {}
                 Ok(Err(error)) => {
                     count_error();
-                    tracing::error!(%error, "the certificate before stays in use");
+                    tracing::error!(%error, "cannot reload certificate; keeping the previous one");
                 }
-                Err(error) => tracing::error!(%error, "no certificate was loaded"),
+                Err(error) => tracing::error!(%error, "certificate reload task failed"),
             }
         }
     }

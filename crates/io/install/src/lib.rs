@@ -69,15 +69,13 @@ pub struct Installation<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     /// The release has no manifests of the operator.
-    #[error(
-        "the release {version} brings no operator: its manifests/ have no Deployment of {OPERATOR}"
-    )]
+    #[error("release {version} has no operator: no Deployment of {OPERATOR} in its manifests/")]
     NoOperator {
         /// The version of the release.
         version: String,
     },
     /// There is a release already.
-    #[error("this cluster has the release {version} already")]
+    #[error("the cluster already has release {version}")]
     OtherRelease {
         /// Its version, or its image where that is not known.
         version: String,
@@ -91,16 +89,16 @@ pub enum InstallError {
         source: WriteError,
     },
     /// The API server does not answer for a kind.
-    #[error("the API server does not answer for the kind that {object} defines")]
+    #[error("the API server does not serve the kind of {object}")]
     NotEstablished {
         /// The definition.
         object: ObjectId,
     },
     /// ClusterVersion cannot be read or created.
-    #[error("cannot make ClusterVersion")]
+    #[error("cannot create ClusterVersion")]
     ClusterVersion(#[source] kube::Error),
     /// The API server says nothing.
-    #[error("the API server did not answer within {} seconds", PATIENCE.as_secs())]
+    #[error("request to the API server timed out after {} seconds", PATIENCE.as_secs())]
     TooSlow,
 }
 

@@ -55,6 +55,6 @@ fn definitions() -> impl Iterator<Item = (String, String)> {
         let annotations = crd.metadata.annotations.get_or_insert_default();
         annotations.insert(format!("{INCLUDE_PREFIX}{DEFAULT_PROFILE}"), "true".to_owned());
         let path = format!("{FIRST}_01_{}.json", crd.spec.names.plural);
-        (path, serde_json::to_string_pretty(&crd).expect("a definition is JSON"))
+        (path, serde_json::to_string_pretty(&crd).expect("a CRD serializes to JSON"))
     })
 }

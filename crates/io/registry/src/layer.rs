@@ -39,10 +39,10 @@ enum Entry {
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError {
     /// A path leads out of the image.
-    #[error("{} cannot be a path in an image: it has to lie below its root, without `..`", .0.display())]
+    #[error("{} is not a valid path in an image: it must be below the root directory, without `..`", .0.display())]
     Path(PathBuf),
     /// Something lies below what is not a directory.
-    #[error("{} cannot have anything below it: it is not a directory", .0.display())]
+    #[error("{} cannot contain other files: it is not a directory", .0.display())]
     NotADirectory(PathBuf),
     /// It cannot be told what a program needs.
     #[error(transparent)]
@@ -59,7 +59,7 @@ pub enum LayerError {
     #[error("{} is neither a file, a directory nor a symbolic link", .0.display())]
     Special(PathBuf),
     /// The archive could not be written.
-    #[error("cannot write the layer's archive")]
+    #[error("cannot write the archive of the layer")]
     Archive(#[from] io::Error),
 }
 
@@ -271,7 +271,7 @@ mod tests {
     fn nothing_lies_below_a_file() {
         let file = || LayerBuilder::new().file("a", 0o644, "").unwrap();
         let below = file().file("a/b", 0o644, "").unwrap_err();
-        assert_eq!(below.to_string(), "a cannot have anything below it: it is not a directory");
+        assert_eq!(below.to_string(), "a cannot contain other files: it is not a directory");
         let above = LayerBuilder::new().file("a/b", 0o644, "").unwrap().file("a", 0o644, "");
         assert!(matches!(above, Err(LayerError::NotADirectory(_))));
         assert!(file().file("a-b", 0o644, "").is_ok(), "a neighbour is not below");

@@ -27,7 +27,7 @@ pub enum AddError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// There is something else.
-    #[error("{} has files, but is no OCI layout", .0.display())]
+    #[error("{} is not empty and is not an OCI layout", .0.display())]
     Occupied(PathBuf),
     /// It could not be written.
     #[error(transparent)]

@@ -51,7 +51,7 @@ impl Default for Places {
 pub enum FetchError {
     /// A tag may stand for something else tomorrow.
     #[error(
-        "{image:?} does not say which content it means: name the release by its digest, such as \
+        "{image:?} has no digest: reference the release by digest, such as \
          registry.example/team/releases@sha256:…"
     )]
     NotByDigest {
@@ -59,7 +59,7 @@ pub enum FetchError {
         image: String,
     },
     /// Nobody has it, or nobody gives it to us.
-    #[error("{image} cannot be read from any place: {}", listed(tried))]
+    #[error("cannot read {image} from any source: {}", listed(tried))]
     Nowhere {
         /// The image.
         image: String,
@@ -119,7 +119,7 @@ pub fn unpacked(root: &Path) -> Result<Files, Unreadable> {
 
 /// A directory of a release that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("{} cannot be read", path.display())]
+#[error("cannot read {}", path.display())]
 pub struct Unreadable {
     /// The directory.
     pub path: PathBuf,
@@ -138,8 +138,10 @@ fn read_directory(root: &Path, directory: &str, files: &mut Files) -> std::io::R
         let entry = entry?;
         let path = format!("{directory}/{}", entry.file_name().to_string_lossy());
         if is_part(&path) {
-            let mut bytes = Vec::new();
             let file = std::fs::File::open(entry.path())?;
+            // Without its size, a vector doubles until it holds a file: half of it stays unused.
+            let length = usize::try_from(file.metadata()?.len()).unwrap_or(MAX_FILE_BYTES);
+            let mut bytes = Vec::with_capacity(length.min(MAX_FILE_BYTES) + 1);
             file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes)?;
             files.insert(path, bytes);
         }
@@ -204,7 +206,7 @@ impl Place<'_> {
         wanted: &Arc<Wanted>,
     ) -> Result<Files, String> {
         let source = self.source(&places.options)?;
-        let too_slow = || format!("it was not read within {} seconds", places.patience.as_secs());
+        let too_slow = || format!("timed out after {} seconds", places.patience.as_secs());
         let files = timeout(places.patience, parts(&source, image, wanted)).await;
         files.map_err(|_| too_slow())?.map_err(|error| error.to_string())
     }
@@ -221,7 +223,8 @@ impl Place<'_> {
                 Ok(Source::Registry(Box::new(repository)))
             }
             Self::Forbidden(_) => {
-                Err("it is not asked, because its mirrors come with NeverContactSource".to_owned())
+                Err("not contacted, because its mirrors have the policy NeverContactSource"
+                    .to_owned())
             }
         }
     }
@@ -252,9 +255,9 @@ mod tests {
         let told = ["r.example/a:1", "r.example/a@sha256:12", "user:password@r.example/a"]
             .map(|image| by_digest(image).unwrap_err().to_string());
         insta::assert_snapshot!(told.join("\n"), @r#"
-        "r.example/a:1" does not say which content it means: name the release by its digest, such as registry.example/team/releases@sha256:…
-        "r.example/a@sha256:12" does not say which content it means: name the release by its digest, such as registry.example/team/releases@sha256:…
-        "…@r.example/a" does not say which content it means: name the release by its digest, such as registry.example/team/releases@sha256:…
+        "r.example/a:1" has no digest: reference the release by digest, such as registry.example/team/releases@sha256:…
+        "r.example/a@sha256:12" has no digest: reference the release by digest, such as registry.example/team/releases@sha256:…
+        "…@r.example/a" has no digest: reference the release by digest, such as registry.example/team/releases@sha256:…
         "#);
     }
 }

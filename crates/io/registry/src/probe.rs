@@ -80,7 +80,7 @@ impl Prober {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(refusal(&source, image, &error).await),
             Err(_) => {
-                let why = format!("it did not answer within {} seconds", patience.as_secs());
+                let why = format!("timed out after {} seconds", patience.as_secs());
                 Err(Refusal { why, may_pass: true })
             }
         }
@@ -141,6 +141,7 @@ async fn refusal(source: &Source, image: &Digest, error: &ContentsError) -> Refu
         }
         _ => None,
     };
-    let said = said.map_or_else(String::new, |said| format!(" (it says: {})", printable(said)));
+    let said = said
+        .map_or_else(String::new, |said| format!(" (the registry reports: {})", printable(said)));
     Refusal { why: format!("{error}{said}"), may_pass }
 }

@@ -9,10 +9,10 @@ use std::process::Command;
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// The dynamic linker could not be asked.
-    #[error("cannot start ldd, which tells what a program needs")]
+    #[error("cannot run ldd to find shared libraries")]
     Ldd(#[source] io::Error),
     /// The dynamic linker cannot load it.
-    #[error("ldd cannot tell what {} needs: {said}", program.display())]
+    #[error("ldd cannot find the shared libraries of {}: {said}", program.display())]
     Unknown {
         /// The program.
         program: PathBuf,
@@ -59,6 +59,9 @@ mod tests {
     fn what_is_no_program_needs_nothing_and_what_is_not_there_is_named() {
         assert!(libraries(Path::new("/etc/passwd")).unwrap().is_empty());
         let error = libraries(Path::new("/does/not/exist")).unwrap_err().to_string();
-        assert!(error.starts_with("ldd cannot tell what /does/not/exist needs"), "{error}");
+        assert!(
+            error.starts_with("ldd cannot find the shared libraries of /does/not/exist"),
+            "{error}"
+        );
     }
 }

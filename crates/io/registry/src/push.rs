@@ -27,13 +27,15 @@ pub enum PushError {
         source: oci_client::ParseError,
     },
     /// Everybody on the way could change what is sent.
-    #[error("{registry} is on another machine, and would be spoken to without TLS")]
+    #[error("{registry} is on another host, and the connection would not use TLS")]
     Plain {
         /// The registry.
         registry: String,
     },
     /// We are known by something that can only be exchanged for the right to pull.
-    #[error("the pull secret has an identity token for {registry}, and pushing takes a password")]
+    #[error(
+        "the pull secret has an identity token for {registry}, but pushing requires a password"
+    )]
     IdentityToken {
         /// The registry.
         registry: String,
@@ -215,7 +217,7 @@ mod tests {
             (
                 "http://r.example/a:1",
                 false,
-                "r.example is on another machine, and would be spoken to without TLS",
+                "r.example is on another host, and the connection would not use TLS",
             ),
             (
                 "r.example/A B",

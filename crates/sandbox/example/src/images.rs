@@ -79,7 +79,7 @@ pub enum MakeError {
     #[error(transparent)]
     Draft(#[from] DraftError),
     /// The image cannot be signed.
-    #[error("cannot sign the release {version}")]
+    #[error("cannot sign release {version}")]
     Sign {
         /// Which release.
         version: &'static str,

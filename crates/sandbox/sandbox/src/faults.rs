@@ -195,9 +195,9 @@ impl Shared {
 
 fn refusal(code: u16) -> Refusal {
     let (reason, message) = match code {
-        400 => ("BadRequest", "the request was made to fail"),
+        400 => ("BadRequest", "fault injected by the sandbox"),
         401 => ("Unauthorized", "Unauthorized"),
-        403 => ("Forbidden", "the request was made to be forbidden"),
+        403 => ("Forbidden", "forbidden by a fault injected by the sandbox"),
         404 => ("NotFound", "the server could not find the requested resource"),
         409 => (
             "Conflict",
@@ -210,7 +210,7 @@ fn refusal(code: u16) -> Refusal {
         ),
         503 => ("ServiceUnavailable", "the server is currently unable to handle the request"),
         504 => ("Timeout", "Timeout: request did not complete within the allotted timeout"),
-        _ => ("InternalError", "Internal error occurred: the request was made to fail"),
+        _ => ("InternalError", "Internal error occurred: fault injected by the sandbox"),
     };
     let refusal = Refusal::new(code, reason, message);
     match code {

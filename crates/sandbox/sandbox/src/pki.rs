@@ -37,13 +37,13 @@ const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 #[derive(Debug, thiserror::Error)]
 pub enum PkiError {
     /// They cannot be made.
-    #[error("no certificate can be made")]
+    #[error("cannot create certificates")]
     Certificate(#[from] rcgen::Error),
     /// They are not good enough for the TLS stack.
-    #[error("TLS cannot be set up")]
+    #[error("cannot configure TLS")]
     Tls(#[from] rustls::Error),
     /// Clients cannot be told by them.
-    #[error("client certificates cannot be verified")]
+    #[error("cannot configure the verification of client certificates")]
     Verifier(#[from] rustls::server::VerifierBuilderError),
 }
 

@@ -91,7 +91,7 @@ impl Recorder {
         };
         let now = self.client.api().now();
         if let Err(refusal) = self.record(about, said, now) {
-            tracing::debug!(component = self.component, %refusal, "an event is lost");
+            tracing::debug!(component = self.component, error = %refusal, "event dropped");
         }
     }
 

@@ -44,7 +44,7 @@ pub(crate) async fn serve(listener: TcpListener, images: Vec<PathBuf>, stop: Can
         .with_state(Arc::new(images));
     let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned());
     if let Err(error) = served.await {
-        tracing::warn!(%error, "the registry of the sandbox ended");
+        tracing::warn!(%error, "registry stopped");
     }
 }
 

@@ -106,7 +106,7 @@ pub enum StartError {
     #[error(transparent)]
     Nodes(#[from] NodeError),
     /// What every cluster has could not be made.
-    #[error("what every cluster has could not be made")]
+    #[error("cannot create the default objects of the cluster")]
     Bootstrap(#[from] Refusal),
 }
 
@@ -302,7 +302,7 @@ impl Sandbox {
             }
         };
         if timeout(FAREWELL, ended).await.is_err() {
-            tracing::warn!("some tasks of the sandbox did not end in time");
+            tracing::warn!("shutdown timed out");
         }
         self.audit.flush().await;
     }

@@ -29,7 +29,7 @@ pub struct Tokens {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// No key can be made, or it cannot sign.
-    #[error("the key for tokens does not work")]
+    #[error("cannot use the token signing key")]
     Key,
     /// It is no token, or not one of ours.
     #[error("invalid bearer token")]

@@ -123,7 +123,7 @@ impl Fixture {
         let client = client(&sandbox);
         let mut all = self.objects.clone();
         for text in &self.texts {
-            all.extend(objects::parse(text).context("the fixtures are no YAML")?);
+            all.extend(objects::parse(text).context("cannot parse the fixtures as YAML")?);
         }
         objects::create(&client, &all).await?;
         self.faults.iter().for_each(|fault| sandbox.faults().add(fault.clone()));

@@ -47,7 +47,8 @@ pub(crate) async fn create(client: &Client, objects: &[Value]) -> Result<()> {
 }
 
 async fn create_one(client: &Client, object: &Value) -> Result<()> {
-    let named = || format!("the fixture {} {}", object["kind"], object["metadata"]["name"]);
+    let named =
+        || format!("cannot create fixture {} {}", object["kind"], object["metadata"]["name"]);
     let object: DynamicObject = serde_json::from_value(object.clone()).with_context(named)?;
     let kind = object.types.as_ref().with_context(named)?;
     let kind = GroupVersionKind::try_from(kind).with_context(named)?;

@@ -7,7 +7,7 @@ use fairway_findings::{ExecutionStatus, Finding};
 
 /// What a check has said. Printed, it is for snapshots: it has no times in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "a test looks at what a check says"]
+#[must_use = "inspect the result of the check"]
 pub struct Said {
     answer: Answer,
 }
@@ -47,8 +47,8 @@ impl Said {
 impl fmt::Display for Said {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.cannot_tell() {
-            Some(why) => writeln!(f, "cannot tell: {why}")?,
-            None if self.answer.risks.is_empty() => writeln!(f, "nothing stands in the way")?,
+            Some(why) => writeln!(f, "no result: {why}")?,
+            None if self.answer.risks.is_empty() => writeln!(f, "no findings")?,
             None => {}
         }
         for finding in &self.answer.risks {

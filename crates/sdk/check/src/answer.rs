@@ -40,10 +40,10 @@ pub(crate) fn unknown(check: &str, target: Option<&Version>, why: &CannotTell) -
     };
     let name = format!("{}{suffix}", camel_case(check));
     let target = target.map_or("the release".to_owned(), ToString::to_string);
-    let message = format!("Whether {check} is compatible with {target} is unknown: {why}.");
+    let message = format!("Compatibility of {check} with {target} is unknown: {why}.");
     let remediation = match why {
-        CannotTell::VersionSkew(_) => "Run a preflight of a release in between",
-        _ => "Remove the cause; the check is tried again",
+        CannotTell::VersionSkew(_) => "Run a preflight of an intermediate release",
+        _ => "Resolve the cause; Fairway retries the check",
     };
     Finding { reason, ..Finding::warning(name, message).remediation(remediation) }
 }
@@ -55,7 +55,7 @@ fn fitting(check: &str, mut found: Vec<Finding>) -> Vec<Finding> {
     }
     found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let rest = found.split_off(MOST_FINDINGS - 1);
-    let message = format!("{} more were found than are shown.", rest.len());
+    let message = format!("{} more findings are not shown.", rest.len());
     let worst = rest.iter().map(|finding| finding.severity).max().unwrap_or_default();
     let more = Finding::warning(format!("{}MoreFindings", camel_case(check)), message);
     found.push(Finding { severity: worst, ..more });
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_a_warning_with_a_name() {
-        insta::assert_snapshot!(said(Err(CannotTell::because("nobody knows"))), @r#"{"format":"preflight-v1-json","executionStatus":"failed","message":"nobody knows","risks":[{"name":"CloudCredentialCompatibilityUnknown","message":"Whether cloud-credential is compatible with 5.2.0 is unknown: nobody knows.","targetVersion":"5.2.0","severity":"warning","remediation":"Remove the cause; the check is tried again","check":"cloud-credential","reason":"PreflightPartial"}]}"#);
+        insta::assert_snapshot!(said(Err(CannotTell::because("nobody knows"))), @r#"{"format":"preflight-v1-json","executionStatus":"failed","message":"nobody knows","risks":[{"name":"CloudCredentialCompatibilityUnknown","message":"Compatibility of cloud-credential with 5.2.0 is unknown: nobody knows.","targetVersion":"5.2.0","severity":"warning","remediation":"Resolve the cause; Fairway retries the check","check":"cloud-credential","reason":"PreflightPartial"}]}"#);
         let skew = said(Err(CannotTell::VersionSkew("too far".to_owned())));
         assert!(skew.contains(r#""name":"CloudCredentialVersionSkew""#), "{skew}");
         assert!(skew.contains(r#""reason":"PreflightVersionSkew""#), "{skew}");
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(kept[0].name, "Critical");
         let last = kept.last().unwrap();
         assert_eq!(last.name, "NetworkMoreFindings");
-        assert_eq!(last.message, "52 more were found than are shown.");
+        assert_eq!(last.message, "52 more findings are not shown.");
         assert_eq!(last.severity, Severity::Warning);
     }
 }

@@ -11,7 +11,7 @@ pub enum CannotTell {
     #[error("the cluster does not serve {0}")]
     NotServed(String),
     /// The check may not read it.
-    #[error("the check may not read {what}: {words}")]
+    #[error("the check is not permitted to read {what}: {words}")]
     Forbidden {
         /// What.
         what: String,
@@ -19,7 +19,7 @@ pub enum CannotTell {
         words: String,
     },
     /// It was tried several times, in vain.
-    #[error("{what} cannot be read: {words}")]
+    #[error("cannot read {what}: {words}")]
     Unreadable {
         /// What.
         what: String,
@@ -27,13 +27,13 @@ pub enum CannotTell {
         words: String,
     },
     /// There is more of it than a check looks at.
-    #[error("there are more than {MOST_OBJECTS} {0}")]
+    #[error("the cluster has more than {MOST_OBJECTS} {0}")]
     TooMany(String),
     /// The check needs more memory than it has, and would be killed.
-    #[error("the check needs more memory than it may use, which is {} MiB", .0 >> 20)]
+    #[error("the check exceeded its memory limit of {} MiB", .0 >> 20)]
     OutOfMemory(u64),
     /// A manifest of the release cannot be read.
-    #[error("the release's manifest {file} cannot be read: {problem}")]
+    #[error("cannot read manifest {file} of the release: {problem}")]
     Manifest {
         /// Its file.
         file: String,
@@ -44,7 +44,7 @@ pub enum CannotTell {
     #[error("{0}")]
     VersionSkew(String),
     /// It did not come to an end in time.
-    #[error("the check had no answer after {} seconds", .0.as_secs())]
+    #[error("the check timed out after {} seconds", .0.as_secs())]
     TimedOut(Duration),
     /// It panicked.
     #[error("the check failed: {0}")]

@@ -56,7 +56,9 @@ impl Manifests {
     /// Hands on every object. Whatever can be read is handed on, before a file that cannot is named.
     pub fn each(&self, mut take: impl FnMut(Value)) -> Result<(), CannotTell> {
         let directory = self.directory.as_deref().ok_or_else(|| {
-            CannotTell::because("the check was not given the manifests of its release")
+            CannotTell::because(
+                "the manifests of the release are not available: PREFLIGHT_MANIFESTS is not set",
+            )
         })?;
         let mut files = Vec::new();
         collect(directory, DEEPEST, &mut files).map_err(|error| broken(directory, &error))?;
@@ -92,7 +94,7 @@ fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Resu
             collect(&path, depth - 1, files)?;
         } else if kind.is_file() && is_manifest(&path) {
             if files.len() >= MOST_FILES {
-                return Err(io::Error::other(format!("there are more than {MOST_FILES} files")));
+                return Err(io::Error::other(format!("more than {MOST_FILES} files")));
             }
             files.push(path);
         }
@@ -110,7 +112,7 @@ fn objects(file: &Path) -> Result<Vec<Value>, String> {
     let opened = File::open(file).map_err(|error| error.to_string())?;
     let read = opened.take(MOST_BYTES + 1).read_to_end(&mut bytes);
     if read.map_err(|error| error.to_string())? as u64 > MOST_BYTES {
-        return Err(format!("it is larger than {MOST_BYTES} bytes"));
+        return Err(format!("larger than {MOST_BYTES} bytes"));
     }
     let documents: Result<Vec<_>, _> = fairway_yaml::documents(&bytes).collect();
     let documents = documents.map_err(|error| error.to_string())?;
@@ -187,7 +189,7 @@ mod tests {
     #[test]
     fn without_manifests_a_check_cannot_tell() {
         let error = Manifests::default().each(|_| {}).unwrap_err();
-        insta::assert_snapshot!(error, @"the check was not given the manifests of its release");
+        insta::assert_snapshot!(error, @"the manifests of the release are not available: PREFLIGHT_MANIFESTS is not set");
         let (directory, manifests) = manifests(&[]);
         directory.close().unwrap();
         assert!(matches!(manifests.each(|_| {}), Err(CannotTell::Manifest { .. })));

@@ -101,7 +101,7 @@ where
         Ok(Err(why)) => no_answer(why),
         Err(RecvTimeoutError::Timeout) => no_answer(CannotTell::TimedOut(time)),
         Err(RecvTimeoutError::Disconnected) => {
-            no_answer(CannotTell::Panicked("it ended without a word".to_owned()))
+            no_answer(CannotTell::Panicked("thread ended without a result".to_owned()))
         }
     }
 }
@@ -141,7 +141,7 @@ async fn connect(kubeconfig: Option<PathBuf>) -> Result<Client, Box<dyn Error + 
 }
 
 fn unreachable(error: &(dyn Error + 'static)) -> CannotTell {
-    CannotTell::because(format!("the cluster cannot be reached: {error}"))
+    CannotTell::because(format!("cannot connect to the cluster: {error}"))
 }
 
 fn deliver(answer: &Answer, ending: Ending) -> Ending {
@@ -155,6 +155,6 @@ fn deliver(answer: &Answer, ending: Ending) -> Ending {
 fn end(delivered: std::io::Result<()>, ending: Ending) -> Ending {
     let Err(error) = delivered else { return ending };
     // Where even this cannot be written, the code alone tells.
-    let _ = writeln!(std::io::stderr(), "the answer cannot be written: {error}");
+    let _ = writeln!(std::io::stderr(), "cannot write the result: {error}");
     Ending::NotWritten
 }

@@ -26,8 +26,8 @@ pub async fn run(check: impl Check, context: Context, time: Duration) -> Answer 
 
 /// What a task that panicked has said.
 fn last_words(error: JoinError) -> String {
-    let Ok(panic) = error.try_into_panic() else { return "it was ended".to_owned() };
+    let Ok(panic) = error.try_into_panic() else { return "task cancelled".to_owned() };
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("it panicked").to_owned()
+    text.unwrap_or("panic without a message").to_owned()
 }

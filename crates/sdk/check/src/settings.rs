@@ -15,14 +15,14 @@ const FOR_THE_ANSWER: Duration = Duration::from_secs(5);
 
 /// What `--help` prints.
 pub(crate) const USAGE: &str = "\
-It looks at a cluster and prints what stands against updating it, as one line of JSON. In a preflight
-it is told everything by its environment; by hand:
+Checks a cluster before an update and prints the findings as one line of JSON. A preflight sets the
+environment variables in parentheses; to run the check by hand, use the arguments:
 
-  --source-version=VERSION  the version of the cluster        (PREFLIGHT_SOURCE_VERSION)
-  --target-version=VERSION  the version of the release        (PREFLIGHT_TARGET_VERSION)
-  --manifests=DIR           the manifests of the release      (PREFLIGHT_MANIFESTS)
-  --kubeconfig=FILE         how the cluster is reached; else as a pod, or as kubectl does
-  --help                    this
+  --source-version=VERSION  Version of the cluster (PREFLIGHT_SOURCE_VERSION)
+  --target-version=VERSION  Version of the target release (PREFLIGHT_TARGET_VERSION)
+  --manifests=DIR           Manifests of the target release (PREFLIGHT_MANIFESTS)
+  --kubeconfig=FILE         Kubeconfig of the cluster (default: in-cluster, or as kubectl)
+  --help                    Print this help
 ";
 
 /// What a check is told.
@@ -52,7 +52,7 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// Something is missing.
-    #[error("{variable} is not set: outside of a preflight, give --{argument}")]
+    #[error("{variable} is not set: outside of a preflight, pass --{argument}")]
     Missing {
         /// The variable of the environment.
         variable: &'static str,
@@ -60,7 +60,7 @@ pub enum SettingsError {
         argument: &'static str,
     },
     /// Something cannot be read.
-    #[error("{text:?} is no {wanted}, as {variable} should be")]
+    #[error("{variable} is {text:?}, expected a {wanted}")]
     Malformed {
         /// The variable of the environment.
         variable: &'static str,
@@ -214,9 +214,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_wrong_is_named() {
-        insta::assert_snapshot!(parse(&[], &[]).unwrap_err(), @"PREFLIGHT_SOURCE_VERSION is not set: outside of a preflight, give --source-version");
+        insta::assert_snapshot!(parse(&[], &[]).unwrap_err(), @"PREFLIGHT_SOURCE_VERSION is not set: outside of a preflight, pass --source-version");
         let wrong = parse(&["--source-version=5"], ENVIRONMENT).unwrap_err();
-        insta::assert_snapshot!(wrong, @r#""5" is no version such as 5.2.0, as PREFLIGHT_SOURCE_VERSION should be"#);
+        insta::assert_snapshot!(wrong, @r#"PREFLIGHT_SOURCE_VERSION is "5", expected a version such as 5.2.0"#);
         let last = parse(&["--source-version"], &[]).unwrap_err();
         assert!(matches!(last, SettingsError::Missing { .. }), "{last}");
     }

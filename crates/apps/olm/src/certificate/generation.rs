@@ -38,10 +38,10 @@ pub(crate) struct Authority {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CertificateError {
     /// It cannot be made.
-    #[error("no certificate can be made")]
+    #[error("cannot generate a certificate")]
     Make(#[from] rcgen::Error),
     /// It cannot be read.
-    #[error("the Secret has no certificate that can be read")]
+    #[error("the Secret contains no valid certificate")]
     Unreadable,
 }
 

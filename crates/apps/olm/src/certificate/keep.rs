@@ -50,7 +50,7 @@ pub(crate) struct Keeper {
 enum KeepError {
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    #[error("the API server does not take it")]
+    #[error("request to the API server failed")]
     Kube(#[from] kube::Error),
     #[error(transparent)]
     Lost(#[from] LostLease),
@@ -67,7 +67,7 @@ pub(crate) async fn keep(mut keeper: Keeper) {
             }
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "the certificate of the webhook cannot be kept");
+                tracing::warn!(error, "cannot maintain webhook certificate");
                 keeper.metrics.write_failed();
                 keeper.tell(Some(chain(error)));
                 Some(BREATHER)
@@ -99,7 +99,7 @@ impl Keeper {
         let seen = self.blind.each_mut().map(|blind| blind.borrow_and_update().clone());
         let why = |kind| seen.iter().find_map(|blind| Some((kind, blind.why(kind)?)));
         let (kind, why) = why(SECRETS).or_else(|| why(CONFIGURATIONS))?;
-        Some(format!("{kind} are not seen: {why}"))
+        Some(format!("cannot watch {kind}: {why}"))
     }
 
     /// Does what is to be done now; when to look again, where that is known.
@@ -127,7 +127,7 @@ impl Keeper {
         let step = plan(stored.as_ref(), &view);
         let changed = self.changed(step, stored.as_ref(), &names, now)?;
         if let Some(changed) = &changed {
-            tracing::info!(?step, "the certificate of the webhook changes");
+            tracing::info!(?step, "updating webhook certificate");
             self.write_secret(changed, (*secret).as_ref()).await?;
         }
         let Some(stored) = changed.or(stored) else { return Ok(None) };

@@ -76,13 +76,13 @@ impl Serving {
     fn take(&self, generation: &Generation) -> bool {
         match config(generation) {
             Ok(config) => {
-                tracing::info!(expires = %generation.expires, "a certificate is served");
+                tracing::info!(expires = %generation.expires, "webhook certificate loaded");
                 self.metrics.certificate_expires(generation.expires);
                 self.current.send_replace(Some(Arc::new(config)));
                 true
             }
             Err(error) => {
-                tracing::error!(%error, "the certificate in the Secret cannot be used");
+                tracing::error!(%error, "cannot use the webhook certificate of the Secret");
                 false
             }
         }
@@ -96,7 +96,10 @@ impl Serving {
             Ok(_) => true,
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "cannot note which certificate is served; trying again");
+                tracing::warn!(
+                    error,
+                    "cannot annotate the Secret with the served certificate; retrying"
+                );
                 self.metrics.write_failed();
                 false
             }

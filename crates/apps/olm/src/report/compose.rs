@@ -61,7 +61,7 @@ fn degradation(facts: &Facts<'_>, verdict: &Upgradeable) -> OperatorCondition {
         }
         (Ok(_), Some(trouble), _) => degraded(
             degraded::CERTIFICATE_ERROR,
-            format!("The certificate of the webhook cannot be kept: {trouble}."),
+            format!("The OLM guard cannot maintain the webhook certificate: {trouble}."),
         ),
         (Ok(_), None, Some(unseen)) => {
             degraded(degraded::ERROR_CHECKING_OPERATOR_COMPATIBILITY, unseen.clone())

@@ -40,18 +40,18 @@ impl Herald {
         let published = timeout(PATIENCE, self.recorder.publish(&event, &self.about));
         if let Ok(Ok(Err(error))) = self.leadership.write(published).await {
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "an event cannot be written");
+            tracing::warn!(error, "cannot write event");
         }
     }
 }
 
 /// It is the same every time, so that events are counted and not repeated.
 fn event(rival: Option<&str>) -> Event {
-    let rival = rival.map_or_else(|| "Somebody else".to_owned(), |rival| format!("{rival:?}"));
+    let rival = rival.map_or_else(|| "Another client".to_owned(), |rival| format!("{rival:?}"));
     let note = format!(
-        "{rival} changes again and again what the OLM guard says here. It is put right after longer \
-         and longer pauses. Give the guard another name with --cluster-operator, if a real OLM \
-         writes this one"
+        "{rival} repeatedly changes the status that the OLM guard writes here. The guard corrects \
+         it with increasing delays. If OLM itself writes this ClusterOperator, give the guard \
+         another name with --cluster-operator"
     );
     Event {
         type_: EventType::Warning,
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_event_says_who_and_what_to_do() {
-        insta::assert_snapshot!(event(Some("olm")).note.unwrap(), @r#""olm" changes again and again what the OLM guard says here. It is put right after longer and longer pauses. Give the guard another name with --cluster-operator, if a real OLM writes this one"#);
-        assert!(event(None).note.unwrap().starts_with("Somebody else changes"));
+        insta::assert_snapshot!(event(Some("olm")).note.unwrap(), @r#""olm" repeatedly changes the status that the OLM guard writes here. The guard corrects it with increasing delays. If OLM itself writes this ClusterOperator, give the guard another name with --cluster-operator"#);
+        assert!(event(None).note.unwrap().starts_with("Another client repeatedly changes"));
     }
 }

@@ -98,7 +98,7 @@ pub(crate) async fn report(mut reporter: Reporter) {
             Ok(next) => next,
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "the ClusterOperator cannot be written; trying again");
+                tracing::warn!(error, "cannot write ClusterOperator; retrying");
                 reporter.metrics.write_failed();
                 Some(Instant::now() + BREATHER)
             }
@@ -267,7 +267,7 @@ impl Reporter {
 
     async fn has_repaired(&mut self, rival: Option<&str>) {
         let Some(repairs) = self.rivalry.repaired(Instant::now()) else { return };
-        tracing::warn!(rival, repairs, "somebody else changes the ClusterOperator again and again");
+        tracing::warn!(rival, repairs, "another client repeatedly changes the ClusterOperator");
         self.metrics.contended(&self.settings.cluster_operator, Some(repairs));
         self.herald.tell_of(rival).await;
     }
@@ -310,7 +310,7 @@ impl Reporter {
                 Ok(Outcome::Written)
             }
             Err(lost) => {
-                tracing::info!(%lost, "nothing is written any more");
+                tracing::info!(%lost, "leadership lost, writes stopped");
                 Ok(Outcome::Outrun)
             }
         }

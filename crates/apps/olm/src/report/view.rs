@@ -14,7 +14,7 @@ use crate::sight::{
 };
 
 /// Why something is not known that was asked for.
-const NOT_YET: &str = "no answer yet";
+const NOT_YET: &str = "no response yet";
 
 /// What was seen so far.
 #[derive(Default)]
@@ -49,8 +49,8 @@ impl View {
 
     /// What is not known though operators are, if something is not.
     pub(super) fn unseen(&self) -> Option<String> {
-        let of_catalogs = |why| format!("What catalogs say by now is not known: {why}.");
-        let of_needs = |why| format!("Which APIs operators use is not known: {why}.");
+        let of_catalogs = |why| format!("The content of the catalogs is unknown: {why}.");
+        let of_needs = |why| format!("The APIs that operators use are unknown: {why}.");
         self.catalogs_unseen().map(of_catalogs).or_else(|| self.needs_unseen().map(of_needs))
     }
 
@@ -206,7 +206,7 @@ mod tests {
             told(View { version: Some(Arc::new(None)), ..late("4.9.0") }),
         ];
         insta::assert_snapshot!(all.join("\n"), @r#"
-        VersionInvalid("\"4.x\" is no version")
+        VersionInvalid("\"4.x\" is not a version")
         VersionMissing
         Waiting
         Waiting
@@ -241,11 +241,11 @@ mod tests {
         });
         insta::assert_snapshot!(all.join("\n"), @"
         0 operators on 4.9
-        0 operators on 4.9 What catalogs say by now is not known: catalogsources.operators.coreos.com: forbidden.
-        0 operators on 4.9 What catalogs say by now is not known: no answer yet.
-        0 operators on 4.9 What catalogs say by now is not known: a: forbidden.
-        0 operators on 4.9 Which APIs operators use is not known: no answer yet.
-        0 operators on 4.9 Which APIs operators use is not known: a: forbidden.
+        0 operators on 4.9 The content of the catalogs is unknown: catalogsources.operators.coreos.com: forbidden.
+        0 operators on 4.9 The content of the catalogs is unknown: no response yet.
+        0 operators on 4.9 The content of the catalogs is unknown: a: forbidden.
+        0 operators on 4.9 The APIs that operators use are unknown: no response yet.
+        0 operators on 4.9 The APIs that operators use are unknown: a: forbidden.
         ");
     }
 }

@@ -58,7 +58,7 @@ pub(super) async fn publish<K, T: Clone + Default + PartialEq, S>(
             Some(Err(error)) => {
                 eye.fails(of_watch(&error), Instant::now());
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(kind = eye.kind(), error, "cannot watch; trying again");
+                tracing::warn!(kind = eye.kind(), error, "watch failed; retrying");
                 continue;
             }
             Some(Ok(Event::Init)) => {

@@ -114,7 +114,7 @@ fn installation(request: &Request) -> Option<Operator> {
 fn warning(operator: &Operator) -> Option<String> {
     match &operator.declared {
         Declaration::Invalid(why) => Some(format!(
-            "the operator {operator} does not say clearly up to which version of OpenShift it runs: {why}"
+            "the operator {operator} declares an invalid maximum OpenShift version: {why}"
         )),
         Declaration::Missing | Declaration::Maximum(..) => None,
     }
@@ -185,7 +185,7 @@ mod tests {
         let answer = answer(&review("CREATE", &up_to("4.x")), &cluster("4.9.1"), false).unwrap();
         assert_eq!(answer.body["response"]["allowed"], true);
         let warning = answer.body["response"]["warnings"][0].as_str().unwrap();
-        insta::assert_snapshot!(warning, @r#"the operator ns/etcd.v1 does not say clearly up to which version of OpenShift it runs: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number"#);
+        insta::assert_snapshot!(warning, @r#"the operator ns/etcd.v1 declares an invalid maximum OpenShift version: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number"#);
     }
 
     #[test]

@@ -12,8 +12,8 @@ use crate::support::{Platform, up_to};
 
 const READY: &str = "True AsExpected: Ready for upgrade";
 const WILL: &str = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version";
-const UNLISTED: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: failed to list ClusterServiceVersions: the request was made to be forbidden";
-const NO_VERSION: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: the version of the cluster is not seen: the request was made to be forbidden";
+const UNLISTED: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: failed to list ClusterServiceVersions: forbidden by a fault injected by the sandbox";
+const NO_VERSION: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: cannot read ClusterVersion: forbidden by a fault injected by the sandbox";
 
 /// A guard with little patience, though with more than lists take on a slow machine.
 fn hasty(platform: &Platform) -> Result<Settings> {
@@ -46,14 +46,14 @@ async fn packages_never_read_in_the_sandbox_are_named() -> Result<()> {
     platform.put("CatalogSource", "main", json!({ "spec": {} })).await?;
     sandbox.faults().add(Fault::refuse(503).resource("packagemanifests").verb("list"));
     let guard = platform.start(hasty(&platform)?)?;
-    platform.until_degraded("What catalogs say by now is not known").await?;
+    platform.until_degraded("The content of the catalogs is unknown").await?;
     guard.stop().await?;
 
     sandbox.faults().clear();
     platform.install("etcd.v1", up_to("4.9")).await.map_err(anyhow::Error::msg)?;
     sandbox.faults().add(Fault::refuse(503).resource("clusterserviceversions").verb("get"));
     let guard = platform.start(hasty(&platform)?)?;
-    platform.until_degraded("Which APIs operators use is not known").await?;
+    platform.until_degraded("The APIs that operators use are unknown").await?;
     guard.stop().await
 }
 

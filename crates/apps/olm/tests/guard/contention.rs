@@ -69,6 +69,6 @@ async fn a_fight_is_given_way_to_and_named() -> Result<()> {
 
     let told = wait::until("the event", || async { Ok(told(&events).await?.pop()) }).await?;
     let note = told.note.unwrap_or_default();
-    assert!(note.starts_with(r#""olm" changes again and again"#), "{note}");
+    assert!(note.starts_with(r#""olm" repeatedly changes"#), "{note}");
     guard.stop().await
 }

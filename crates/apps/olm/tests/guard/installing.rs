@@ -15,7 +15,7 @@ async fn an_operator_that_does_not_run_here_is_refused() -> Result<()> {
     platform.install("before.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
     let guard = platform.start(platform.settings()?)?;
     let told = platform.until_refused("4.6").await?;
-    insta::assert_snapshot!(told, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator NS/too-old runs up to OpenShift 4.6, and this cluster has 4.7: choose a version of the operator that supports 4.7"#);
+    insta::assert_snapshot!(told, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator NS/too-old supports OpenShift up to 4.6, and this cluster runs 4.7: choose a version of the operator that supports 4.7"#);
 
     // What is installed may be changed and deleted, whatever it declares.
     platform.change("before.v1", up_to("4.5")).await?;

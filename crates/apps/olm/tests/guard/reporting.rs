@@ -103,7 +103,7 @@ async fn an_api_that_goes_is_a_risk_of_who_uses_it() -> Result<()> {
     assert_eq!(risks[0]["targets"], ">=4.12.0");
     let message = risks[0]["message"].as_str().unwrap_or_default();
     let message = message.replace(platform.namespace.name(), "NS");
-    insta::assert_snapshot!(message, @"The operator NS/uses.v1 may stop working on 4.12: it uses an API that would be gone: podsecuritypolicies.v1beta1.policy (it requires it; nothing takes its place).");
+    insta::assert_snapshot!(message, @"The operator NS/uses.v1 may stop working on 4.12: it uses an API that the target does not serve: podsecuritypolicies.v1beta1.policy (required; no replacement).");
 
     // It learns to do without.
     platform.put("ClusterServiceVersion", "uses.v1", spec(&json!([]))).await?;
@@ -132,7 +132,7 @@ async fn an_operator_is_seen_to_ask_for_what_goes() -> Result<()> {
     })
     .await?;
     let message = message.replace(platform.namespace.name(), "NS");
-    insta::assert_snapshot!(message, @"The operator NS/asks.v1 may stop working on 4.12: it uses an API that would be gone: cronjobs.v1beta1.batch (it asked for it within a day; batch/v1 takes its place).");
+    insta::assert_snapshot!(message, @"The operator NS/asks.v1 may stop working on 4.12: it uses an API that the target does not serve: cronjobs.v1beta1.batch (requested within the last 24 hours; replaced by batch/v1).");
     guard.stop().await
 }
 

@@ -278,7 +278,7 @@ impl Discovery {
                 Err(error) if is_gone(&error) => return,
                 Err(error) => {
                     let (kind, error) = (K::kind(&()), &error as &dyn std::error::Error);
-                    tracing::warn!(%kind, error, "cannot watch; retrying");
+                    tracing::warn!(%kind, error, "watch failed; retrying");
                 }
             }
         }

@@ -14,10 +14,10 @@ pub enum ApplyError {
     #[error(transparent)]
     Write(#[from] WriteError),
     /// Objects of its kind cannot be watched.
-    #[error("objects of its kind cannot be watched: {0}")]
+    #[error("cannot watch objects of its kind: {0}")]
     Unwatched(String),
     /// The API server does not have its kind.
-    #[error("the API server knows no {} in {}", .0.kind, .0.api_version())]
+    #[error("the API server does not serve {} in {}", .0.kind, .0.api_version())]
     UnknownKind(GroupVersionKind),
     /// Its manifest asks for something that cannot be done.
     #[error(transparent)]
@@ -132,6 +132,6 @@ mod tests {
         let kind = GroupVersionKind::gvk("example.com", "v1", "Widget");
         let unknown = ApplyError::UnknownKind(kind);
         assert_eq!(unknown.reason().0, "UpdatePayloadResourceTypeMissing");
-        insta::assert_snapshot!(unknown, @"the API server knows no Widget in example.com/v1");
+        insta::assert_snapshot!(unknown, @"the API server does not serve Widget in example.com/v1");
     }
 }

@@ -10,11 +10,12 @@ use crate::names::OPERATOR;
 
 /// What the event says: it is the same every time, so that events are counted and not repeated.
 fn event(rival: Option<&str>) -> Event {
-    let rival = rival.map_or_else(|| "Somebody else".to_owned(), |rival| format!("{rival:?}"));
+    let rival = rival.map_or_else(|| "Another client".to_owned(), |rival| format!("{rival:?}"));
     let note = format!(
-        "{rival} changes again and again what the release says about this object. It is repaired \
-         after longer and longer pauses. Find out who that is, and stop it; or list the object in \
-         spec.overrides of ClusterVersion as unmanaged"
+        "{rival} repeatedly changes fields of this object that the release manages. The operator \
+         corrects the drift with increasing delays. Find the other client with `kubectl get -o \
+         yaml --show-managed-fields` and stop it, or list the object as unmanaged in \
+         spec.overrides of ClusterVersion"
     );
     Event {
         type_: EventType::Warning,
@@ -44,7 +45,7 @@ impl Herald {
         let written = within_time(self.recorder.publish(&event, &object));
         if let Ok(Err(error)) = self.leadership.write(written).await {
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "an event cannot be written");
+            tracing::warn!(error, "cannot write event");
         }
     }
 }
@@ -55,7 +56,7 @@ mod tests {
 
     #[test]
     fn the_event_says_who_and_what_to_do() {
-        insta::assert_snapshot!(event(Some("kubectl-edit")).note.unwrap(), @r#""kubectl-edit" changes again and again what the release says about this object. It is repaired after longer and longer pauses. Find out who that is, and stop it; or list the object in spec.overrides of ClusterVersion as unmanaged"#);
-        assert!(event(None).note.unwrap().starts_with("Somebody else changes"));
+        insta::assert_snapshot!(event(Some("kubectl-edit")).note.unwrap(), @r#""kubectl-edit" repeatedly changes fields of this object that the release manages. The operator corrects the drift with increasing delays. Find the other client with `kubectl get -o yaml --show-managed-fields` and stop it, or list the object as unmanaged in spec.overrides of ClusterVersion"#);
+        assert!(event(None).note.unwrap().starts_with("Another client repeatedly changes"));
     }
 }

@@ -29,7 +29,7 @@ impl Health {
 /// What an object says. It is as the API server has it, with its status.
 pub fn check(id: &ObjectId, live: &Value) -> Health {
     if !live["metadata"]["deletionTimestamp"].is_null() {
-        return Health::waiting("is being deleted");
+        return Health::waiting("the object is being deleted");
     }
     // Others have kinds of these names, too.
     match (id.group.as_str(), id.kind.as_str()) {
@@ -67,7 +67,7 @@ fn said(live: &Value, type_: &str) -> String {
 
 fn deployment(live: &Value) -> Health {
     if !is_observed(live) {
-        return Health::waiting("was changed, and its controller has not seen it yet");
+        return Health::waiting("the controller has not observed the latest change");
     }
     if let Some(failed) = deployment_failure(live) {
         return failed;
@@ -81,11 +81,11 @@ fn deployment(live: &Value) -> Health {
     );
     let unavailable = number(status, "unavailableReplicas");
     if updated < wanted {
-        Health::Waiting(format!("has {updated} of {wanted} Pods of its new version"))
+        Health::Waiting(format!("{updated} of {wanted} Pods updated"))
     } else if all > updated {
-        Health::Waiting(format!("still has {} Pods that are to be replaced", all - updated))
+        Health::Waiting(format!("{} old Pods still running", all - updated))
     } else if available < wanted || unavailable > 0 {
-        Health::Waiting(format!("has {available} of {wanted} Pods available"))
+        Health::Waiting(format!("{available} of {wanted} Pods available"))
     } else {
         Health::Good
     }
@@ -96,7 +96,7 @@ fn deployment_failure(live: &Value) -> Option<Health> {
     let failed = |reason: &'static str, message: String| Some(Health::Failed { reason, message });
     let not_progressing = rollout::WORKLOAD_NOT_PROGRESSING.code;
     if holds(live, "ReplicaFailure", "True") {
-        let message = format!("cannot create its Pods: {}", said(live, "ReplicaFailure"));
+        let message = format!("cannot create Pods: {}", said(live, "ReplicaFailure"));
         return failed(not_progressing, message);
     }
     if !holds(live, "Progressing", "False") {
@@ -105,17 +105,17 @@ fn deployment_failure(live: &Value) -> Option<Health> {
     let why = said(live, "Progressing");
     if holds(live, "Available", "False") {
         let message =
-            format!("is not available ({}) and makes no progress: {why}", said(live, "Available"));
+            format!("not available ({}) and not progressing: {why}", said(live, "Available"));
         return failed(rollout::WORKLOAD_NOT_AVAILABLE.code, message);
     }
     let exceeded = condition(live, "Progressing")
         .is_some_and(|condition| condition["reason"] == "ProgressDeadlineExceeded");
-    if exceeded { failed(not_progressing, format!("makes no progress: {why}")) } else { None }
+    if exceeded { failed(not_progressing, format!("not progressing: {why}")) } else { None }
 }
 
 fn daemon_set(live: &Value) -> Health {
     if !is_observed(live) {
-        return Health::waiting("was changed, and its controller has not seen it yet");
+        return Health::waiting("the controller has not observed the latest change");
     }
     let status = &live["status"];
     let wanted = number(status, "desiredNumberScheduled");
@@ -124,9 +124,9 @@ fn daemon_set(live: &Value) -> Health {
     // With `OnDelete`, somebody else decides when Pods are replaced.
     let replaced = live["spec"]["updateStrategy"]["type"] != "OnDelete";
     if replaced && updated < wanted {
-        Health::Waiting(format!("has Pods of its new version on {updated} of {wanted} nodes"))
+        Health::Waiting(format!("Pods updated on {updated} of {wanted} nodes"))
     } else if available < wanted || number(status, "numberUnavailable") > 0 {
-        Health::Waiting(format!("has Pods available on {available} of {wanted} nodes"))
+        Health::Waiting(format!("Pods available on {available} of {wanted} nodes"))
     } else {
         Health::Good
     }
@@ -138,13 +138,13 @@ fn job(live: &Value) -> Health {
         return Health::Good;
     }
     if holds(live, "Failed", "True") {
-        let message = format!("failed: {}", said(live, "Failed"));
+        let message = format!("the Job failed: {}", said(live, "Failed"));
         return Health::Failed { reason: rollout::UPDATE_PAYLOAD_FAILED.code, message };
     }
     let status = &live["status"];
     match number(status, "failed") {
-        0 => Health::waiting("has not succeeded yet"),
-        failed => Health::Waiting(format!("has not succeeded yet, after {failed} failed Pods")),
+        0 => Health::waiting("the Job is not complete"),
+        failed => Health::Waiting(format!("the Job is not complete, {failed} Pods failed")),
     }
 }
 
@@ -158,10 +158,10 @@ fn definition(live: &Value) -> Health {
         return Health::Good;
     }
     if holds(live, "NamesAccepted", "False") {
-        let message = format!("cannot be established: {}", said(live, "NamesAccepted"));
+        let message = format!("the CRD cannot be established: {}", said(live, "NamesAccepted"));
         return Health::Failed { reason: rollout::UPDATE_PAYLOAD_RESOURCE_INVALID.code, message };
     }
-    Health::waiting("is not established yet")
+    Health::waiting("the CRD is not established")
 }
 
 #[cfg(test)]

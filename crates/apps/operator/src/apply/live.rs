@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{Read as _, Write as _};
+use std::io::{BufWriter, Read as _, Write as _};
 use std::sync::Arc;
 
 use fairway_apply::ownership;
@@ -39,7 +39,10 @@ impl Live {
             ..ObjectMeta::default()
         };
         let mut packing = ZlibEncoder::new(Vec::new(), Compression::fast());
-        packing.write_all(object.to_string().as_bytes()).expect("writing to memory");
+        let mut buffered = BufWriter::new(&mut packing);
+        serde_json::to_writer(&mut buffered, &object).expect("writing to memory");
+        buffered.flush().expect("writing to memory");
+        drop(buffered);
         Self { metadata, packed: packing.finish().expect("writing to memory").into() }
     }
 

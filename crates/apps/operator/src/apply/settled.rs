@@ -1,6 +1,8 @@
 //! What a server makes of an object that it does not have as it is wanted.
 
-use serde_json::{Map, Value};
+use std::io::{self, BufWriter};
+
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 /// What was wanted, and what the server made of it. A webhook may change what is written, an old
@@ -14,22 +16,43 @@ pub(super) struct Settled {
 
 impl Settled {
     pub(super) fn of(wanted: &Value, live: &Value) -> Self {
-        let digest = |value: &Value| Sha256::digest(value.to_string()).into();
-        Self { wanted: digest(wanted), live: digest(&content(live)) }
+        // Lists do not name the kind of each item.
+        let content = fields(live)
+            .filter(|(key, _)| !matches!(*key, "status" | "apiVersion" | "kind" | "metadata"));
+        let metadata = live.get("metadata").into_iter().flat_map(fields);
+        let metadata = metadata.filter(|(key, _)| METADATA.contains(key));
+        Self { wanted: digest(fields(wanted)), live: digest(metadata.chain(content)) }
     }
 }
 
-/// An object without what changes when nothing of ours does.
-fn content(live: &Value) -> Value {
-    let mut content = live.as_object().cloned().unwrap_or_default();
-    // Lists do not name the kind of each item.
-    content.retain(|key, _| !matches!(key.as_str(), "status" | "apiVersion" | "kind"));
-    let metadata = content.get_mut("metadata").and_then(Value::as_object_mut);
-    let fields: &mut Map<String, Value> = &mut Map::new();
-    metadata.unwrap_or(fields).retain(|key, _| {
-        matches!(key.as_str(), "annotations" | "finalizers" | "labels" | "ownerReferences" | "uid")
-    });
-    Value::Object(content)
+/// The metadata that changes only if the release or another client changes it.
+const METADATA: [&str; 5] = ["annotations", "finalizers", "labels", "ownerReferences", "uid"];
+
+fn fields(object: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    object.as_object().into_iter().flatten().map(|(key, value)| (key.as_str(), value))
+}
+
+/// A digest of fields. Their JSON text is not kept: the schemas of a CRD may have a megabyte.
+fn digest<'a>(fields: impl Iterator<Item = (&'a str, &'a Value)>) -> [u8; 32] {
+    let mut digest = BufWriter::new(Digesting(Sha256::new()));
+    for field in fields {
+        serde_json::to_writer(&mut digest, &field).expect("a digest takes all bytes");
+    }
+    digest.into_inner().map(|it| it.0.finalize().into()).expect("a digest takes all bytes")
+}
+
+#[derive(Debug)]
+struct Digesting(Sha256);
+
+impl io::Write for Digesting {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

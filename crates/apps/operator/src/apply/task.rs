@@ -108,7 +108,8 @@ impl Task<'_> {
         }
         let (wanted, object) = self.write(wanted, known.is_some()).await?;
         let settled = wrong(&wanted, &object).map(|wrong| {
-            tracing::info!(object = %self.manifest.id, "the API server has it otherwise: {wrong}");
+            let manifest = &self.manifest.id;
+            tracing::info!(%manifest, drift = wrong, "API server changed the applied object");
             Settled::of(&wanted, &object)
         });
         self.watched.settle(self.key.clone(), settled);
@@ -137,7 +138,8 @@ impl Task<'_> {
         let Some(wrong) = wrong(wanted, known) else { return true };
         let settled = self.watched.is_settled(self.key, &Settled::of(wanted, known));
         if !settled {
-            tracing::debug!(object = %self.manifest.id, "not right: {wrong}");
+            let manifest = &self.manifest.id;
+            tracing::debug!(%manifest, drift = wrong, "object differs from manifest");
         }
         settled
     }
@@ -196,7 +198,7 @@ fn is_being_deleted(object: &Value) -> bool {
 fn wrong(wanted: &Value, live: &Value) -> Option<String> {
     if three_way::was_replaced(live) {
         let is_right = three_way::is_right(wanted, live);
-        return (!is_right).then(|| "it is not what the release says".to_owned());
+        return (!is_right).then(|| "the object differs from the manifest".to_owned());
     }
     difference(wanted, live).map(|found| found.to_string())
 }

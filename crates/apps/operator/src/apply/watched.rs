@@ -119,7 +119,7 @@ impl Watched {
             is_listed |= matches!(event, Ok(Event::InitDone));
             match event {
                 Err(error) if is_gone(&error) => {
-                    tracing::info!(kind, "the API server has no such objects any more");
+                    tracing::info!(kind, "kind no longer served; watch ended");
                     return End::Gone;
                 }
                 // Old API servers find the parameters invalid; new ones with an old etcd fail.
@@ -137,7 +137,7 @@ impl Watched {
                 }
                 Err(error) => {
                     let error: &dyn std::error::Error = &error;
-                    tracing::warn!(kind, error, "cannot watch; trying again");
+                    tracing::warn!(kind, error, "watch failed; retrying");
                     self.sight.send_if_modified(|sight| {
                         let blind = !matches!(sight, Sight::Seen);
                         if blind {
@@ -169,7 +169,9 @@ impl Watched {
         match timeout(REQUEST_TIMEOUT, looked).await {
             Ok(Ok(sight)) => match &*sight {
                 Sight::Refused(why) => Err(ApplyError::Unwatched(why.clone())),
-                Sight::Ended => Err(ApplyError::Unwatched("their kind is gone".to_owned())),
+                Sight::Ended => {
+                    Err(ApplyError::Unwatched("the API server no longer serves it".to_owned()))
+                }
                 Sight::Seen | Sight::NotYet => Ok(()),
             },
             Ok(Err(_)) | Err(_) => Err(WriteError::NoAnswer.into()),

@@ -22,7 +22,7 @@ pub(super) fn follow(client: &Client, following: &Following) -> watch::Receiver<
 fn features(objects: &Objects<DynamicObject>) -> Features {
     let Some(object) = objects.values().next() else { return Features::default() };
     Features::read(&object.data).unwrap_or_else(|error| {
-        tracing::warn!(%error, "the FeatureGate cannot be read; no feature is enabled");
+        tracing::warn!(%error, "cannot parse FeatureGate; no feature enabled");
         Features::default()
     })
 }

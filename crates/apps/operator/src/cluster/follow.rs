@@ -68,7 +68,7 @@ pub(super) async fn publish<K: Resource + Clone>(
                 tracing::warn!(
                     kind,
                     error = &error as &dyn std::error::Error,
-                    "cannot watch; trying again"
+                    "watch failed; retrying"
                 );
                 continue;
             }

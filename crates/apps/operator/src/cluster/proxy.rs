@@ -27,7 +27,7 @@ fn settings(proxies: &Objects<DynamicObject>) -> ProxySettings {
     let status = proxies.values().next().and_then(|proxy| proxy.data.get("status"));
     let Some(status) = status else { return ProxySettings::default() };
     ProxySettings::deserialize(status).unwrap_or_else(|error| {
-        tracing::warn!(%error, "the status of the Proxy cannot be read; no proxy is used");
+        tracing::warn!(%error, "cannot parse Proxy status; using no proxy");
         ProxySettings::default()
     })
 }

@@ -125,8 +125,7 @@ fn internal_address(objects: &Objects<DynamicObject>) -> Option<String> {
 fn read<T: DeserializeOwned>(objects: &Objects<DynamicObject>) -> Option<T> {
     let object = objects.values().next()?;
     let read = T::deserialize(&object.data);
-    read.inspect_err(|error| tracing::warn!(%error, "an object of the platform cannot be read"))
-        .ok()
+    read.inspect_err(|error| tracing::warn!(%error, "cannot parse platform object")).ok()
 }
 
 #[cfg(test)]

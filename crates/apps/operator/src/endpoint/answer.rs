@@ -15,7 +15,7 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 /// Answers a request, whatever it is.
 pub(super) fn answer<B>(operations: &Operations, request: &Request<B>) -> Response<Full<Bytes>> {
     if ![Method::GET, Method::HEAD].contains(request.method()) {
-        let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD");
+        let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "use GET or HEAD");
         answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return answer;
     }
@@ -30,7 +30,7 @@ pub(super) fn answer<B>(operations: &Operations, request: &Request<B>) -> Respon
             text(StatusCode::SERVICE_UNAVAILABLE, "stopping")
         }
         "/readyz" => ready(*operations.phase.borrow()),
-        _ => text(StatusCode::NOT_FOUND, "there are /metrics, /healthz and /readyz"),
+        _ => text(StatusCode::NOT_FOUND, "use /metrics, /healthz or /readyz"),
     }
 }
 
@@ -38,8 +38,8 @@ fn ready(phase: Phase) -> Response<Full<Bytes>> {
     let unready = StatusCode::SERVICE_UNAVAILABLE;
     match phase {
         Phase::Leading => text(StatusCode::OK, "ok"),
-        Phase::Waiting => text(unready, "waiting for the lease"),
-        Phase::Starting => text(unready, "waiting for a first look at the cluster"),
+        Phase::Waiting => text(unready, "waiting for the Lease"),
+        Phase::Starting => text(unready, "waiting for initial watches"),
     }
 }
 
@@ -87,9 +87,9 @@ mod tests {
             ("/healthz", Phase::Waiting, (200, "ok")),
             ("/readyz", Phase::Leading, (200, "ok")),
             ("/readyz?verbose", Phase::Leading, (200, "ok")),
-            ("/readyz", Phase::Waiting, (503, "waiting for the lease")),
-            ("/readyz", Phase::Starting, (503, "waiting for a first look at the cluster")),
-            ("/", Phase::Leading, (404, "there are /metrics, /healthz and /readyz")),
+            ("/readyz", Phase::Waiting, (503, "waiting for the Lease")),
+            ("/readyz", Phase::Starting, (503, "waiting for initial watches")),
+            ("/", Phase::Leading, (404, "use /metrics, /healthz or /readyz")),
         ] {
             let (status, body) = ask(Method::GET, path, phase).await;
             assert_eq!((status, body.as_str()), expected, "{path} {phase:?}");

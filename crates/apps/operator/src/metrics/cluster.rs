@@ -105,7 +105,7 @@ fn versions(
         let since = unix(entry.started_time.as_ref());
         add("updating", version_of(entry), &entry.image, from, since);
     }
-    Family::new("cluster_version", "The versions of the cluster, and since when", samples)
+    Family::new("cluster_version", "Versions of the cluster by type, with their time", samples)
 }
 
 fn version_of(entry: &UpdateHistory) -> &str {
@@ -139,7 +139,7 @@ fn available_updates(object: Option<&ClusterVersion>, status: &ClusterVersionSta
     }
     Family::new(
         "cluster_version_available_updates",
-        "How many updates are recommended for this cluster",
+        "Number of recommended updates for this cluster",
         samples,
     )
 }
@@ -161,7 +161,7 @@ fn capabilities(status: &ClusterVersionStatus) -> Family {
     }
     Family::new(
         "cluster_version_capability",
-        "The optional parts of the platform: 1 where enabled, 0 where only known",
+        "Capabilities of the platform: 1 enabled, 0 known but not enabled",
         samples,
     )
 }
@@ -188,7 +188,7 @@ fn up(object: Option<&ClusterVersion>, status: &ClusterVersionStatus, view: &Vie
         let reason = ("reason", "ClusterVersionNotFound");
         samples.add([("name", VERSION), ("version", &view.running.version), reason], 0.0);
     }
-    Family::new("cluster_operator_up", "Whether a component works", samples)
+    Family::new("cluster_operator_up", "Whether a ClusterOperator is available", samples)
 }
 
 fn conditions(status: &ClusterVersionStatus, operators: &Operators) -> Family {
@@ -209,7 +209,7 @@ fn conditions(status: &ClusterVersionStatus, operators: &Operators) -> Family {
     }
     Family::new(
         "cluster_operator_conditions",
-        "The conditions of components: 1 where they hold, 0 where they do not",
+        "Conditions of ClusterOperators and ClusterVersion: 1 True, 0 False",
         samples,
     )
 }
@@ -234,7 +234,7 @@ fn risk_conditions(status: &ClusterVersionStatus) -> Family {
     }
     Family::new(
         "cluster_version_risk_conditions",
-        "Whether risks apply to this cluster: 1, 0, or -1 where that is unknown",
+        "Whether risks apply to this cluster: 1 applies, 0 does not apply, -1 unknown",
         samples,
     )
 }
@@ -253,7 +253,7 @@ fn risk_unknown(status: &ClusterVersionStatus, now: Timestamp) -> Family {
     }
     Family::new(
         "fairway_operator_risk_unknown_seconds",
-        "For how long it has been unknown whether a risk applies",
+        "Time for which it has been unknown whether a risk applies",
         samples,
     )
 }
@@ -273,7 +273,7 @@ fn conditional_updates(status: &ClusterVersionStatus) -> Family {
     }
     Family::new(
         "cluster_version_conditional_update_condition_seconds",
-        "Since when an update is recommended for this cluster, or not, or when that got unknown",
+        "Time of the last transition of the Recommended condition of a conditional update",
         samples,
     )
 }
@@ -287,7 +287,7 @@ fn installer(install: Option<&ConfigMap>) -> Family {
     ];
     Family::new(
         "cluster_installer",
-        "What installed the cluster",
+        "Installer of the cluster",
         Samples::default().with(labels, 1.0),
     )
 }

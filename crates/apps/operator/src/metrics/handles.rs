@@ -58,12 +58,12 @@ impl Updates {
         }
         registry.register(
             "fairway_operator_graph_fetches",
-            "Questions to the update service: answered, unchanged, or why there was no answer",
+            "Requests to the update service by outcome: answer, unchanged, or the failure reason",
             updates.fetches.clone(),
         );
         registry.register(
             "fairway_operator_graph_fetch_seconds",
-            "How long the update service takes to answer",
+            "Duration of requests to the update service",
             updates.took.clone(),
         );
         updates
@@ -125,7 +125,7 @@ impl Retrieval {
         (latest != 0).then(|| {
             Family::new(
                 "cluster_version_operator_update_retrieval_timestamp_seconds",
-                "When the update service last answered, or was first to be asked",
+                "Time of the last response of the update service, or of the first attempt",
                 Samples::default().with([("name", "")], seconds(latest)),
             )
         })
@@ -136,7 +136,7 @@ impl Retrieval {
         (answered != 0).then(|| {
             Family::new(
                 "fairway_operator_graph_age_seconds",
-                "The time since the update service confirmed the graph in use",
+                "Time since the update service confirmed the graph in use",
                 Samples::default().with([], seconds(now.as_second() - answered)),
             )
         })
@@ -166,7 +166,7 @@ impl Queries {
         let [answered, failed, refused] = outcomes(
             registry,
             "fairway_operator_promql_queries",
-            "Queries of risks, by what came of them; a refused one is never sent",
+            "PromQL queries of risks by outcome; refused queries are never sent",
             ["answered", "failed", "refused"],
         );
         let queries = Self {
@@ -180,22 +180,22 @@ impl Queries {
         };
         registry.register(
             "cluster_operator_promql_evaluations",
-            "Queries that were sent",
+            "PromQL queries sent",
             queries.evaluations.clone(),
         );
         registry.register(
             "cluster_operator_promql_failed_evaluations",
-            "Queries that were sent and told nothing about the risk",
+            "PromQL queries sent that returned no result for the risk",
             queries.failed_evaluations.clone(),
         );
         registry.register(
             "cluster_operator_promql_evaluation_warnings",
-            "Warnings that came with the answers to queries",
+            "Warnings in responses to PromQL queries",
             queries.warnings.clone(),
         );
         registry.register(
             "fairway_operator_promql_last_success_timestamp_seconds",
-            "When a query was last answered",
+            "Time of the last successful PromQL query",
             queries.last_success.clone(),
         );
         queries
@@ -239,7 +239,7 @@ impl Status {
         let [written, conflicted, failed] = outcomes(
             registry,
             "fairway_operator_api_writes",
-            "Writes of the status of ClusterVersion, by what came of them",
+            "Writes of the ClusterVersion status by outcome",
             ["written", "conflict", "failed"],
         );
         Self { written, conflicted, failed }

@@ -52,7 +52,7 @@ impl Default for Metrics {
         let tls_errors = Counter::default();
         registry.register(
             "fairway_operator_tls_reload_errors",
-            "Certificates that could not be loaded; the ones before stay in use",
+            "Failed certificate reloads; the previous certificate stays in use",
             tls_errors.clone(),
         );
         let seen = Seen::default();
@@ -179,7 +179,7 @@ impl Computed {
 fn own(leads: bool) -> Family {
     Family::new(
         "fairway_operator_leader",
-        "Whether this operator leads",
+        "Whether this operator is the leader",
         Samples::default().with([], f64::from(u8::from(leads))),
     )
 }

@@ -48,7 +48,7 @@ impl Preflight {
         let [completed, partial, failed] = outcomes(
             registry,
             "cluster_version_preflight_runs",
-            "Preflights, by how they ended: all checks answered, some did not, or it was given up",
+            "Preflights by result: all checks completed, some had no result, or the run failed",
             ["completed", "partial", "failed"],
         );
         let (took, running) = (Histogram::new(BUCKETS), Gauge::default());
@@ -56,17 +56,17 @@ impl Preflight {
         let preflight = Self { completed, partial, failed, took, running, risks };
         registry.register(
             "cluster_version_preflight_duration_seconds",
-            "The time from the beginning of a preflight until its first pass was over",
+            "Duration from the start of a preflight until its first pass is complete",
             preflight.took.clone(),
         );
         registry.register(
             "cluster_version_preflight_running",
-            "Whether a release is examining this cluster",
+            "Whether a preflight is running",
             preflight.running.clone(),
         );
         registry.register(
             "cluster_version_preflight_risks",
-            "Findings of preflights that are kept, of all targets, by how bad they are",
+            "Stored preflight findings of all targets, by severity",
             preflight.risks.clone(),
         );
         preflight.found(&BTreeMap::new());

@@ -73,19 +73,19 @@ impl Rollout {
         vec![
             Family::new(
                 "cluster_version_payload",
-                "The manifests of the release: those in place, and those that are not",
+                "Manifests of the release, pending and applied",
                 Samples::default()
                     .with(labels("pending"), count(total.saturating_sub(*done)))
                     .with(labels("applied"), count(*done)),
             ),
             Family::new(
                 "cluster_operator_payload_errors",
-                "How often a manifest of the release could not be applied",
+                "Failed attempts to apply manifests of the release",
                 Samples::default().with([("version", version)], f64::from(*errors)),
             ),
             Family::new(
                 "fairway_operator_contended_objects",
-                "Objects that somebody else changes again and again, and how often each was repaired",
+                "Drift corrections of managed objects that another client repeatedly changes",
                 objects,
             ),
         ]

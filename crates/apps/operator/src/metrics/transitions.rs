@@ -38,7 +38,7 @@ impl Transitions {
         }
         Family::new(
             "cluster_operator_condition_transitions",
-            "How often a condition of a component has changed since this operator leads",
+            "Transitions of ClusterOperator conditions since this operator became leader",
             samples,
         )
     }

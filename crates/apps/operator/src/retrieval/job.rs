@@ -99,10 +99,18 @@ impl Job {
             Ok(retrieved) => State::Done(retrieved),
             Err(error) => {
                 let (image, failure) = (&self.order.image, Failure::from(&error));
-                tracing::warn!(image, ?failure, "a release was not retrieved; trying again");
-                self.failure = Some(failure);
                 self.failures = self.failures.saturating_add(1);
-                State::Pausing { until: Instant::now() + RETRY_BACKOFF.after(self.failures) }
+                let (attempt, retry_in) = (self.failures, RETRY_BACKOFF.after(self.failures));
+                let error = crate::text::chain(&error);
+                tracing::warn!(
+                    image,
+                    error,
+                    attempt,
+                    ?retry_in,
+                    "cannot retrieve release; retrying"
+                );
+                self.failure = Some(failure);
+                State::Pausing { until: Instant::now() + retry_in }
             }
         }
     }

@@ -51,19 +51,19 @@ pub(crate) struct Retrieved {
 /// Why a release was not retrieved.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RetrieveError {
-    #[error("{image:?} does not name its content; name the release by its digest")]
+    #[error("image {image:?} is not pinned to a digest; request the release by its digest")]
     NotByDigest { image: String },
-    #[error("the status of Proxy cluster names no way to any registry")]
+    #[error("invalid proxy settings in the status of Proxy cluster")]
     Proxy(#[from] ProxyError),
     #[error(transparent)]
     Surroundings(#[from] SurroundingsError),
     #[error("the update cannot be verified: {why}")]
     Unverified { why: String },
-    #[error("unable to download the update")]
+    #[error("cannot download the update")]
     Download(#[from] FetchError),
-    #[error("the contents of the update are invalid")]
+    #[error("cannot load the update")]
     Load(#[from] PayloadError),
-    #[error("reading the update broke down")]
+    #[error("the task that loads the update failed")]
     BrokeDown(#[from] JoinError),
 }
 
@@ -146,7 +146,7 @@ impl Retriever {
         let (odd, left_out): (Vec<_>, Vec<_>) =
             content.warnings.iter().partition(|warning| warning.is_informational());
         for warning in left_out {
-            tracing::warn!(%warning, "part of the release left out");
+            tracing::warn!(error = %warning, "part of the release ignored");
         }
         if !odd.is_empty() {
             tracing::debug!(count = odd.len(), "release has manifests with oddities");
@@ -175,12 +175,12 @@ impl Retriever {
 }
 
 fn verifier(own: &Release) -> Result<Verifier, String> {
-    let nobody = "the release that runs does not say whose signatures count";
+    let no_policy = "the running release has no valid signature policy";
     match Verification::of(&own.manifests) {
         Ok(Some(verification)) => Verifier::new(&verification)
-            .map_err(|error| format!("{nobody}: {}", crate::text::chain(&error))),
+            .map_err(|error| format!("{no_policy}: {}", crate::text::chain(&error))),
         Ok(None) => Err(format!(
-            "{nobody}: it has no ConfigMap with the annotation \
+            "{no_policy}: no ConfigMap has the annotation \
              release.openshift.io/verification-config-map"
         )),
         Err(error) => Err(error.to_string()),

@@ -74,15 +74,16 @@ impl Store {
 /// Why the cluster cannot say it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SurroundingsError {
-    #[error("{what} cannot be read")]
+    #[error("cannot read {what}")]
     Unreadable { what: &'static str, source: kube::Error },
-    #[error("Secret openshift-config/pull-secret cannot be understood")]
+    #[error("cannot parse Secret openshift-config/pull-secret")]
     Secret(#[from] SecretsError),
-    #[error(
-        "spec.signatureStores names ConfigMap openshift-config/{name}, which has no ca.crt; create it"
-    )]
+    #[error("ConfigMap openshift-config/{name} of spec.signatureStores has no key ca.crt; add it")]
     NoAuthorities { name: String },
-    #[error("the API server did not say within {} seconds where images are", PATIENCE.as_secs())]
+    #[error(
+        "cannot read pull secret, mirrors and signatures: timed out after {} seconds",
+        PATIENCE.as_secs()
+    )]
     TooSlow,
 }
 
@@ -126,7 +127,8 @@ where
             return Ok(());
         }
         if seen >= MOST_OBJECTS {
-            tracing::warn!(path = api.resource_url(), "only the first {MOST_OBJECTS} count");
+            let (path, limit) = (api.resource_url(), MOST_OBJECTS);
+            tracing::warn!(path, limit, "object limit reached; further objects ignored");
             return Ok(());
         }
     }
@@ -153,14 +155,14 @@ async fn mirrors(client: &Client) -> Result<Mirrors, SurroundingsError> {
             Ok(()) => {}
             // Many platforms do not have these kinds.
             Err(kube::Error::Api(status)) if status.code == 404 => {}
-            Err(error) => return Err(unreadable("the mirrors of images")(error)),
+            Err(error) => return Err(unreadable("image mirrors")(error)),
         }
     }
     let objects = objects.iter().filter_map(|object| serde_json::to_value(object).ok());
     let objects: Vec<serde_json::Value> = objects.collect();
     let (mirrors, problems) = Mirrors::read(&objects);
     for problem in problems {
-        tracing::warn!(%problem, "some mirrors are not used");
+        tracing::warn!(error = %problem, "invalid mirror entry ignored");
     }
     Ok(mirrors)
 }
@@ -180,7 +182,7 @@ async fn signatures(client: &Client, image: &Digest) -> Result<Vec<Signature>, S
         }));
     };
     let listed = each(&maps, ListParams::default().labels(label), take).await;
-    listed.map_err(unreadable("the signatures of releases"))?;
+    listed.map_err(unreadable("release signatures"))?;
     Ok(found)
 }
 
@@ -197,7 +199,7 @@ async fn named_stores(
         let authorities = match ca.as_ref().map(|ca| &ca.name).filter(|name| !name.is_empty()) {
             None => String::new(),
             Some(name) => {
-                let what = unreadable("the authorities of a signature store");
+                let what = unreadable("the CA bundle of a signature store");
                 let data = maps.get_opt(name).await.map_err(what)?.and_then(|map| map.data);
                 data.and_then(|mut data| data.remove(key))
                     .ok_or_else(|| SurroundingsError::NoAuthorities { name: name.clone() })?

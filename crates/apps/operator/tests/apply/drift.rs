@@ -80,6 +80,6 @@ async fn whoever_changes_an_object_again_and_again_is_known() -> Result<()> {
     })
     .await?;
     assert_eq!(event.reason.as_deref(), Some("ContendedObject"));
-    assert!(event.note.is_some_and(|note| note.starts_with("\"kubectl-edit\" changes")));
+    assert!(event.note.is_some_and(|note| note.starts_with("\"kubectl-edit\" repeatedly changes")));
     Ok(())
 }

@@ -137,7 +137,7 @@ async fn nothing_is_written_and_every_request_says_so() -> Result<()> {
     let (report, findings, writes) = ground.audited_dry_run(&manifests).await?;
     assert_eq!(findings, []);
     assert_eq!(report.status, CheckStatus::Passed);
-    insta::assert_snapshot!(report.message, @"objects tried: 6 of 10; not written by the update: 2; in need of what the release brings first: 2");
+    insta::assert_snapshot!(report.message, @"objects tested: 6 of 10; not changed by the update: 2; dependent on objects that the release creates first: 2");
 
     assert_eq!(writes.len(), 8, "{writes:#?}");
     assert!(writes.iter().all(AuditEvent::is_dry_run), "{writes:#?}");
@@ -171,7 +171,7 @@ async fn what_the_update_cannot_write_is_found() -> Result<()> {
     }
     let (report, findings) = ground.dry_run_with(&manifests, &overridden).await;
     assert_eq!((report.status, findings), (CheckStatus::Passed, vec![]));
-    insta::assert_snapshot!(report.message, @"objects tried: 1 of 1");
+    insta::assert_snapshot!(report.message, @"objects tested: 1 of 1");
     Ok(())
 }
 

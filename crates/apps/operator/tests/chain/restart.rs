@@ -53,7 +53,7 @@ async fn updates_outlive_an_outage_during_which_the_operator_starts() -> Result<
     let is_down = |status: &_| reason(status, "RetrievedUpdates") == "ResponseFailed";
     let status = world.operated.status("the outage to be told", is_down).await?;
     let message = status.conditions.find("RetrievedUpdates").unwrap().message.clone().unwrap();
-    assert!(message.contains("found before this operator started"), "{message}");
+    assert!(message.contains("from before this operator started"), "{message}");
     world.operated.reports("cluster_operator_promql_evaluations_total", 2.0).await?;
 
     // They are judged as ever.
@@ -89,7 +89,7 @@ async fn verdicts_stand_until_queries_are_answered_anew() -> Result<()> {
     world.operated.start();
     let is_awaited = |status: &ClusterVersionStatus| {
         let mut risks = status.conditional_update_risks.iter();
-        risks.all(|risk| risk.conditions.iter().all(|it| it.message.contains("last asked")))
+        risks.all(|risk| risk.conditions.iter().all(|it| it.message.contains("last evaluation")))
     };
     let status = world.operated.status("the answers to be awaited", is_awaited).await?;
     assert_eq!(status.available_updates, before.available_updates);

@@ -184,10 +184,10 @@ async fn what_a_release_asks_for_exists_while_it_is_asked_for() -> Result<()> {
     let asked = [dns.clone(), check_with_access("x1y2z", "get"), greedy, check("dns", "again")];
     let answers = ask(&mut jobs, &asked).await;
     insta::assert_snapshot!(told(&answers), @r"
-    dns-preflight-again: notCreated an operator has one check at a time
+    dns-preflight-again: notCreated another check of this operator is running
     dns-preflight-x1y2z: created 
     ingress-preflight-x1y2z: created 
-    storage-preflight-x1y2z: refused spec.template.spec.hostPID: a check sees no processes of its node
+    storage-preflight-x1y2z: refused spec.template.spec.hostPID: a check must not use the host PID namespace
     ");
     insta::assert_snapshot!(ground.found().await?, @r"
     Job openshift-cluster-version-preflight/dns-preflight-x1y2z
@@ -232,8 +232,8 @@ async fn what_cannot_be_created_is_told_in_the_words_of_the_server() -> Result<(
     let answers = ask(&mut jobs, &asked).await;
     insta::assert_snapshot!(told(&answers), @r#"
     ingress-preflight-nowhere: notCreated namespaces "nowhere" not found
-    ingress-preflight-taken: notCreated ServiceAccount reader-taken in openshift-cluster-version-preflight exists already, and does not belong to this run
-    ingress-preflight-writer: accessRefused Role reader: rules[0].verbs[0]: a check may get, list and watch
+    ingress-preflight-taken: notCreated ServiceAccount reader-taken in openshift-cluster-version-preflight already exists and does not belong to this run
+    ingress-preflight-writer: accessRefused Role reader: rules[0].verbs[0]: a check may only get, list and watch
     "#);
     // Whatever was created before something went wrong goes with the next look.
     ask(&mut jobs, &asked).await;
@@ -255,9 +255,9 @@ async fn what_the_release_does_not_have_is_not_created() -> Result<()> {
     let mut jobs = ground.jobs(RUN);
     let answers = jobs.reconcile(&requests(&asked), &release(&of_release)).await;
     insta::assert_snapshot!(told(&answers), @r"
-    dns-preflight-x1y2z: refused Job dns-preflight: the release has no such Job
-    ingress-preflight-x1y2z: accessRefused Role reader: the release does not have it for its check
-    storage-preflight-x1y2z: refused the release has no check for it
+    dns-preflight-x1y2z: refused Job dns-preflight: not a Job of the release
+    ingress-preflight-x1y2z: accessRefused Role reader: not part of the check in the release
+    storage-preflight-x1y2z: refused the release contains no check for it
     ");
     assert_eq!(ground.found().await?, "");
     Ok(())

@@ -107,7 +107,7 @@ fn numbers(stream: &str) -> Option<(u64, u64)> {
 fn finding(gate: Gate) -> Finding {
     let Gate { name, message, confirm, url } = gate;
     Finding::warning(name, message)
-        .remediation(format!("Once it is so, confirm it: {confirm}"))
+        .remediation(format!("Meet this requirement, then acknowledge it: {confirm}"))
         .url(url.unwrap_or_default())
 }
 
@@ -163,14 +163,15 @@ mod tests {
         let gates = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"namespace": GATES.0, "name": GATES.1},
-            "data": {"ack-5.0-certificates": "Renew what was signed with SHA-1, see https://docs.example/sha1."},
+            "data": {"ack-5.0-certificates": "Renew what was signed with SHA-1, see \
+                                              https://docs.example/sha1."},
         });
         let release = TestRelease::new("5.1.0").object("0000_10_gates", gates);
         let target = target("5.0.0", &release)?;
         let run = async || Ok::<_, CannotTell>(AdminGates.run(&seen(&cluster), &target).await?);
         insta::assert_snapshot!(told(&run().await?.findings), @r#"
         AdminAck-ack-5.0-certificates (warning): Renew what was signed with SHA-1, see https://docs.example/sha1.
-          Once it is so, confirm it: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-5.0-certificates":"true"}}'
+          Meet this requirement, then acknowledge it: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-5.0-certificates":"true"}}'
           https://docs.example/sha1
         "#);
 

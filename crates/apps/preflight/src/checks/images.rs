@@ -98,7 +98,7 @@ async fn mirrors(cluster: &Cluster) -> Result<Mirrors, Unseen> {
     }
     let (mirrors, problems) = Mirrors::read(&objects);
     for problem in problems {
-        tracing::warn!(%problem, "some mirrors are not used");
+        tracing::warn!(%problem, "ignoring invalid mirror entry");
     }
     Ok(mirrors)
 }
@@ -144,7 +144,7 @@ fn judge(total: usize, failures: &[Failure], release: &str) -> Answer {
     }
     if !unknown.is_empty() {
         answer.unknown.push(format!(
-            "{} of {} could not be looked at, because registries did not answer: {}.",
+            "{} of {} could not be checked because registries did not respond: {}.",
             unknown.len(),
             counted(total, "image"),
             told(&unknown)
@@ -155,14 +155,15 @@ fn judge(total: usize, failures: &[Failure], release: &str) -> Answer {
 
 fn finding(total: usize, missing: usize, told: &str, release: &str) -> Finding {
     let message = format!(
-        "{missing} of {} of the target cannot be had, and the update would stop where they are \
-         needed: {told}.",
+        "{missing} of {} of the target release cannot be pulled, and the update would stop where \
+         they are needed: {told}.",
         counted(total, "image")
     );
     Finding::critical("ImagesNotAvailable", message).remediation(format!(
-        "Check mirrors (kubectl get imagedigestmirrorsets,imagecontentsourcepolicies -o yaml) and the \
-         pull secret (kubectl -n openshift-config get secret pull-secret); bring what is missing to a \
-         mirror: oc adm release mirror --from={release} --to=REGISTRY/REPOSITORY"
+        "Check the mirrors (kubectl get imagedigestmirrorsets,imagecontentsourcepolicies -o yaml) \
+         and the pull secret (kubectl -n openshift-config get secret pull-secret), then copy the \
+         missing images to a mirror: oc adm release mirror --from={release} \
+         --to=REGISTRY/REPOSITORY"
     ))
 }
 
@@ -193,10 +194,10 @@ mod tests {
         assert_eq!((answer.findings.len(), answer.unknown.len()), (1, 0));
         let both = [missing("etcd"), unknown("network"), missing("storage")];
         let answer = judge(3, &both, "registry.example/release@sha256:1");
-        insta::assert_snapshot!(answer.unknown.join(" "), @"1 of 3 images could not be looked at, because registries did not answer: network (mirror.example/a: why).");
+        insta::assert_snapshot!(answer.unknown.join(" "), @"1 of 3 images could not be checked because registries did not respond: network (mirror.example/a: why).");
         insta::assert_snapshot!(told(&answer.findings), @"
-        ImagesNotAvailable (critical): 2 of 3 images of the target cannot be had, and the update would stop where they are needed: etcd (mirror.example/a: why), storage (mirror.example/a: why).
-          Check mirrors (kubectl get imagedigestmirrorsets,imagecontentsourcepolicies -o yaml) and the pull secret (kubectl -n openshift-config get secret pull-secret); bring what is missing to a mirror: oc adm release mirror --from=registry.example/release@sha256:1 --to=REGISTRY/REPOSITORY
+        ImagesNotAvailable (critical): 2 of 3 images of the target release cannot be pulled, and the update would stop where they are needed: etcd (mirror.example/a: why), storage (mirror.example/a: why).
+          Check the mirrors (kubectl get imagedigestmirrorsets,imagecontentsourcepolicies -o yaml) and the pull secret (kubectl -n openshift-config get secret pull-secret), then copy the missing images to a mirror: oc adm release mirror --from=registry.example/release@sha256:1 --to=REGISTRY/REPOSITORY
         ");
     }
 
@@ -242,7 +243,7 @@ mod tests {
         assert_eq!(run(&[("there", &there)]).await?.unwrap(), Answer::default());
         // Nobody listens there, and nobody else may have it.
         let unknown = run(&[("missing", &missing)]).await?.unwrap().unknown.join(" ");
-        assert!(unknown.starts_with("1 of 1 image could not be looked at"), "{unknown}");
+        assert!(unknown.starts_with("1 of 1 image could not be checked"), "{unknown}");
 
         define(&cluster, MIRRORS[0], "Cluster").await?;
         let registry = cluster.registry()?;
@@ -261,8 +262,8 @@ mod tests {
             .replace(&directory.path().display().to_string(), "LAYOUT")
             .replace(Digest::of(b"missing").hex(), "…");
         insta::assert_snapshot!(message, @"
-        ImagesNotAvailable (critical): 1 of 2 images of the target cannot be had, and the update would stop where they are needed: missing (oci:LAYOUT: LAYOUT/blobs/sha256/… does not exist; MIRROR/mirror/missing: http://MIRROR/v2/mirror/missing/manifests/sha256:… does not exist; 127.0.0.1:1/team/missing: it is not asked, because its mirrors come with NeverContactSource).
-          Check mirrors (kubectl get imagedigestmirrorsets,imagecontentsourcepolicies -o yaml) and the pull secret (kubectl -n openshift-config get secret pull-secret); bring what is missing to a mirror: oc adm release mirror --from=registry.example/release@sha256:0 --to=REGISTRY/REPOSITORY
+        ImagesNotAvailable (critical): 1 of 2 images of the target release cannot be pulled, and the update would stop where they are needed: missing (oci:LAYOUT: LAYOUT/blobs/sha256/… does not exist; MIRROR/mirror/missing: http://MIRROR/v2/mirror/missing/manifests/sha256:… does not exist; 127.0.0.1:1/team/missing: not contacted, because its mirrors have the policy NeverContactSource).
+          Check the mirrors (kubectl get imagedigestmirrorsets,imagecontentsourcepolicies -o yaml) and the pull secret (kubectl -n openshift-config get secret pull-secret), then copy the missing images to a mirror: oc adm release mirror --from=registry.example/release@sha256:0 --to=REGISTRY/REPOSITORY
         ");
         Ok(())
     }

@@ -24,10 +24,11 @@ const NETWORK: &str = "cluster";
 const REMOVED: [(&str, (u64, u64)); 2] = [("Kuryr", (4, 15)), ("OpenShiftSDN", (4, 17))];
 
 /// How a cluster gets the plugin that stays.
-const MIGRATION: &str = "Move the network to OVN-Kubernetes before the update: kubectl patch \
+const MIGRATION: &str = "Migrate the network to OVN-Kubernetes before the update: kubectl patch \
     networks.config.openshift.io cluster --type=merge -p \
     '{\"metadata\":{\"annotations\":{\"network.openshift.io/network-type-migration\":\"\"}},\
-    \"spec\":{\"networkType\":\"OVNKubernetes\"}}', and wait until its status says OVNKubernetes";
+    \"spec\":{\"networkType\":\"OVNKubernetes\"}}', and wait until status.networkType is \
+    OVNKubernetes";
 
 /// Whether the target still has the network plugin that the cluster uses.
 pub(crate) struct NetworkType;
@@ -79,7 +80,7 @@ fn judge(used: &str, target: &Version) -> Option<Finding> {
     };
     let (name, (major, minor)) = REMOVED.iter().find(has_gone)?;
     let message = format!(
-        "The cluster's network plugin is {name}, which is gone from {major}.{minor} on: with \
+        "The cluster uses the network plugin {name}, which was removed in {major}.{minor}: with \
          {target}, pods would have no network."
     );
     Some(Finding::critical("NetworkTypeRemoved", message).remediation(MIGRATION))
@@ -140,8 +141,8 @@ mod tests {
         });
         create(&cluster, NETWORKS, network).await?;
         insta::assert_snapshot!(told(&run().await?.findings), @r#"
-        NetworkTypeRemoved (critical): The cluster's network plugin is OpenShiftSDN, which is gone from 4.17 on: with 4.17.0, pods would have no network.
-          Move the network to OVN-Kubernetes before the update: kubectl patch networks.config.openshift.io cluster --type=merge -p '{"metadata":{"annotations":{"network.openshift.io/network-type-migration":""}},"spec":{"networkType":"OVNKubernetes"}}', and wait until its status says OVNKubernetes
+        NetworkTypeRemoved (critical): The cluster uses the network plugin OpenShiftSDN, which was removed in 4.17: with 4.17.0, pods would have no network.
+          Migrate the network to OVN-Kubernetes before the update: kubectl patch networks.config.openshift.io cluster --type=merge -p '{"metadata":{"annotations":{"network.openshift.io/network-type-migration":""}},"spec":{"networkType":"OVNKubernetes"}}', and wait until status.networkType is OVNKubernetes
         "#);
         Ok(())
     }

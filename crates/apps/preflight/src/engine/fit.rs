@@ -30,10 +30,10 @@ fn stand_in(check: &str, rest: &[Finding]) -> Option<Finding> {
     Some(Finding {
         name: format!("{}FindingsDropped", camel_case(check)),
         message: format!(
-            "{count} more findings of the check {check} are left out: they are too long to be passed on"
+            "{count} more findings of check {check} are omitted because they exceed the size limit"
         ),
         severity: worst.max(Severity::Warning),
-        remediation: "Tell the maintainer of the component".to_owned(),
+        remediation: "Report this to the maintainer of the component".to_owned(),
         ..Finding::default()
     })
 }
@@ -68,7 +68,7 @@ mod tests {
             (last.name.as_str(), last.severity),
             ("NetworkFindingsDropped", Severity::Warning)
         );
-        insta::assert_snapshot!(last.message, @"90 more findings of the check network are left out: they are too long to be passed on");
+        insta::assert_snapshot!(last.message, @"90 more findings of check network are omitted because they exceed the size limit");
     }
 
     #[test]

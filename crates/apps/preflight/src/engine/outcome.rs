@@ -108,9 +108,9 @@ fn not_known(check: &str, status: CheckStatus, why: &str, identity: &Identity) -
     };
     let message = match status {
         CheckStatus::VersionSkew => {
-            format!("The check {check} cannot compare {source} with {target}: {why}")
+            format!("Check {check} cannot compare {source} with {target}: {why}")
         }
-        _ => format!("The check {check} of {target} has no answer: {why}"),
+        _ => format!("Check {check} of {target} has no result: {why}"),
     };
     Finding {
         name: format!("{}{suffix}", camel_case(check)),
@@ -127,18 +127,18 @@ fn not_known(check: &str, status: CheckStatus, why: &str, identity: &Identity) -
 fn remedy(status: CheckStatus) -> &'static str {
     match status {
         CheckStatus::VersionSkew => {
-            "Look at a release in between, and update step by step: \
-             fairway upgrade --mode=preflight --to=VERSION"
+            "Run a preflight of an intermediate release, and update in several hops: fairway \
+             upgrade --mode=preflight --to=VERSION"
         }
-        CheckStatus::TimedOut => "Look for what slows the check down; it is tried again",
+        CheckStatus::TimedOut => "Find out why the check is slow. Fairway retries it",
         CheckStatus::NotStarted => {
-            "Remove the cause; the check is tried again. See quota and events: kubectl -n \
+            "Resolve the cause; Fairway retries the check. To see quota and events: kubectl -n \
              openshift-cluster-version-preflight get events"
         }
         CheckStatus::Failed | CheckStatus::Refused | CheckStatus::AccessRefused => {
-            "Tell the maintainer of the component"
+            "Report this to the maintainer of the component"
         }
-        _ => "Remove the cause; the check is tried again",
+        _ => "Resolve the cause; Fairway retries the check",
     }
 }
 

@@ -264,19 +264,19 @@ fn findings_say_whose_they_are_and_what_they_are_about() {
     [
       {
         "name": "NetworkCheckFailed",
-        "message": "The check network of 5.2.0 has no answer: why",
+        "message": "Check network of 5.2.0 has no result: why",
         "targetVersion": "5.2.0",
         "severity": "warning",
-        "remediation": "Look for what slows the check down; it is tried again",
+        "remediation": "Find out why the check is slow. Fairway retries it",
         "check": "network",
         "reason": "PreflightPartial"
       },
       {
         "name": "RemovedApisVersionSkew",
-        "message": "The check removed-apis cannot compare 5.0.0 with 5.2.0: why",
+        "message": "Check removed-apis cannot compare 5.0.0 with 5.2.0: why",
         "targetVersion": "5.2.0",
         "severity": "warning",
-        "remediation": "Look at a release in between, and update step by step: fairway upgrade --mode=preflight --to=VERSION",
+        "remediation": "Run a preflight of an intermediate release, and update in several hops: fairway upgrade --mode=preflight --to=VERSION",
         "check": "removed-apis",
         "reason": "PreflightVersionSkew"
       }

@@ -77,7 +77,7 @@ impl Board {
         };
         let asked = fairway_clock::now();
         if let Err(error) = self.change(|jobs| jobs.push(request)).await {
-            let why = format!("its Job cannot be asked for: {error}");
+            let why = format!("cannot request its Job: {error}");
             return Outcome::unanswered(CheckStatus::NotStarted, why);
         }
         let patience = SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX);
@@ -86,7 +86,7 @@ impl Board {
             Err(outcome) => outcome,
         };
         if let Err(error) = self.change(|jobs| jobs.retain(|known| known.name != job)).await {
-            tracing::warn!(%error, job, "the Job is left until the run is over");
+            tracing::warn!(%error, job, "cannot withdraw Job request");
         }
         outcome
     }
@@ -110,7 +110,7 @@ impl Board {
             }
         };
         let late = || {
-            let why = "nobody has created its Job";
+            let why = "timed out waiting for its Job to be created";
             Outcome::unanswered(CheckStatus::NotStarted, why)
         };
         let JobAnswer { state, message, .. } =

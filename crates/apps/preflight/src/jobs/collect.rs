@@ -26,13 +26,13 @@ pub(super) async fn outcome(client: &Client, check: &str, end: End, pod: Option<
             match &log {
                 // Without its log, a check that ended well seems to have found nothing.
                 Err(error) if code == 0 && !message.contains(FORMAT) => {
-                    let why = format!("its log cannot be read: {error}");
+                    let why = format!("cannot read the log of its pod: {error}");
                     Outcome::unanswered(CheckStatus::CannotTell, why)
                 }
                 _ => understood(check, &ending),
             }
         }
-        End::NoCommand(_) => Outcome::Skipped("its image has no such command".to_owned()),
+        End::NoCommand(_) => Outcome::Skipped("its image does not contain the command".to_owned()),
         End::NotStarted(why) => Outcome::unanswered(CheckStatus::NotStarted, why),
         End::TimedOut(why) => Outcome::unanswered(CheckStatus::TimedOut, why),
         End::Killed(why) => Outcome::unanswered(CheckStatus::Failed, why),

@@ -61,7 +61,7 @@ pub fn operators(
     let cluster_operators = cluster_operators(included);
     let mut found = BTreeMap::new();
     for component in cluster_operators.keys() {
-        let why = "the release has no check for it".to_owned();
+        let why = "the release contains no check for it".to_owned();
         found.insert((*component).to_owned(), Operator::Settled(Outcome::Skipped(why)));
     }
     let mut taken: BTreeMap<&str, &Manifest> = BTreeMap::new();
@@ -75,7 +75,9 @@ pub fn operators(
         let names = cluster_operators.get(name);
         let is_new = names.is_some_and(|names| names.is_disjoint(present));
         let operator = if is_new {
-            let why = "it is new: the cluster does not have it yet".to_owned();
+            let why = "its ClusterOperator is new in the target release and does not exist in the \
+                       cluster yet"
+                .to_owned();
             Operator::Settled(Outcome::Skipped(why))
         } else {
             let of_same = |manifest: &&&Manifest| !is_job(manifest) && manifest.operator() == name;
@@ -93,8 +95,10 @@ pub fn operators(
 }
 
 fn second(first: &Manifest) -> Operator {
-    let why =
-        format!("an operator has one check, and there is {} in {} already", first.id, first.file);
+    let why = format!(
+        "a component can have only one check, and {} in {} is its first",
+        first.id, first.file
+    );
     Operator::Settled(Outcome::unanswered(CheckStatus::Refused, why))
 }
 
@@ -181,9 +185,9 @@ mod tests {
         insta::assert_snapshot!(told(&objects, &["network", "storage"]), @r#"
         extras: extras-preflight [] []
         network: network-preflight ["ServiceAccount", "Role"] [One(None, "network")]
-        network/another: Unanswered { status: Refused, why: "an operator has one check, and there is job \"network-preflight\" in 0000_50_network_30-job.json already", findings: [] }
-        shiny: skipped, it is new: the cluster does not have it yet
-        storage: skipped, the release has no check for it
+        network/another: Unanswered { status: Refused, why: "a component can have only one check, and job \"network-preflight\" in 0000_50_network_30-job.json is its first", findings: [] }
+        shiny: skipped, its ClusterOperator is new in the target release and does not exist in the cluster yet
+        storage: skipped, the release contains no check for it
         stray-preflight: stray-preflight [] []
         "#);
     }

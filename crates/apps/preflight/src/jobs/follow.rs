@@ -38,15 +38,15 @@ pub(super) async fn follow(client: Client, run: String, seen: watch::Sender<Seen
         tokio::select! {
             Some(event) = jobs.next() => match event {
                 Ok(event) => seen.send_modify(|seen| take_job(seen, &mut listed, event)),
-                Err(error) => tracing::warn!(%error, "the Jobs of checks cannot be watched"),
+                Err(error) => tracing::warn!(%error, "cannot watch Jobs of checks"),
             },
             Some(event) = pods.next() => match event {
                 Ok(event) => seen.send_modify(|seen| take_pod(seen, event)),
-                Err(error) => tracing::warn!(%error, "the pods of checks cannot be watched"),
+                Err(error) => tracing::warn!(%error, "cannot watch pods of checks"),
             },
             Some(event) = refusals.next() => match event {
                 Ok(event) => seen.send_modify(|seen| take_refusal(seen, event)),
-                Err(error) => tracing::warn!(%error, "refusals of checks' pods cannot be watched"),
+                Err(error) => tracing::warn!(%error, "cannot watch events of checks"),
             },
             else => return,
         }

@@ -33,16 +33,16 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 #[derive(Debug, thiserror::Error)]
 pub enum HandsError {
     /// It took too long.
-    #[error("the API server did not answer within {} seconds", PATIENCE.as_secs())]
+    #[error("request to the API server timed out after {} seconds", PATIENCE.as_secs())]
     TooSlow,
     /// The API server did not do it.
     #[error(transparent)]
     Refused(#[from] kube::Error),
     /// It is nothing that exists for a check.
-    #[error("it is no object of a check")]
+    #[error("not an object of a check")]
     Unknown,
     /// Pods of Jobs that were removed are still there.
-    #[error("pods of checks are still there after {} seconds", GOING.as_secs())]
+    #[error("timed out after {} seconds waiting for pods of checks to be deleted", GOING.as_secs())]
     Remaining,
 }
 

@@ -119,10 +119,10 @@ impl Observed {
             let (reason, message) = waits(container)?;
             let told = if message.is_empty() { reason } else { message };
             if CANNOT_PULL.contains(&reason) {
-                let why = || format!("its image {} cannot be pulled: {told}", container.image);
+                let why = || format!("cannot pull its image {}: {told}", container.image);
                 return Some(End::NotStarted(self.registry.clone().unwrap_or_else(why)));
             }
-            let why = || format!("its container cannot be started: {told}");
+            let why = || format!("cannot start its container: {told}");
             CANNOT_START.contains(&reason).then(|| End::NotStarted(why()))
         })
     }
@@ -130,18 +130,18 @@ impl Observed {
     /// A Job that may not have a pod: policies, quotas and webhooks are asked before there is one.
     fn without_pod(&self, waited: SignedDuration) -> Option<End> {
         let refusal = self.refusal.as_ref().filter(|_| self.pod.is_none())?;
-        let why = || format!("its pod cannot be created: {refusal}");
+        let why = || format!("cannot create its pod: {refusal}");
         (waited > REFUSAL_PATIENCE).then(|| End::NotStarted(why()))
     }
 
     fn is_gone(&self, waited: SignedDuration) -> Option<End> {
         let gone = self.job.is_none() && waited > PATIENCE;
-        gone.then(|| End::Killed("somebody has removed its Job".to_owned()))
+        gone.then(|| End::Killed("another client deleted its Job".to_owned()))
     }
 }
 
 fn late(waited: SignedDuration) -> Option<End> {
-    let why = || format!("there was no answer after {} seconds", waited.as_secs());
+    let why = || format!("no result after {} seconds", waited.as_secs());
     (waited > WHOLE).then(|| End::TimedOut(why()))
 }
 
@@ -151,18 +151,18 @@ fn of_job(job: &Job) -> Option<End> {
     let message = failed.message.as_deref().unwrap_or_default();
     Some(match failed.reason.as_deref() {
         Some("DeadlineExceeded") => at_deadline(),
-        _ => End::Killed(format!("its Job has failed: {message}")),
+        _ => End::Killed(format!("its Job failed: {message}")),
     })
 }
 
 fn at_deadline() -> End {
-    End::TimedOut("its Job was ended at its deadline".to_owned())
+    End::TimedOut("its Job exceeded its deadline".to_owned())
 }
 
 fn of_phase(status: &PodStatus) -> Option<End> {
     let reason = status.reason.as_deref()?;
     let message = status.message.as_deref().unwrap_or_default();
-    let killed = || End::Killed(format!("its node has ended its pod ({reason}): {message}"));
+    let killed = || End::Killed(format!("its node terminated its pod ({reason}): {message}"));
     match status.phase.as_deref() {
         Some("Failed") if reason == "DeadlineExceeded" => Some(at_deadline()),
         Some("Failed") if ENDED_BY_NODE.contains(&reason) => Some(killed()),
@@ -205,7 +205,7 @@ fn registry_words(pod: &Pod) -> Option<String> {
     containers(pod.status.as_ref()?).find_map(|container| {
         let (reason, message) = waits(container)?;
         let says = reason == "ErrImagePull" && !message.is_empty();
-        says.then(|| format!("its image {} cannot be pulled: {message}", container.image))
+        says.then(|| format!("cannot pull its image {}: {message}", container.image))
     })
 }
 
@@ -213,7 +213,7 @@ fn registry_words(pod: &Pod) -> Option<String> {
 fn failed_before(container: &ContainerStatus) -> Option<End> {
     let ended = terminated(container).filter(|ended| ended.exit_code != 0)?;
     let (name, code) = (&container.name, ended.exit_code);
-    Some(End::NotStarted(format!("its init container {name} ended with exit code {code}")))
+    Some(End::NotStarted(format!("its init container {name} failed with exit code {code}")))
 }
 
 /// The container of the check; where there are several, the first that did not end well.
@@ -233,7 +233,7 @@ fn too_long(status: &PodStatus, now: Timestamp, patience: SignedDuration) -> Opt
         Some(container.state.as_ref()?.running.as_ref()?.started_at.as_ref()?.0)
     };
     let longest = checks(status).filter_map(since).map(|since| now.duration_since(since)).max()?;
-    let why = || format!("it was not done after {} seconds", patience.as_secs());
+    let why = || format!("timed out after {} seconds", patience.as_secs());
     (longest > patience).then(|| End::TimedOut(why()))
 }
 
@@ -241,7 +241,7 @@ fn unschedulable(status: &PodStatus) -> Option<End> {
     let mut conditions = status.conditions.iter().flatten();
     let refused = conditions.find(|one| one.type_ == "PodScheduled" && one.status == "False")?;
     let message = refused.message.as_deref().unwrap_or_default();
-    Some(End::NotStarted(format!("no node has room for its pod: {message}")))
+    Some(End::NotStarted(format!("cannot schedule its pod: {message}")))
 }
 
 #[cfg(test)]
@@ -284,7 +284,8 @@ mod tests {
 
     #[test]
     fn every_way_to_end_is_told_apart() {
-        let missing = "container create failed: executable file `/bin/preflight` not found: No such file or directory";
+        let missing = "container create failed: executable file `/bin/preflight` not found: No \
+                       such file or directory";
         let scheduled = json!({"phase": "Pending", "conditions": [
             {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"},
         ]});
@@ -322,18 +323,18 @@ mod tests {
         no command, as containerd says it: Exited { code: 128, reason: "StartError", message: "bye" }
         no command, as CRI-O says it: NoCommand("container create failed: executable file `/bin/preflight` not found: No such file or directory")
         a wrong mount: -
-        a wrong mount, still: NotStarted("its container cannot be started: no such device")
+        a wrong mount, still: NotStarted("cannot start its container: no such device")
         no image, so far: -
-        no image: NotStarted("its image registry.example/check cannot be pulled: unauthorized")
+        no image: NotStarted("cannot pull its image registry.example/check: unauthorized")
         it runs: -
-        it runs for too long: TimedOut("it was not done after 300 seconds")
+        it runs for too long: TimedOut("timed out after 300 seconds")
         no room, so far: -
-        no room: NotStarted("no node has room for its pod: 0/3 nodes are available")
-        no manifests: NotStarted("its init container manifests ended with exit code 1")
-        evicted: Killed("its node has ended its pod (Evicted): no disk")
-        its deadline: TimedOut("its Job was ended at its deadline")
+        no room: NotStarted("cannot schedule its pod: 0/3 nodes are available")
+        no manifests: NotStarted("its init container manifests failed with exit code 1")
+        evicted: Killed("its node terminated its pod (Evicted): no disk")
+        its deadline: TimedOut("its Job exceeded its deadline")
         nothing: -
-        nothing at all: TimedOut("there was no answer after 961 seconds")
+        nothing at all: TimedOut("no result after 961 seconds")
         "#);
     }
 
@@ -343,7 +344,7 @@ mod tests {
         observed.see(pod(&waiting("ErrImagePull", "denied: who are you?")));
         observed.see(pod(&waiting("ImagePullBackOff", "Back-off pulling image")));
         let end = observed.end(at(0), at(100), SignedDuration::ZERO);
-        let why = "its image registry.example/check cannot be pulled: denied: who are you?";
+        let why = "cannot pull its image registry.example/check: denied: who are you?";
         assert_eq!(end, Some(End::NotStarted(why.to_owned())));
     }
 
@@ -360,7 +361,7 @@ mod tests {
             end.map_or_else(|| "-".to_owned(), |end| format!("{end:?}"))
         };
         assert_eq!(end(&observed, 5), "-", "others may make room");
-        insta::assert_snapshot!(end(&observed, 11), @r#"NotStarted("its pod cannot be created: pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\"")"#);
+        insta::assert_snapshot!(end(&observed, 11), @r#"NotStarted("cannot create its pod: pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\"")"#);
         observed.see(pod(&json!({})));
         assert_eq!(end(&observed, 11), "-", "it was created after all");
     }
@@ -377,7 +378,7 @@ mod tests {
             Some(json!({"conditions": [condition]}))
         };
         assert_eq!(end(failed("DeadlineExceeded"), 1), Some(at_deadline()));
-        let killed = End::Killed("its Job has failed: m".to_owned());
+        let killed = End::Killed("its Job failed: m".to_owned());
         assert_eq!(end(failed("PodFailurePolicy"), 1), Some(killed));
         assert_eq!(end(None, 1), None);
         assert!(matches!(end(None, 100), Some(End::Killed(_))));

@@ -190,12 +190,12 @@ async fn a_release_looks_and_goes_on_looking() -> Result<()> {
     let first = results(&places.results, "the first pass", |known| known.completed.is_some());
     let first = first.await?;
     insta::assert_snapshot!(told(&first), @"
-    broken Failed: it broke down, which is a mistake in Fairway: on purpose
+    broken Failed: the check panicked (this is a bug in Fairway): on purpose
     greedy Refused: it asks for a host path
     names Passed
     network Found
-    plain Skipped: the release has no check for it
-    shiny Skipped: it is new: the cluster does not have it yet
+    plain Skipped: the release contains no check for it
+    shiny Skipped: its ClusterOperator is new in the target release and does not exist in the cluster yet
     storage Failed: no such driver
     ");
     assert_eq!(
@@ -242,7 +242,7 @@ async fn a_release_that_does_not_find_itself_says_so_in_its_results() -> Result<
     let Settings { image, .. } = settings();
     let expected = Expected { run: RUN, target_version: "5.1.0", target_image: &image };
     let known = Document::read(&written, &expected)?.document;
-    insta::assert_snapshot!(known.message.lines().next().unwrap_or_default(), @"the release cannot be used, for 2 reasons:");
+    insta::assert_snapshot!(known.message.lines().next().unwrap_or_default(), @"invalid release, 2 errors:");
     assert_eq!(known.execution_status, ExecutionStatus::Failed);
     Ok(())
 }

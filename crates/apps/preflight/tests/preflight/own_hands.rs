@@ -103,9 +103,9 @@ async fn who_asks_creates_the_jobs_and_removes_them_again() -> Result<()> {
 
     let told: Vec<_> = known.checks.iter().map(|it| (it.name.as_str(), it.status)).collect();
     assert_eq!(told, [("greedy", CheckStatus::Refused), ("network", CheckStatus::Found)]);
-    insta::assert_snapshot!(known.checks[0].message, @"spec.template.spec.hostNetwork: a check has no part in the network of its node");
+    insta::assert_snapshot!(known.checks[0].message, @"spec.template.spec.hostNetwork: a check must not use the host network");
     let granted: Vec<_> = known.checks.iter().map(|check| check.granted.join("; ")).collect();
-    assert_eq!(granted, ["", "an account of its own, network"]);
+    assert_eq!(granted, ["", "own ServiceAccount network"]);
     let said = known.risks.iter().find(|risk| risk.check == "network").unwrap();
     assert_eq!(said.message, "there are two stacks");
 

@@ -12,12 +12,12 @@ pub(crate) fn document(prefix: &str) -> Document {
 
 fn description(prefix: &str) -> Value {
     let graph = operation(
-        "The updates that clusters of a channel and an architecture see",
+        "Update graph of a channel and an architecture",
         &[
             channel(),
             architecture(),
-            ignored("version", "The version of the cluster"),
-            ignored("id", "The identity of the cluster"),
+            ignored("version", "Version of the cluster"),
+            ignored("id", "ID of the cluster"),
         ],
         &json!({
             MediaType::CincinnatiV1.name(): {"schema": reference("Graph")},
@@ -25,25 +25,25 @@ fn description(prefix: &str) -> Value {
         }),
     );
     let channels = operation(
-        "The channels of a version",
-        &[parameter("version", true, "A version, without its architecture"), architecture()],
+        "Channels of a version",
+        &[parameter("version", true, "Version, without architecture"), architecture()],
         &json!({MediaType::Json.name(): {"schema": reference("Channels")}}),
     );
     let latest = operation(
-        "The latest release of a channel",
+        "Latest release of a channel",
         &[channel(), architecture()],
         &json!({MediaType::Json.name(): {"schema": reference("Latest")}}),
     );
     let archive = operation(
-        "The graph-data that is in use, as a compressed archive",
+        "Current graph-data, as a gzip tar archive",
         &[],
         &json!({"application/gzip": {}}),
     );
     let signature = operation(
-        "A signature of a release image",
+        "Signature of a release image",
         &[
-            in_path("digest", "The SHA-256 of the image, in hexadecimal digits"),
-            in_path("number", "Which of its signatures, counted from 1"),
+            in_path("digest", "SHA-256 digest of the image, in hexadecimal"),
+            in_path("number", "Number of the signature, starting at 1"),
         ],
         &json!({"application/octet-stream": {}}),
     );
@@ -68,22 +68,22 @@ fn operation(summary: &str, parameters: &[Value], content: &Value) -> Value {
         "summary": summary,
         "parameters": parameters,
         "responses": {
-            "200": {"description": "What was asked for", "content": content},
-            "304": {"description": "The client has it already"},
+            "200": {"description": "The requested document", "content": content},
+            "304": {"description": "Not modified"},
             "400": error("A parameter is missing or invalid"),
-            "404": error("There is no such thing"),
-            "406": error("The client reads none of the types"),
-            "503": error("There is no graph yet, or there is too much to do"),
+            "404": error("Not found"),
+            "406": error("The client accepts none of the media types"),
+            "503": error("No graph is available yet, or the service is overloaded"),
         },
     })
 }
 
 fn channel() -> Value {
-    parameter("channel", true, "A channel, such as stable-5.1")
+    parameter("channel", true, "Channel, such as stable-5.1")
 }
 
 fn architecture() -> Value {
-    parameter("arch", false, "An architecture, such as amd64, or multi")
+    parameter("arch", false, "Architecture, such as amd64, or multi")
 }
 
 fn parameter(name: &str, required: bool, description: &str) -> Value {
@@ -119,7 +119,7 @@ fn schemas() -> Value {
             "edges": list(&json!({
                 "type": "array", "minItems": 2, "maxItems": 2,
                 "items": {"type": "integer", "minimum": 0},
-                "description": "The places of two nodes: where the update begins, and where it leads",
+                "description": "Indexes of two nodes: source and target of the update",
             })),
             "conditionalEdges": list(&reference("ConditionalEdges")),
         })),

@@ -50,7 +50,7 @@ pub(super) fn ready(state: &State) -> Answer {
     }
     if state.served().is_none() {
         let trouble = state.status().trouble().unwrap_or_else(|| "reading the sources".to_owned());
-        return unready(format!("there is no update graph yet: {trouble}\n"));
+        return unready(format!("no update graph available yet: {trouble}\n"));
     }
     health()
 }

@@ -20,15 +20,15 @@ pub(super) enum Refusal {
     InvalidVersion(String),
     #[error("invalid Content-Type requested")]
     NotAcceptable,
-    #[error("there is no {0}")]
+    #[error("not found: {0}")]
     DoesNotExist(String),
-    #[error("there is no update graph yet")]
+    #[error("no update graph available yet")]
     NoGraph,
-    #[error("there are too many connections")]
+    #[error("too many connections")]
     Busy,
     #[error("the path is longer than {} characters", super::MAX_URI)]
     UriTooLong,
-    #[error("a file could not be read")]
+    #[error("cannot read a file")]
     File,
     /// No path of this service: the answer has no body.
     #[error("no such path")]

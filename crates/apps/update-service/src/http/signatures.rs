@@ -37,7 +37,7 @@ pub(super) async fn signature(
             Ok(bytes) => return Ok(reply::momentary(StatusCode::OK, BINARY, bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
-                tracing::error!(path = %path.display(), %error, "a signature cannot be read");
+                tracing::error!(path = %path.display(), %error, "cannot read signature");
                 return Err(Refusal::File);
             }
         }

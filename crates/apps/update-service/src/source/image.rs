@@ -46,13 +46,13 @@ pub struct Signatures {
 enum ImageError {
     #[error("{0} is not signed")]
     Unsigned(Digest),
-    #[error("no signature of {digest} counts")]
+    #[error("no signature of {digest} is valid")]
     Distrusted { digest: Digest, source: SignatureError },
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("{0} has no graph-data, neither in /{DIRECTORY} nor at the top")]
+    #[error("{0} contains no graph-data, neither in /{DIRECTORY} nor in its root directory")]
     NoGraphData(Digest),
-    #[error("it was not fetched within {} minutes", PATIENCE.as_secs() / 60)]
+    #[error("timed out after {} minutes", PATIENCE.as_secs() / 60)]
     TooSlow,
 }
 
@@ -90,7 +90,7 @@ impl Signatures {
             let Some(signature) = self.store.signature(image, number).await? else { break };
             match self.keyring.verify(&signature, image, now()) {
                 Ok(claim) => {
-                    tracing::info!(%image, reference = claim.reference, "graph-data is signed");
+                    tracing::info!(%image, reference = claim.reference, "graph-data signature verified");
                     return Ok(());
                 }
                 Err(why) => refusal = Some(why),

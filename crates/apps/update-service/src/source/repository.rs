@@ -50,7 +50,7 @@ impl Source<Vec<ReleaseImage>> for Repository {
                 releases = scan.report.releases,
                 tags = scan.report.tags,
                 read = scan.report.read,
-                "a repository was looked at"
+                "repository scanned"
             );
             let now = of_bytes(&serde_json::to_vec(&(&scan.releases, &scan.report.problems))?);
             Ok((accepted.replace(now) != Some(now)).then(|| found(scan)))

@@ -21,7 +21,7 @@ pub(super) struct Settled {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("it changes all the time: no two of {LOOKS} looks, {pause:?} apart, were equal")]
+#[error("content keeps changing: {LOOKS} reads, {pause:?} apart, all differ")]
 struct Restless {
     pause: Duration,
 }

@@ -42,15 +42,15 @@ enum TarballError {
     TooMany { path: PathBuf },
     #[error("{} has more than {MAX_UNPACKED} bytes", path.display())]
     TooLarge { path: PathBuf },
-    #[error("{} is cut off: what ends a tarball is missing", path.display())]
+    #[error("{} is truncated: the end of the archive is missing", path.display())]
     CutOff { path: PathBuf },
-    #[error("{} has something behind its end", path.display())]
+    #[error("{} has data after the end of the archive", path.display())]
     GoesOn { path: PathBuf },
     #[error("{name} in {} is not a file", path.display())]
     NotAFile { path: PathBuf, name: String },
-    #[error("{name} is in {} twice", path.display())]
+    #[error("{name} occurs twice in {}", path.display())]
     Twice { path: PathBuf, name: String },
-    #[error("{} has graph-data in two places, such as {name} and {other}", path.display())]
+    #[error("{} has graph-data in two directories, such as {name} and {other}", path.display())]
     TwoPlaces { path: PathBuf, name: String, other: String },
     #[error(transparent)]
     Limit(#[from] FilesError),

@@ -118,7 +118,7 @@ async fn people_get_answers_too() {
     insta::assert_snapshot!(reply.text(), @r#"{"channel":"stable-5.1","arch":"amd64","version":"5.1.2","payload":"registry.example/release@sha256:5.1.2"}"#);
     let reply = get(&service, "/api/upgrades_info/v1/latest?channel=stable-9.9").await;
     assert_eq!(reply.status, 404);
-    insta::assert_snapshot!(reply.text(), @r#"{"kind":"does_not_exist","value":"there is no release for amd64 in channel stable-9.9"}"#);
+    insta::assert_snapshot!(reply.text(), @r#"{"kind":"does_not_exist","value":"not found: release for amd64 in channel stable-9.9"}"#);
     let reply = get(&service, "/api/upgrades_info/v1/channels?version=5.1.0").await;
     insta::assert_snapshot!(reply.text(), @r#"{"version":"5.1.0","channels":["stable-5.1"]}"#);
     let reply = get(&service, "/api/upgrades_info/v1/channels?version=5.1.0&arch=amd64").await;

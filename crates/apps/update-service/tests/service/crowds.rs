@@ -96,7 +96,7 @@ async fn with_too_many_connections_probes_are_answered() {
     let refused = get(&service, GRAPH).await;
     assert_eq!((refused.status, refused.header("connection")), (503, Some("close")));
     assert_eq!(refused.header("retry-after"), Some("5"));
-    insta::assert_snapshot!(refused.text(), @r#"{"kind":"busy","value":"there are too many connections"}"#);
+    insta::assert_snapshot!(refused.text(), @r#"{"kind":"busy","value":"too many connections"}"#);
     for probe in ["/healthz", "/readyz", "/metrics", "/status"] {
         assert_eq!(get(&service, probe).await.status, 200, "{probe}");
     }

@@ -71,7 +71,7 @@ async fn an_image_without_graph_data_changes_nothing() {
     until(&service, |status| status.sources[0].error.is_some()).await;
     let error = service.status().sources[0].error.clone().unwrap();
     let error = error.replace(empty.digest().as_str(), "DIGEST");
-    insta::assert_snapshot!(error, @"DIGEST has no graph-data, neither in /var/lib/cincinnati-graph-data nor at the top");
+    insta::assert_snapshot!(error, @"DIGEST contains no graph-data, neither in /var/lib/cincinnati-graph-data nor in its root directory");
     assert_eq!(get(&service, GRAPH).await.status, 200);
 }
 
@@ -106,7 +106,7 @@ async fn with_a_keyring_only_what_is_signed_counts() {
     let foreign = service.status().sources[0].error.clone().unwrap();
     assert_eq!(unsigned, format!("{first} is not signed"));
     assert!(
-        foreign.starts_with(&format!("no signature of {second} counts: signed by ")),
+        foreign.starts_with(&format!("no signature of {second} is valid: signed by ")),
         "{foreign}"
     );
     let before = digest(&service);

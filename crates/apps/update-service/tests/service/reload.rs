@@ -67,25 +67,25 @@ async fn hostile_data_changes_nothing() {
     let deeds: [(Deed, &str); 5] = [
         (
             |blocks| symlink("/etc/hostname", blocks.join("out.yaml")).unwrap(),
-            "blocked-edges/out.yaml leads out of the directory",
+            "blocked-edges/out.yaml: symbolic link to a target outside of the directory",
         ),
         (
             |blocks| drop(UnixListener::bind(blocks.join("socket.yaml")).unwrap()),
-            "blocked-edges/socket.yaml is not a file",
+            "blocked-edges/socket.yaml: not a regular file",
         ),
         (
             |blocks| fs::File::create(blocks.join("long.yaml")).unwrap().set_len(1 << 40).unwrap(),
-            "blocked-edges/long.yaml is 1099511627776 bytes long, and at most 1048576 are read",
+            "blocked-edges/long.yaml has 1099511627776 bytes; the limit is 1048576 bytes",
         ),
         (
             |blocks| fs::write(blocks.join("a\nb.yaml"), "").unwrap(),
-            r#""blocked-edges/a\nb.yaml" is not a path below the directory"#,
+            r#"path "blocked-edges/a\nb.yaml" is outside of the directory"#,
         ),
         (
             |blocks| {
                 (0..8_193).for_each(|name| fs::write(blocks.join(format!("{name}")), "").unwrap());
             },
-            "there are more than 8192 files",
+            "more than 8192 files",
         ),
     ];
     for (deed, expected) in deeds {
@@ -108,7 +108,7 @@ async fn the_reason_is_said() {
     let service = world.serve().await;
     world.write("blocked-edges/New.yaml", "from: .*");
     until(&service, |status| status.held.is_some()).await;
-    insta::assert_snapshot!(service.status().held.clone().unwrap(), @"new graph-data may leave updates open that somebody wanted to close: blocked-edges/New.yaml: no `to`, so nothing is blocked");
+    insta::assert_snapshot!(service.status().held.clone().unwrap(), @"new graph-data may fail to block updates: blocked-edges/New.yaml: no `to`, no update is blocked");
     world.remove("blocked-edges/New.yaml");
     until(&service, |status| status.held.is_none()).await;
 }

@@ -187,7 +187,7 @@ async fn what_is_missing_is_waited_for() {
     let pod = cluster.until("image", reason, json!("ErrImagePull")).await;
     let message = &pod["status"]["containerStatuses"][0]["state"]["waiting"]["message"];
     let message = message.as_str().unwrap();
-    assert!(message.starts_with("the sandbox pulls no images: \"none:1\" is in no OCI layout"));
+    assert!(message.starts_with("image \"none:1\" is in no OCI layout"));
 
     let env =
         json!([{ "name": "A", "valueFrom": { "secretKeyRef": { "name": "no", "key": "k" } } }]);

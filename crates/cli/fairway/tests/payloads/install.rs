@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use fairway_api::ClusterOperator;
 use fairway_release::Manifest;
 use fairway_testkit::real::{Components, OperatorProcess, RealPayload, absent, lacking, prepare};
-use fairway_testkit::{TestCluster, environment, wait};
+use fairway_testkit::{Requests, TestCluster, environment, wait};
 use kube::api::ListParams;
 use kube::{Api, ResourceExt as _};
 
@@ -117,12 +117,13 @@ async fn install(version: &str) -> Result<()> {
     let settled = settles(&cluster, &included, &impossible).await;
     let text = operator.log()?;
     settled.with_context(|| text.clone())?;
-    let started = text.lines().filter(|line| line.contains("a release begins")).count();
+    let started = text.lines().filter(|line| line.contains("rollout started")).count();
     assert_eq!(started, 1, "a rollout starts once");
     let unrelated = without_related_objects(&cluster, &included).await?;
     assert_eq!(unrelated, [] as [&str; 0], "{text}");
-    let events = log.since(mark)?;
-    let requests = events.iter().filter(|it| it.user_agent.starts_with("fairway/")).count();
+    let requests = Requests::since(&log, mark)?;
+    println!("{version}: {requests}");
+    let requests = requests.count(|_| true);
     println!("{version}: {requests} requests for {} manifests", included.len());
     if cluster.is_sandbox() {
         // What is in place is applied once; what is not is retried, so there is no exact number.

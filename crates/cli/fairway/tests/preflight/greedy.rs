@@ -10,11 +10,11 @@ const IMAGE: &str = "registry.example/greedy@sha256:1111111111111111111111111111
 
 /// What each of them asks for, and in which words it is told that it does not get it.
 pub(crate) const REFUSALS: [(&str, &str); 5] = [
-    ("greedy-privileges", "securityContext.privileged: a check has no privileges"),
-    ("greedy-disk", "volumes[0].hostPath: a check has no volumes but of type emptyDir"),
-    ("greedy-account", "serviceAccountName: a check has an account that it brings itself"),
-    ("greedy-secret", "volumes[0].secret: a check has no volumes but of type emptyDir"),
-    ("greedy-role", "rules[0].verbs[1]: a check may get, list and watch"),
+    ("greedy-privileges", "securityContext.privileged: a check must not be privileged"),
+    ("greedy-disk", "volumes[0].hostPath: a check may have only emptyDir volumes"),
+    ("greedy-account", "serviceAccountName: a check must use its own ServiceAccount"),
+    ("greedy-secret", "volumes[0].secret: a check may have only emptyDir volumes"),
+    ("greedy-role", "rules[0].verbs[1]: a check may only get, list and watch"),
 ];
 
 /// Their manifests, by path in a release image.

@@ -23,10 +23,10 @@ async fn a_release_says_what_it_finds_until_nobody_asks_any_more() -> Result<()>
     platform.until_condition("PreflightCompleted", "True", "RisksFound").await?;
     let status = settled(&platform).await?;
     insta::assert_snapshot!(risks(&status), @r#"
-    CloudCredentialPermissionsIncomplete: 5.2.0 makes use of permissions that were not granted: disks.label. What needs them will not work. Grant disks.label, and add that to `granted`: `kubectl -n openshift-cloud-credential edit configmap cloud-credentials`
+    CloudCredentialPermissionsIncomplete: 5.2.0 uses permissions that are not granted: disks.label. The features that need them will not work. Grant disks.label, and add it to `granted`: `kubectl -n openshift-cloud-credential edit configmap cloud-credentials`
       Applies=True: PreflightValidation: Risk identified during preflight check for 5.2.0
-    NotOfferedByUpdateService: The update service has no update from the running version to 5.2.0, so nobody has tried it.
-      Applies=True: Match: It concerns every cluster.
+    NotOfferedByUpdateService: The update service has no update from the running version to 5.2.0, so the update is untested.
+      Applies=True: Match: The risk applies to all clusters.
     StorageCSIDriverIncompatible: Current CSI driver version 2.3.1 incompatible with 5.2.0. Minimum version 2.4.0 required. Update the driver: `kubectl -n openshift-storage patch configmap csi-driver --type=merge -p '{"data":{"version":"2.4.0"}}'`
       Applies=True: PreflightValidation: Risk identified during preflight check for 5.2.0
     5.2.0: CloudCredentialPermissionsIncomplete, NotOfferedByUpdateService, StorageCSIDriverIncompatible

@@ -22,21 +22,21 @@ async fn what_is_not_safe_does_not_begin_and_says_why() -> Result<()> {
 
     let image = format!("--to-image={}", platform.image("5.3.0")?);
     let told = refused(&platform, &[&image, "--allow-explicit-upgrade"]).await?;
-    insta::assert_snapshot!(told, @"error: this has to be confirmed, and nobody is at the terminal: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version; --yes confirms it");
+    insta::assert_snapshot!(told, @"error: confirmation required, but there is no terminal: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version; add --yes to confirm");
     let told = refused(&platform, &[&image, "--allow-explicit-upgrade", "--yes"]).await?;
     insta::assert_snapshot!(by_the_operator(&told), @r#"
       Reason: PreconditionChecks
       Message:
         Preconditions failed for payload loaded version="5.3.0" image="<image of 5.3.0>":
         * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotOffered": 5.3.0 skips a minor version after 5.1.0, and the update service does not offer this update
-        * The update to 5.3.0 has risks that were not accepted. These apply to this cluster: AdminAck-ack-5.1-backups-v1beta1-removal-in-5.2. To accept them and continue: fairway upgrade accept AdminAck-ack-5.1-backups-v1beta1-removal-in-5.2
+        * The update to 5.3.0 has unaccepted risks. Applying to this cluster: AdminAck-ack-5.1-backups-v1beta1-removal-in-5.2. To accept them and continue: fairway upgrade accept AdminAck-ack-5.1-backups-v1beta1-removal-in-5.2
     "#);
 
     let image = format!("--to-image={}", platform.image("5.0.1")?);
     let told = refused(&platform, &[&image, "--allow-explicit-upgrade", "--yes"]).await?;
     insta::assert_snapshot!(by_the_operator(&told), @r#"
       Reason: PreconditionChecks
-      Message: Preconditions failed for payload loaded version="5.0.1" image="<image of 5.0.1>": Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.0.1 is older than 5.1.0, and this cluster had no release before
+      Message: Preconditions failed for payload loaded version="5.0.1" image="<image of 5.0.1>": Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.0.1 is older than 5.1.0, and this cluster has no previous release
     "#);
 
     platform.update(&["--clear"]).await?;
@@ -63,6 +63,7 @@ async fn refused(platform: &TestPlatform, arguments: &[&str]) -> Result<String> 
 
 /// What the operator says in it.
 fn by_the_operator(told: &str) -> &str {
-    let (_, said) = told.split_once("The operator refuses it:\n\n").unwrap_or((told, told));
+    let (_, said) =
+        told.split_once("The operator refuses the release:\n\n").unwrap_or((told, told));
     said.split_once("\n\n").map_or(said, |(said, _)| said)
 }

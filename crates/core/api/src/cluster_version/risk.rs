@@ -8,21 +8,21 @@ use crate::open_enum::open_enum;
 use crate::schema::{keys, rules};
 use crate::{Condition, UnknownFields, limits};
 
-/// An update that is recommended only while certain risks do not concern this cluster.
+/// An update that is recommended unless one of its risks applies to this cluster.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["release", "risks"])))]
 pub struct ConditionalUpdate {
-    /// The release it leads to.
+    /// The target release.
     pub release: Release,
-    /// The names of the risks that concern it, from every source.
+    /// Names of the risks of the update, from all sources.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = limits::RISK_NAMES), inner(length(max = limits::RISK_NAME)), extend("x-kubernetes-list-type" = "set"))]
     pub risk_names: Vec<String>,
-    /// The risks that concern it.
+    /// The risks of the update.
     #[schemars(length(min = 1, max = limits::RISKS), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["name"])))]
     pub risks: Vec<ConditionalUpdateRisk>,
-    /// Whether it is recommended for this cluster, and why.
+    /// Conditions of the update: `Recommended` states whether it is recommended for this cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["type"])))]
     pub conditions: Vec<Condition>,
@@ -32,25 +32,25 @@ pub struct ConditionalUpdate {
     pub unknown: UnknownFields,
 }
 
-/// Something that may go wrong with an update on some clusters.
+/// A problem that an update can cause on some clusters.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["url", "name", "message", "matchingRules"])))]
 pub struct ConditionalUpdateRisk {
-    /// Whether it concerns this cluster.
+    /// Conditions of the risk: `Applies` states whether it applies to this cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = limits::RISK_CONDITIONS), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["type"]), "x-kubernetes-validations" = rules([("self.exists_one(x, x.type == 'Applies')", "must contain a condition of type 'Applies'")])))]
     pub conditions: Vec<Condition>,
-    /// Where people read about it.
+    /// URL with more information.
     #[schemars(length(min = 1), extend("format" = "uri"))]
     pub url: String,
-    /// Its CamelCase name. The same name is the same risk, wherever it appears.
+    /// CamelCase name of the risk. Risks with the same name are the same risk.
     #[schemars(length(min = 1))]
     pub name: String,
-    /// What may go wrong, for people to read.
+    /// Description of the problem.
     #[schemars(length(min = 1))]
     pub message: String,
-    /// Whom it concerns: the first rule that can be evaluated decides.
+    /// Rules that select the affected clusters. The first rule that can be evaluated decides.
     #[schemars(length(min = 1), extend("x-kubernetes-list-type" = "atomic"))]
     pub matching_rules: Vec<MatchingRule>,
     /// Fields this crate does not know.
@@ -60,11 +60,11 @@ pub struct ConditionalUpdateRisk {
 }
 
 open_enum! {
-    /// How it is found out whether a risk concerns a cluster.
+    /// Type of a matching rule.
     pub enum MatchingRuleType {
-        /// It concerns every cluster.
+        /// The risk applies to all clusters.
         Always = "Always",
-        /// A query against the cluster's metrics tells.
+        /// A PromQL query against the cluster's metrics decides.
         PromQl = "PromQL",
     }
 }
@@ -75,15 +75,15 @@ impl Default for MatchingRuleType {
     }
 }
 
-/// One way to find out whether a risk concerns a cluster.
+/// A rule that determines whether a risk applies to a cluster.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["type"])))]
 pub struct MatchingRule {
-    /// Which way.
+    /// Type of the rule.
     #[serde(rename = "type")]
     pub type_: MatchingRuleType,
-    /// The query, where the type is `PromQL`.
+    /// The query, if the type is `PromQL`.
     #[serde(rename = "promql", alias = "PromQL", skip_serializing_if = "Option::is_none")]
     pub promql: Option<PromQl>,
     /// Fields this crate does not know.
@@ -97,7 +97,7 @@ pub struct MatchingRule {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["promql"])))]
 pub struct PromQl {
-    /// The query. It answers 1 where the risk concerns the cluster and 0 where it does not.
+    /// The query. It returns 1 if the risk applies to the cluster, and 0 if it does not.
     #[serde(rename = "promql", alias = "PromQL")]
     pub promql: String,
     /// Fields this crate does not know.

@@ -9,7 +9,7 @@ use crate::open_enum::open_enum;
 use crate::schema::{CAPABILITY_SET, EMPTY_OR_SEMVER, keys, rules};
 use crate::{UnknownFields, limits};
 
-/// The configuration of a cluster's version and of how it is updated.
+/// Desired version and update configuration of the cluster.
 #[allow(clippy::duplicated_attributes, reason = "every printed column has a type")]
 #[derive(CustomResource, JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
@@ -20,41 +20,41 @@ use crate::{UnknownFields, limits};
     status = "ClusterVersionStatus",
     derive = "PartialEq",
     derive = "Default",
-    doc = "The version of this cluster: what is asked for, what was reached, and which updates there are.",
+    doc = "Version of the cluster: requested, current and available releases.",
     validation = Rule::new(needs("marketplace", "OperatorLifecycleManager"))
         .message("the capability marketplace needs the capability OperatorLifecycleManager"),
     validation = Rule::new(needs("ClusterAPI", "CompatibilityRequirements"))
         .message("the capability ClusterAPI needs the capability CompatibilityRequirements"),
-    printcolumn(name = "Version", type_ = "string", description = "The version last reached", json_path = r#".status.history[?(@.state=="Completed")].version"#),
-    printcolumn(name = "Available", type_ = "string", description = "Whether a version has been reached", json_path = r#".status.conditions[?(@.type=="Available")].status"#),
-    printcolumn(name = "Progressing", type_ = "string", description = "Whether an update is under way", json_path = r#".status.conditions[?(@.type=="Progressing")].status"#),
-    printcolumn(name = "Since", type_ = "date", description = "Since when", json_path = r#".status.conditions[?(@.type=="Progressing")].lastTransitionTime"#),
-    printcolumn(name = "Status", type_ = "string", description = "What is being done", json_path = r#".status.conditions[?(@.type=="Progressing")].message"#),
+    printcolumn(name = "Version", type_ = "string", description = "Last completed version", json_path = r#".status.history[?(@.state=="Completed")].version"#),
+    printcolumn(name = "Available", type_ = "string", description = "Whether a version is completely applied", json_path = r#".status.conditions[?(@.type=="Available")].status"#),
+    printcolumn(name = "Progressing", type_ = "string", description = "Whether an update is in progress", json_path = r#".status.conditions[?(@.type=="Progressing")].status"#),
+    printcolumn(name = "Since", type_ = "date", description = "Time of the last change of Progressing", json_path = r#".status.conditions[?(@.type=="Progressing")].lastTransitionTime"#),
+    printcolumn(name = "Status", type_ = "string", description = "Message of the condition Progressing", json_path = r#".status.conditions[?(@.type=="Progressing")].message"#),
 )]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["clusterID"])))]
 pub struct ClusterVersionSpec {
-    /// Identifies this cluster to the update service. A random UUID.
+    /// Random UUID that identifies this cluster to the update service.
     #[serde(rename = "clusterID")]
     pub cluster_id: String,
-    /// The release to update to, or to run a preflight of. Unset, the cluster stays as it is.
+    /// The release to update to or to run a preflight of. If unset, the cluster is not updated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub desired_update: Option<Update>,
-    /// The update service to ask. Unset, the operator's built-in one.
+    /// URL of the update service. If unset, the operator uses its default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
-    /// The channel to ask the update service for. Unset, it is not asked.
+    /// The update channel. If unset, the operator does not retrieve updates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
-    /// The optional parts of the platform that are wanted.
+    /// The optional components of the platform to enable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Capabilities>,
-    /// Where to look for release signatures, in this order, instead of the built-in places. An empty
-    /// list says that there is no such place.
+    /// Signature stores, in this order, that replace the default stores. An empty list disables
+    /// signature stores.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = limits::SIGNATURE_STORES), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["url"])))]
     pub signature_stores: Option<Vec<SignatureStore>>,
-    /// Objects of the release that somebody else manages.
+    /// Objects of the release that the operator does not manage.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["kind", "group", "namespace", "name"])))]
     pub overrides: Vec<ComponentOverride>,
@@ -84,15 +84,15 @@ open_enum! {
     pub enum Architecture {
         /// One image for several architectures.
         Multi = "Multi",
-        /// The architecture the cluster has.
+        /// The architecture of the cluster.
         Unset = "",
     }
 }
 
 open_enum! {
-    /// What is to be done with the desired release, other than updating to it.
+    /// Operation on the desired release other than an update.
     pub enum UpdateMode {
-        /// Ask the release what it would say about this cluster, and change nothing.
+        /// Runs the checks of the release against this cluster, read-only.
         Preflight = "Preflight",
     }
 }
@@ -105,24 +105,24 @@ open_enum! {
     ("!has(self.architecture) || self.architecture == '' || (has(self.version) && self.version != '')", "architecture needs a version"),
 ])))]
 pub struct Update {
-    /// The architecture to change to; needs a version and excludes an image.
+    /// The architecture to change to. Requires `version` and excludes `image`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<Architecture>,
-    /// The version to update to. Beside an image, the version that the image must have.
+    /// The version to update to. If `image` is set, the version that the image must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = limits::VERSION), regex(pattern = EMPTY_OR_SEMVER))]
     pub version: Option<String>,
-    /// The release image to update to, by digest. It need not be one that the graph offers.
+    /// The release image to update to, by digest. The update graph need not contain it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// Waives the signature and the guards that stand between the cluster and this release.
+    /// Waives signature, preconditions and risks of the update.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub force: Option<bool>,
-    /// The risks that the administrator takes, by name.
+    /// The risks that the administrator accepts, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = limits::ACCEPTED_RISKS), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["name"])))]
     pub accept_risks: Vec<AcceptRisk>,
-    /// What is to be done with the release. Unset, the cluster updates to it.
+    /// Operation on the release. If unset, the cluster updates to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<UpdateMode>,
     /// Fields this crate does not know.
@@ -132,17 +132,17 @@ pub struct Update {
 }
 
 impl Update {
-    /// The version asked for; an empty one counts as none.
+    /// The requested version; an empty one counts as unset.
     pub fn version(&self) -> Option<&str> {
         self.version.as_deref().filter(|version| !version.is_empty())
     }
 
-    /// The image asked for; an empty one counts as none.
+    /// The requested image; an empty one counts as unset.
     pub fn image(&self) -> Option<&str> {
         self.image.as_deref().filter(|image| !image.is_empty())
     }
 
-    /// The architecture asked for; an empty one counts as none.
+    /// The requested architecture; an empty one counts as unset.
     pub fn architecture(&self) -> Option<&Architecture> {
         self.architecture.as_ref().filter(|architecture| **architecture != Architecture::Unset)
     }
@@ -181,12 +181,12 @@ impl Update {
     }
 }
 
-/// A risk that the administrator takes.
+/// A risk that the administrator accepts.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["name"])))]
 pub struct AcceptRisk {
-    /// The risk's name.
+    /// Name of the risk.
     #[schemars(length(min = 1, max = limits::RISK_NAME))]
     pub name: String,
     /// Fields this crate does not know.
@@ -195,15 +195,15 @@ pub struct AcceptRisk {
     pub unknown: UnknownFields,
 }
 
-/// The optional parts of the platform that are wanted.
+/// The optional components of the platform to enable.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Capabilities {
-    /// The set to begin with: `None`, the set of a release such as `v4.18`, or `vCurrent`.
+    /// Baseline set: `None`, the set of a release such as `v4.18`, or `vCurrent`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = limits::CAPABILITY), regex(pattern = CAPABILITY_SET))]
     pub baseline_capability_set: Option<String>,
-    /// Capabilities wanted beyond that set.
+    /// Capabilities to enable in addition to the baseline set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = limits::CAPABILITIES), inner(length(min = 1, max = limits::CAPABILITY)), extend("x-kubernetes-list-type" = "atomic"))]
     pub additional_enabled_capabilities: Vec<String>,
@@ -213,15 +213,15 @@ pub struct Capabilities {
     pub unknown: UnknownFields,
 }
 
-/// A place where release signatures are looked for.
+/// A signature store: a server with release signatures by digest.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["url"])))]
 pub struct SignatureStore {
-    /// Where it is.
+    /// URL of the signature store.
     #[schemars(length(min = 1, max = limits::URL), extend("x-kubernetes-validations" = rules([("isURL(self)", "must be an absolute URL")])))]
     pub url: String,
-    /// The ConfigMap in `openshift-config` with the authorities to trust, under `ca.crt`.
+    /// ConfigMap in `openshift-config` with the CA bundle of the store, in key `ca.crt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<ConfigMapReference>,
     /// Fields this crate does not know.
@@ -230,12 +230,12 @@ pub struct SignatureStore {
     pub unknown: UnknownFields,
 }
 
-/// A ConfigMap, by name.
+/// Reference to a ConfigMap.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["name"])))]
 pub struct ConfigMapReference {
-    /// Its name.
+    /// Name of the object.
     pub name: String,
     /// Fields this crate does not know.
     #[serde(flatten)]
@@ -243,20 +243,20 @@ pub struct ConfigMapReference {
     pub unknown: UnknownFields,
 }
 
-/// An object of the release that the operator is to leave alone, or not.
+/// An object of the release that is excluded from management.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["kind", "group", "namespace", "name", "unmanaged"])))]
 pub struct ComponentOverride {
-    /// Its kind.
+    /// Kind of the object.
     pub kind: String,
-    /// Its API group.
+    /// API group of the object.
     pub group: String,
-    /// Its namespace; empty for a cluster-wide object.
+    /// Namespace of the object; empty for a cluster-scoped object.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// Whether the operator leaves it alone.
+    /// Whether the operator ignores the object.
     pub unmanaged: bool,
     /// Fields this crate does not know.
     #[serde(flatten)]

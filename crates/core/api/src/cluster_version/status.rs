@@ -12,36 +12,36 @@ use crate::open_enum::open_enum;
 use crate::schema::keys;
 use crate::{OperatorCondition, UnknownFields, limits};
 
-/// Where the cluster is, where it is going, and where it could go.
+/// Current and desired release of the cluster, and its available updates.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["desired", "observedGeneration", "versionHash", "availableUpdates"])))]
 pub struct ClusterVersionStatus {
-    /// The release that the operator works towards.
+    /// The release that the operator applies.
     pub desired: Release,
-    /// The releases this cluster has had, the newest first.
+    /// Releases that were applied to this cluster, newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub history: Vec<UpdateHistory>,
-    /// The generation of the spec that this status is about.
+    /// Generation of the spec that this status reflects.
     pub observed_generation: i64,
-    /// A fingerprint of the content of the desired release.
+    /// Hash of the content of the desired release.
     pub version_hash: String,
-    /// The optional parts of the platform, known and enabled.
+    /// Known and enabled optional components of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<CapabilitiesStatus>,
-    /// What holds for this cluster.
+    /// Conditions of the cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["type"])))]
     pub conditions: Vec<OperatorCondition>,
-    /// The updates recommended for this cluster. `null` means that nobody has looked yet.
+    /// Updates recommended for this cluster. `null` until the operator has retrieved updates.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub available_updates: Option<Vec<Release>>,
-    /// The updates that are recommended only while certain risks do not concern this cluster.
+    /// Updates that are recommended unless one of their risks applies to this cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = limits::CONDITIONAL_UPDATES), extend("x-kubernetes-list-type" = "atomic"))]
     pub conditional_updates: Vec<ConditionalUpdate>,
-    /// Every risk that concerns any of the updates, once.
+    /// All risks of the updates, each listed once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = limits::CONDITIONAL_UPDATE_RISKS), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["name"])))]
     pub conditional_update_risks: Vec<ConditionalUpdateRisk>,
@@ -56,17 +56,17 @@ pub struct ClusterVersionStatus {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["version", "image"])))]
 pub struct Release {
-    /// Its architecture, where one image serves several.
+    /// Architecture, if the image is for several architectures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<Architecture>,
-    /// Its version.
+    /// Version of the release.
     pub version: String,
-    /// Its image, by digest.
+    /// Release image, by digest.
     pub image: String,
-    /// Where people read about it.
+    /// URL with more information.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The channels it is in.
+    /// Channels that contain the release.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub channels: Vec<String>,
@@ -77,37 +77,38 @@ pub struct Release {
 }
 
 open_enum! {
-    /// How far an update came.
+    /// State of an update.
     #[derive(Default)]
     pub enum UpdateState {
-        /// The release was rolled out entirely at least once.
+        /// The rollout of the release completed at least once.
         Completed = "Completed",
-        /// It was not, or not yet.
+        /// The rollout has not completed.
         #[default]
         Partial = "Partial",
     }
 }
 
-/// One release that this cluster has had.
+/// A release that was applied to this cluster.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = keys(["state", "startedTime", "completionTime", "image", "verified"])))]
 pub struct UpdateHistory {
-    /// How far it came.
+    /// State of the update.
     pub state: UpdateState,
-    /// When the operator began with it.
+    /// Time at which the rollout started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_time: Option<Time>,
-    /// When it was reached, or given up for another. `null` while it is being worked on.
+    /// Time at which the rollout completed or another release replaced it. `null` while it is in
+    /// progress.
     pub completion_time: Option<Time>,
-    /// Its version.
+    /// Version of the release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Its image.
+    /// Release image.
     pub image: String,
-    /// Whether its signature was checked before it was applied.
+    /// Whether the operator verified the signature before the rollout.
     pub verified: bool,
-    /// What was overridden when the update began, for people to read.
+    /// Preconditions and risks that were overridden when the update started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted_risks: Option<String>,
     /// Fields this crate does not know.
@@ -116,15 +117,15 @@ pub struct UpdateHistory {
     pub unknown: UnknownFields,
 }
 
-/// The optional parts of the platform.
+/// Optional components of the platform.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CapabilitiesStatus {
-    /// Those that are managed now.
+    /// Capabilities that the operator manages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = limits::CAPABILITIES), inner(length(min = 1, max = limits::CAPABILITY)), extend("x-kubernetes-list-type" = "atomic"))]
     pub enabled_capabilities: Vec<String>,
-    /// All that the current release has.
+    /// All capabilities of the current release.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = limits::CAPABILITIES), inner(length(min = 1, max = limits::CAPABILITY)), extend("x-kubernetes-list-type" = "atomic"))]
     pub known_capabilities: Vec<String>,

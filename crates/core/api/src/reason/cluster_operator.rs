@@ -6,16 +6,16 @@ condition! {
     "the guard watches the installed operators";
 
     AS_EXPECTED = "AsExpected":
-        "the guard is at work";
+        "the guard watches the installed operators and serves its webhook";
     WAITING_FOR_FIRST_CHECK = "WaitingForFirstCheck":
-        "the guard has started and has not looked at the installed operators yet"
-        => "Wait a moment; if it lasts, check that they can be listed: \
+        "the guard has started and has not listed the installed operators yet"
+        => "Wait a minute; if the reason persists, check that the operators can be listed: \
             `kubectl get clusterserviceversions -A`";
 }
 
 condition! {
     progressing: CLUSTER_OPERATOR "Progressing",
-    "the guard is moving to another version of itself";
+    "the guard is being updated to another version";
 
     AS_EXPECTED = "AsExpected":
         "the guard runs in the version of the release";
@@ -25,22 +25,22 @@ condition! {
 
 condition! {
     degraded: CLUSTER_OPERATOR "Degraded",
-    "the guard does only a part of its work";
+    "the guard works with reduced functionality";
 
     AS_EXPECTED = "AsExpected":
-        "nothing keeps the guard from its work";
+        "the guard has no errors";
     ERROR_CHECKING_OPERATOR_COMPATIBILITY = "ErrorCheckingOperatorCompatibility":
-        "the installed operators cannot be read"
+        "the guard cannot read the installed operators"
         => "Check that they can be listed (`kubectl get clusterserviceversions -A`) and that the \
-            guard's ServiceAccount may do so";
+            guard's ServiceAccount may list them";
     WEBHOOK_NOT_READY = "WebhookNotReady":
-        "unsupported operators can be installed, because the webhook does not answer"
+        "unsupported operators can be installed, because the webhook is unreachable"
         => "Check the guard's Service and port 9443; see \
             `kubectl get validatingwebhookconfigurations`";
     CERTIFICATE_ERROR = "CertificateError":
-        "the webhook's certificate cannot be made, stored or renewed"
-        => "Check that the guard may write its Secret; delete a damaged Secret to have it made \
-            anew";
+        "the guard cannot issue, store or renew the webhook's certificate"
+        => "Check that the guard may write its Secret; delete a damaged Secret, and the guard \
+            issues a new certificate";
 }
 
 condition! {
@@ -51,15 +51,16 @@ condition! {
         "every installed operator supports the next minor version";
     OPERATOR_COMPATIBILITY_UNKNOWN = "OperatorCompatibilityUnknown":
         "operators declare no usable maximum version and may not run on the next minor version"
-        => "Ask their vendors, or test them on the next version; this does not hold up the update";
+        => "Ask their vendors, or test the operators on the next version; this does not block the \
+            update";
     INCOMPATIBLE_OPERATORS_INSTALLED = "IncompatibleOperatorsInstalled":
         "operators do not run on the next minor version, or `--invalid=block` rejects them"
         => "Update or remove the operators that the message names; \
             `kubectl get clusterserviceversions -A` lists them";
     ERROR_CHECKING_OPERATOR_COMPATIBILITY = "ErrorCheckingOperatorCompatibility":
-        "it cannot be told whether the installed operators run on the next minor version"
+        "the guard cannot determine whether the installed operators run on the next minor version"
         => "Read the message; check that they can be listed: \
             `kubectl get clusterserviceversions -A`";
     WAITING_FOR_FIRST_CHECK = "WaitingForFirstCheck":
-        "the guard has not looked at the installed operators yet";
+        "the guard has not evaluated the installed operators yet";
 }

@@ -12,7 +12,7 @@ reasons! {
         "the version of the target release is not a semantic version"
         => "Choose a release that `fairway upgrade` lists: `fairway upgrade --to=VERSION`";
     UNKNOWN_ERROR = "UnknownError":
-        "the check could not read the state of the cluster"
+        "the precondition could not read the state of the cluster"
         => "Read the operator's log: \
             `kubectl -n openshift-cluster-version logs deployment/cluster-version-operator`";
 }
@@ -24,33 +24,33 @@ condition! {
 
     LOW_DESIRED_VERSION = "LowDesiredVersion":
         "the target is older and not the previous release of the same minor version"
-        => "Cancel with `fairway upgrade --clear`; the way to leave a bad release is an update to \
-            a later one";
+        => "Withdraw the request with `fairway upgrade --clear`; to replace a faulty release, \
+            update to a later one";
 }
 
 condition! {
     giant_hop: PRECONDITION "ClusterVersionGiantHop",
-    "the target is at most two minor versions ahead and in no major version out of reach",
+    "the target is at most two minor versions ahead and in a reachable major version",
     also super::REASONS;
 
     MAJOR_VERSION_UPDATE = "MajorVersionUpdate":
-        "the target belongs to a later major version that cannot be reached from here"
+        "the target belongs to a later major version that is not reachable from the running version"
         => "Update first to a release from which `fairway upgrade` offers that major version";
     MULTIPLE_MINOR_VERSIONS_UPDATE = "MultipleMinorVersionsUpdate":
-        "the target is more minor versions ahead than one update may cross"
-        => "Go by way of a release in between: `fairway upgrade` lists the next ones";
+        "the target skips more minor versions than one update may skip"
+        => "Update to an intermediate release first: `fairway upgrade` lists the next ones";
     SKIP_LEVEL_NOT_OFFERED = "SkipLevelNotOffered":
         "the target skips a minor version and the update service offers no such update"
-        => "Go by way of a release in between: `fairway upgrade` lists the next ones";
+        => "Update to an intermediate release first: `fairway upgrade` lists the next ones";
     SKIP_LEVEL_NOT_CHECKED = "SkipLevelNotChecked":
-        "the target skips a minor version without a complete preflight that left nothing open"
-        => "Run `fairway upgrade --mode=preflight --to=VERSION`, deal with what it finds, then \
-            repeat `fairway upgrade --to=VERSION`";
+        "the target skips a minor version and has no complete preflight without unaccepted findings"
+        => "Run `fairway upgrade --mode=preflight --to=VERSION`, resolve its findings, then repeat \
+            `fairway upgrade --to=VERSION`";
 }
 
 condition! {
     upgradeable: PRECONDITION "ClusterVersionUpgradeable",
-    "the target is a patch release, or nothing stands against a later minor version",
+    "the target is a patch release, or no issue blocks a later minor version",
     also super::REASONS;
 
     CLUSTER_VERSION_OVERRIDES_SET = "ClusterVersionOverridesSet":
@@ -58,9 +58,9 @@ condition! {
         => "Remove the unmanaged entries of `spec.overrides` with \
             `kubectl edit clusterversion version`";
     MINOR_VERSION_CLUSTER_UPDATE_IN_PROGRESS = "MinorVersionClusterUpdateInProgress":
-        "a minor version update is under way and continues to the newly chosen patch release";
+        "a minor version update is in progress and continues to the newly requested patch release";
     MAJOR_VERSION_CLUSTER_UPDATE_IN_PROGRESS = "MajorVersionClusterUpdateInProgress":
-        "a major version update is under way and continues to the newly chosen patch release";
+        "a major version update is in progress and continues to the newly requested patch release";
 }
 
 condition! {
@@ -69,13 +69,13 @@ condition! {
     also super::REASONS;
 
     NO_CHANNEL = "NoChannel":
-        "no update channel is chosen, so nothing is known about the target"
-        => "Choose one with `fairway upgrade channel CHANNEL`";
+        "no update channel is set, so the operator has no data about the target"
+        => "Set one with `fairway upgrade channel CHANNEL`";
     UNKNOWN_UPDATE = "UnknownUpdate":
         "the update service does not list the target among the next releases"
-        => "Compare with what `fairway upgrade` lists; another channel may have it: \
-            `fairway upgrade channel CHANNEL`";
+        => "Compare with the list of `fairway upgrade`; another channel may contain it: `fairway \
+            upgrade channel CHANNEL`";
     UNKNOWN_CONDITION_TYPE = "UnknownConditionType":
-        "the target is listed with risks, but whether it is recommended has not been decided"
-        => "Wait for the evaluation and look again with `fairway upgrade recommend`";
+        "the target has risks that the operator has not evaluated yet"
+        => "Wait for the evaluation, then run `fairway upgrade recommend`";
 }

@@ -6,10 +6,9 @@ use super::{ALL, ConditionReasons, kind};
 
 const INTRO: &str = "# Conditions and reasons
 
-Fairway reports what it does and what holds it up in conditions. A condition's `reason` is a fixed \
-word, meant for scripts, alerts and dashboards; its message may change from release to release. \
-This page lists every condition with the words it uses, what each of them means and what to do \
-about it.
+Fairway reports its state in conditions. The `reason` of a condition is a fixed word for scripts, \
+alerts and dashboards; its message may change between releases. This page lists all conditions \
+with their reasons, the meaning of each reason, and its remediation.
 ";
 
 /// Renders the whole table as a page of Markdown.
@@ -31,12 +30,12 @@ fn section(page: &mut String, entry: &ConditionReasons) {
     let verb = if *kind == kind::PRECONDITION { "Passes" } else { "`True`" };
     line(page, format_args!("\n### {condition}\n\n{verb} when {meaning}.\n"));
     if reasons.is_empty() {
-        line(page, format_args!("This condition has no reasons: its status says everything."));
+        line(page, format_args!("This condition has no reasons."));
         return;
     }
-    line(page, format_args!("| reason | what it means | what to do |\n| --- | --- | --- |"));
+    line(page, format_args!("| reason | meaning | remediation |\n| --- | --- | --- |"));
     for reason in *reasons {
-        let remedy = reason.remedy.unwrap_or("nothing");
+        let remedy = reason.remedy.unwrap_or("none");
         line(
             page,
             format_args!("| `{}` | {} | {} |", reason.code, cell(reason.meaning), cell(remedy)),
@@ -60,8 +59,8 @@ fn whereabouts(kind: &str) -> &'static str {
              `fairway upgrade recommend` shows them."
         }
         kind::PRECONDITION => {
-            "Checks before an update. The message of `ReleaseAccepted` quotes their names and \
-             reasons; what was overridden is kept in `status.history[].acceptedRisks`."
+            "Preconditions of an update. The message of `ReleaseAccepted` quotes their names and \
+            reasons; `status.history[].acceptedRisks` lists the overridden ones."
         }
         kind::CLUSTER_OPERATOR => {
             "In `status.conditions` of the ClusterOperator that the OLM guard writes: \

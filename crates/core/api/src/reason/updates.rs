@@ -2,83 +2,85 @@
 
 condition! {
     recommended: UPDATE "Recommended",
-    "no risk of the update applies unless it was accepted; a single risk gives its name as reason";
+    "all risks of the update that apply are accepted; if a single risk applies, its name is the \
+    reason";
 
     NOT_EXPOSED_TO_RISKS = "NotExposedToRisks":
         "none of the update's risks applies to this cluster";
     AS_EXPECTED = "AsExpected":
-        "none of the update's risks applies; older releases say it in this word";
+        "none of the update's risks applies; older releases use this reason";
     ALL_EXPOSED_RISKS_ACCEPTED = "AllExposedRisksAccepted":
         "every risk that applies to this cluster has been accepted";
     EXPOSED_TO_RISKS = "ExposedToRisks":
-        "a risk applies; its name cannot be written as a reason"
+        "a risk applies; its name is not a valid reason"
         => "Read the message; remove the cause, or accept with `fairway upgrade accept RISK`";
     MULTIPLE_REASONS = "MultipleReasons":
-        "several risks apply or cannot be ruled out; the message describes each"
+        "several risks apply or may apply; the message describes each"
         => "Read about them with `fairway upgrade recommend`; remove the causes, or accept each \
             with `fairway upgrade accept RISK`";
     EVALUATION_FAILED = "EvaluationFailed":
-        "it is not known, or not known yet, whether the update's risks apply"
-        => "Check that the operator can query the cluster's metrics; or accept the risk unseen \
-            with `fairway upgrade accept RISK`";
+        "it is unknown whether the update's risks apply"
+        => "Check that the operator can query the cluster's metrics, or accept the risk with \
+            `fairway upgrade accept RISK`";
     NOT_OFFERED_BY_UPDATE_SERVICE = "NotOfferedByUpdateService":
         "the update service has no direct update from the running version to this release"
-        => "Go by way of a release that `fairway upgrade` lists, or choose another channel with \
+        => "Update to a release that `fairway upgrade` lists first, or choose another channel with \
             `fairway upgrade channel CHANNEL`";
 }
 
 condition! {
     evaluating: UPDATE "Evaluating",
-    "the update's risks are compared with this cluster from time to time";
+    "the operator periodically evaluates the update's risks";
 
     PERIODIC_EVALUATION = "PeriodicEvaluation":
-        "every risk has a rule that can be evaluated, and is looked at again regularly";
+        "every risk has a rule that the operator can evaluate periodically";
     NO_MATCHING_RULES = "NoMatchingRules":
-        "a risk has no rules, so there is nothing to evaluate"
-        => "Tell the maintainer of the update graph; the update can be chosen after \
-            `fairway upgrade accept RISK`";
+        "a risk has no rules to evaluate"
+        => "Report it to the maintainer of the update graph; to update nevertheless, run `fairway \
+            upgrade accept RISK`";
     UNRECOGNIZED_MATCHING_RULES = "UnrecognizedMatchingRules":
-        "a risk has only rules of types that this version of the operator does not know"
-        => "Update to a patch release that knows them, or accept the risk with \
-            `fairway upgrade accept RISK`";
+        "a risk has only rules of types that this version of the operator does not support"
+        => "Update to a patch release that supports them, or accept the risk with `fairway upgrade \
+            accept RISK`";
 }
 
 condition! {
     applies: RISK "Applies",
-    "this cluster is exposed to the risk";
+    "the risk applies to this cluster";
 
     MATCH = "Match":
         "a rule of the risk matches this cluster"
         => "Read the risk's page; remove the cause, or accept it with \
             `fairway upgrade accept RISK`";
     NOT_MATCH = "NotMatch":
-        "the risk's rules say that this cluster is not exposed";
+        "no rule of the risk matches this cluster";
     EVALUATION_FAILED = "EvaluationFailed":
-        "no rule of the risk could be evaluated, or none has been yet"
-        => "Check that the operator can query the cluster's metrics; or accept the risk unseen \
-            with `fairway upgrade accept RISK`";
+        "the operator could not evaluate the rules of the risk, or has not evaluated them yet"
+        => "Check that the operator can query the cluster's metrics, or accept the risk with \
+            `fairway upgrade accept RISK`";
     INVALID_RISK = "InvalidRisk":
-        "the risk was published in a form that cannot be stored; this entry stands in for it"
-        => "Tell its publisher what the message says; accept the stand-in with \
-            `fairway upgrade accept RISK` if you know the risk";
+        "the status cannot store the published risk; this entry replaces it"
+        => "Report the message to its publisher; if you know the risk, accept this entry with \
+            `fairway upgrade accept RISK`";
     ALERT_FIRING = "Alert:firing":
-        "an alert is firing that should be looked into before an update"
+        "an alert is firing that needs investigation before an update"
         => "Follow the alert's runbook, or accept it with `fairway upgrade accept RISK`";
     PREFLIGHT_VALIDATION = "PreflightValidation":
-        "a complete preflight of the target release found this"
+        "a complete preflight of the target release found this risk risk"
         => "Remove the cause that the risk describes, or accept it with \
             `fairway upgrade accept RISK`";
     PREFLIGHT_RUNNING = "PreflightRunning":
-        "a preflight is under way, and this is what it has found so far";
+        "a preflight is in progress and has found this risk";
     PREFLIGHT_PARTIAL = "PreflightPartial":
-        "some checks of the preflight gave an answer and others did not"
-        => "See which with `fairway upgrade recommend`, and why in the condition PreflightFailed";
+        "some checks of the preflight have a result and others do not"
+        => "List them with `fairway upgrade recommend`; the condition PreflightFailed has the \
+            causes";
     PREFLIGHT_FAILED = "PreflightFailed":
-        "the preflight could not be carried out, so its results are incomplete"
+        "the preflight failed, so its results are incomplete"
         => "Look up the reason of the condition PreflightFailed, then repeat \
             `fairway upgrade --mode=preflight --to=VERSION`";
     PREFLIGHT_VERSION_SKEW = "PreflightVersionSkew":
-        "the target release is too far from the running one for this check"
-        => "Run a preflight of a release in between: \
-            `fairway upgrade --mode=preflight --to=VERSION`";
+        "the target release is too far ahead of the running release for this check"
+        => "Run a preflight of an intermediate release: `fairway upgrade --mode=preflight \
+            --to=VERSION`";
 }

@@ -29,7 +29,7 @@ fn everything_wrong_is_named_with_its_field() {
     spec.desiredUpdate.architecture: "Sparc" is not supported; use "Multi"
     spec.desiredUpdate.architecture: cannot be set together with spec.desiredUpdate.image
     spec.desiredUpdate.version: "5.1" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
-    spec.desiredUpdate.acceptRisks[1].name: a risk's name has 1 to 256 bytes, not 0
+    spec.desiredUpdate.acceptRisks[1].name: the name of a risk has 1 to 256 bytes, found 0
     spec.desiredUpdate.acceptRisks[2]: "A" occurs twice
     spec.desiredUpdate.mode: "Rehearsal" is not supported; use "Preflight"
     spec.upstream: "example.com/graph" is not an absolute http or https URL
@@ -71,18 +71,18 @@ fn names_lengths_and_needs() {
     let said: Vec<&str> = said.lines().filter(unlike_the_others).collect();
     insta::assert_snapshot!(said.join("\n"), @r#"
     metadata.name: "Version 1" is not a name of lower-case letters, digits and dashes
-    spec.desiredUpdate.acceptRisks: 1001 are too many: at most 1000 are taken
-    spec.capabilities.additionalEnabledCapabilities: "marketplace" needs "OperatorLifecycleManager" as well
-    spec.capabilities.additionalEnabledCapabilities: "ClusterAPI" needs "CompatibilityRequirements" as well
+    spec.desiredUpdate.acceptRisks: 1001 entries exceed the limit of 1000
+    spec.capabilities.additionalEnabledCapabilities: "marketplace" requires "OperatorLifecycleManager"
+    spec.capabilities.additionalEnabledCapabilities: "ClusterAPI" requires "CompatibilityRequirements"
     "#);
 }
 
 #[test]
 fn an_update_names_something() {
     let said = problems(&with_spec("{clusterID: '', desiredUpdate: {force: true}}"));
-    insta::assert_snapshot!(said, @"spec.desiredUpdate: names nothing to update to; give a version, an image, an architecture or acceptRisks, or take it out");
+    insta::assert_snapshot!(said, @"spec.desiredUpdate: has no target; set a version, an image, an architecture or acceptRisks, or remove it");
     let risks_alone = "{clusterID: '', desiredUpdate: {acceptRisks: [{name: A}]}}";
     assert_eq!(problems(&with_spec(risks_alone)), "");
     let architecture_alone = "{clusterID: '', desiredUpdate: {architecture: Multi}}";
-    insta::assert_snapshot!(problems(&with_spec(architecture_alone)), @"spec.desiredUpdate.architecture: needs spec.desiredUpdate.version to be set as well");
+    insta::assert_snapshot!(problems(&with_spec(architecture_alone)), @"spec.desiredUpdate.architecture: requires spec.desiredUpdate.version");
 }

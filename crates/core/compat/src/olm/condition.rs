@@ -38,7 +38,7 @@ impl Hindrance {
         let desired = cluster.status.as_ref().map(|status| status.desired.version.as_str());
         match desired.filter(|version| !version.is_empty()) {
             Some(version) => Self::VersionInvalid(format!(
-                "{:?} is no version",
+                "{:?} is not a version",
                 fairway_text::excerpt(version, QUOTED)
             )),
             None => Self::VersionMissing,
@@ -97,12 +97,12 @@ impl From<&Hindrance> for Upgradeable {
                 let message = "Waiting for updates to take effect".to_owned();
                 return Self::no(reason::WAITING_FOR_FIRST_CHECK, message);
             }
-            Hindrance::VersionMissing => "the cluster does not say which version it has".to_owned(),
+            Hindrance::VersionMissing => "ClusterVersion has no desired version".to_owned(),
             Hindrance::VersionInvalid(why) => {
                 format!("cluster version has invalid desired release version: {why}")
             }
             Hindrance::VersionUnseen(why) => {
-                format!("the version of the cluster is not seen: {why}")
+                format!("cannot read ClusterVersion: {why}")
             }
             Hindrance::Unlisted(why) => format!("failed to list ClusterServiceVersions: {why}"),
         };

@@ -69,9 +69,9 @@ pub enum Invalid {
 fn contradiction(one: &(Stream, Origin), other: &(Stream, Origin)) -> String {
     let ((one, here), (other, there)) = (one, other);
     if here == there {
-        format!("the {here} says both {one} and {other}")
+        format!("the {here} declares both {one} and {other}")
     } else {
-        format!("the {here} says {one}, and the {there} says {other}")
+        format!("the {here} declares {one}, but the {there} declares {other}")
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
         let differ =
             read(&[(PROPERTIES_ANNOTATION, PROJECTED), (AUTHOR_PROPERTIES_ANNOTATION, AUTHORED)]);
         let Declaration::Invalid(why) = differ else { panic!("{differ:?}") };
-        insta::assert_snapshot!(why, @"the annotation operatorframework.io/properties says 4.8, and the annotation olm.properties says 4.10");
+        insta::assert_snapshot!(why, @"the annotation operatorframework.io/properties declares 4.8, but the annotation olm.properties declares 4.10");
 
         let malformed = read(&[(MAXIMUM_ANNOTATION, "4.x"), (PROPERTIES_ANNOTATION, PROJECTED)]);
         assert!(matches!(malformed, Declaration::Invalid(Invalid::Malformed { .. })));

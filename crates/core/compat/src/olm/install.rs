@@ -36,8 +36,8 @@ pub fn refusal(operator: &Operator, cluster: &ClusterVersions) -> Option<String>
     match decide(&operator.declared, cluster) {
         Decision::Allowed => None,
         Decision::Refused { maximum, cluster } => Some(format!(
-            "the operator {operator} runs up to OpenShift {maximum}, and this cluster has {cluster}: \
-             choose a version of the operator that supports {cluster}"
+            "the operator {operator} supports OpenShift up to {maximum}, and this cluster runs \
+             {cluster}: choose a version of the operator that supports {cluster}"
         )),
     }
 }
@@ -88,6 +88,6 @@ mod tests {
     #[test]
     fn a_refusal_says_what_to_do() {
         let told = refusal(&operator(Some("4.8")), &cluster("4.9.0", "4.9.0")).unwrap();
-        insta::assert_snapshot!(told, @"the operator team/etcd.v1.2.0 runs up to OpenShift 4.8, and this cluster has 4.9: choose a version of the operator that supports 4.9");
+        insta::assert_snapshot!(told, @"the operator team/etcd.v1.2.0 supports OpenShift up to 4.8, and this cluster runs 4.9: choose a version of the operator that supports 4.9");
     }
 }

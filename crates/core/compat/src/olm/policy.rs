@@ -6,36 +6,36 @@ use serde_json::Value;
 
 use super::{Declaration, Stream};
 
-/// What is made of a declaration that means nothing.
+/// Treatment of operators with an invalid maximum version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum InvalidPolicy {
-    /// The operator may not run, which is said and holds nothing up.
+    /// Report that the operator may not run; do not block updates.
     #[default]
     Allow,
-    /// The operator counts as one that will not run, as it does for OLM.
+    /// Treat the operator as incompatible, as OLM does.
     Block,
 }
 
-/// What is made of an operator that declares nothing.
+/// Treatment of operators that declare no maximum version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MissingPolicy {
-    /// It counts as one that runs.
+    /// Treat the operator as compatible.
     Allow,
-    /// It may not run, which is said and holds nothing up.
+    /// Report that the operator may not run; do not block updates.
     #[default]
     Warn,
-    /// It counts as one that will not run.
+    /// Treat the operator as incompatible.
     Block,
 }
 
-/// What is made of operators of which nobody knows up to which version they run.
+/// Treatment of operators without a valid maximum version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
-    /// Of those whose declaration means nothing.
+    /// Operators with an invalid maximum version.
     pub invalid: InvalidPolicy,
-    /// Of those that declare nothing.
+    /// Operators that declare no maximum version.
     pub missing: MissingPolicy,
 }
 

@@ -35,8 +35,7 @@ pub(super) fn maximum_in_object(text: &str) -> Result<Option<Stream>, MaximumErr
 pub(super) fn maximum_in_list(text: &str) -> Result<Option<Stream>, MaximumError> {
     let list: Vec<Option<Fields>> = json::<Option<_>>(text)?.unwrap_or_default();
     if list.len() > MAX_PROPERTIES {
-        let why =
-            format!("it has {} properties, and at most {MAX_PROPERTIES} are read", list.len());
+        let why = format!("it has {} properties; the limit is {MAX_PROPERTIES}", list.len());
         return Err(MaximumError::Unreadable(why));
     }
     let mut values = Vec::new();
@@ -55,7 +54,7 @@ pub(super) fn maximum_in_list(text: &str) -> Result<Option<Stream>, MaximumError
 
 fn json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MaximumError> {
     if text.len() > MAX_BYTES {
-        let why = format!("it has {} bytes, and at most {MAX_BYTES} are read", text.len());
+        let why = format!("{} bytes exceed the limit of {MAX_BYTES} bytes", text.len());
         return Err(MaximumError::Unreadable(why));
     }
     let unreadable = |error: serde_json::Error| {

@@ -74,7 +74,8 @@ fn unclear(operators: &[Operator], running: Stream, policy: Policy) -> Option<Va
         |it: &&Operator| policy.verdict(&it.declared, running, next) == Verdict::MayNotRun;
     let doubtful: Vec<&Operator> = operators.iter().filter(may_not_run).collect();
     let message = format!(
-        "These operators may not run there, for they do not say clearly up to which version they do: {}",
+        "These operators may not run on the target, because they declare no valid maximum \
+         version: {}",
         text::list(&doubtful, ", ")
     );
     (!doubtful.is_empty()).then(|| note(&message, next))
@@ -90,7 +91,8 @@ fn apis_in_doubt(operators: &[Operator]) -> Option<Value> {
         count => format!("{count} operators"),
     };
     let message = format!(
-        "Of {count} it cannot be told whether all APIs would be there, because permissions have wildcards, or name no versions: `fairway olm list -o json` has the details"
+        "Unknown for {count} whether all required APIs are served, because permissions contain \
+         wildcards or no versions. For details, run `fairway olm list -o json`"
     );
     Some(note(&message, first))
 }
@@ -103,7 +105,8 @@ fn apis_ahead(operators: &[Operator], running: Stream) -> Option<Value> {
     });
     let told: Vec<String> = told.collect();
     let message = format!(
-        "These operators may stop working with a later Kubernetes, and which version brings it is not known: {}",
+        "These operators may stop working with a later Kubernetes version (the release that \
+         contains it is unknown): {}",
         text::list(&told, "; ")
     );
     (!told.is_empty()).then(|| note(&message, running.next()))
@@ -145,20 +148,22 @@ fn maximum(operator: &Operator, running: Stream, policy: Policy) -> Option<Risk>
     let first = policy.first_without(&operator.declared, running)?;
     let problem = match &operator.declared {
         Declaration::Maximum(maximum, origin) if *maximum < running => format!(
-            "The operator {operator} does not run on versions after {maximum}, as the {origin} says, and the cluster has {running} already."
+            "The operator {operator} does not support versions after {maximum} (declared by \
+             {origin}), and the cluster already runs {running}."
         ),
         Declaration::Maximum(maximum, origin) => format!(
-            "The operator {operator} does not run on versions after {maximum}, as the {origin} says."
+            "The operator {operator} does not support versions after {maximum} (declared by \
+             {origin})."
         ),
         Declaration::Missing => format!(
-            "The operator {operator} does not say up to which version it runs, and the guard asks for it."
+            "The operator {operator} declares no maximum version, and the OLM guard requires one."
         ),
-        Declaration::Invalid(why) => format!(
-            "The operator {operator} does not say clearly up to which version it runs: {why}."
-        ),
+        Declaration::Invalid(why) => {
+            format!("The operator {operator} declares an invalid maximum version: {why}.")
+        }
     };
     let message = match operator.way_out(policy, running, first) {
-        Some(way_out) => format!("{problem} To get past it, {way_out}."),
+        Some(way_out) => format!("{problem} To resolve this, {way_out}."),
         None => problem,
     };
     Some(Risk::new("OperatorWillNotRun", operator, message, first))
@@ -176,7 +181,7 @@ fn stand_in(rest: &[Risk]) -> Option<Risk> {
     let first = rest.iter().map(|risk| risk.first).min()?;
     let names: Vec<&String> = rest.iter().map(|risk| &risk.name).collect();
     let message = format!(
-        "{} more risks of operators have no room here: {}.",
+        "{} more operator risks exceed the size limit of this report: {}.",
         rest.len(),
         text::list(&names, ", ")
     );

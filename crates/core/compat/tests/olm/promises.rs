@@ -130,9 +130,9 @@ fn whoever_cannot_look_lets_nothing_through_and_says_why() {
     });
     insta::assert_snapshot!(all.join("\n"), @r#"
     False WaitingForFirstCheck: Waiting for updates to take effect
-    False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: the cluster does not say which version it has
+    False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: ClusterVersion has no desired version
     False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: cluster version has invalid desired release version: "x" is not a semantic version
-    False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: the version of the cluster is not seen: forbidden
+    False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: cannot read ClusterVersion: forbidden
     False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: failed to list ClusterServiceVersions: forbidden
     "#);
 }

@@ -40,15 +40,15 @@ fn every_operator_says_which_targets_it_stands_against() {
         ]
     };
     insta::assert_snapshot!(told(&report(operators(), "4.8.0", Policy::default())), @"
-    OperatorWillNotRun-namespace:behind.v1 >=4.9.0: The operator namespace/behind.v1 does not run on versions after 4.6, as the annotation operators.coreos.com/maxOpenShiftVersion says, and the cluster has 4.8 already.
-    OperatorWillNotRun-namespace:next.v1 >=4.9.0: The operator namespace/next.v1 does not run on versions after 4.8, as the annotation operators.coreos.com/maxOpenShiftVersion says.
-    OperatorWillNotRun-namespace:skip-level.v1 >=4.10.0: The operator namespace/skip-level.v1 does not run on versions after 4.9, as the annotation operators.coreos.com/maxOpenShiftVersion says.
-    OperatorWillNotRun-namespace:renamed.v1 >=5.1.0: The operator namespace/renamed.v1 does not run on versions after 4.23, as the annotation operators.coreos.com/maxOpenShiftVersion says.
+    OperatorWillNotRun-namespace:behind.v1 >=4.9.0: The operator namespace/behind.v1 does not support versions after 4.6 (declared by annotation operators.coreos.com/maxOpenShiftVersion), and the cluster already runs 4.8.
+    OperatorWillNotRun-namespace:next.v1 >=4.9.0: The operator namespace/next.v1 does not support versions after 4.8 (declared by annotation operators.coreos.com/maxOpenShiftVersion).
+    OperatorWillNotRun-namespace:skip-level.v1 >=4.10.0: The operator namespace/skip-level.v1 does not support versions after 4.9 (declared by annotation operators.coreos.com/maxOpenShiftVersion).
+    OperatorWillNotRun-namespace:renamed.v1 >=5.1.0: The operator namespace/renamed.v1 does not support versions after 4.23 (declared by annotation operators.coreos.com/maxOpenShiftVersion).
     ");
     let strict = Policy { invalid: InvalidPolicy::Block, missing: MissingPolicy::Block };
     insta::assert_snapshot!(told(&report(operators().split_off(4), "4.8.0", strict)), @r#"
-    OperatorWillNotRun-namespace:silent.v1 >=4.9.0: The operator namespace/silent.v1 does not say up to which version it runs, and the guard asks for it.
-    OperatorWillNotRun-namespace:wrong.v1 >=4.9.0: The operator namespace/wrong.v1 does not say clearly up to which version it runs: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number.
+    OperatorWillNotRun-namespace:silent.v1 >=4.9.0: The operator namespace/silent.v1 declares no maximum version, and the OLM guard requires one.
+    OperatorWillNotRun-namespace:wrong.v1 >=4.9.0: The operator namespace/wrong.v1 declares an invalid maximum version: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number.
     "#);
 }
 
@@ -59,8 +59,8 @@ fn apis_that_go_are_risks_of_their_own() {
     }}));
     let operator = annotated("etcd.v1", "4.12").using(&needs, Stream::new(4, 8));
     insta::assert_snapshot!(told(&report(vec![operator], "4.8.0", Policy::default())), @"
-    OperatorApisMissing-namespace:etcd.v1 >=4.12.0: The operator namespace/etcd.v1 may stop working on 4.12: it uses an API that would be gone: podsecuritypolicies.v1beta1.policy (it requires it; nothing takes its place).
-    OperatorWillNotRun-namespace:etcd.v1 >=4.13.0: The operator namespace/etcd.v1 does not run on versions after 4.12, as the annotation operators.coreos.com/maxOpenShiftVersion says.
+    OperatorApisMissing-namespace:etcd.v1 >=4.12.0: The operator namespace/etcd.v1 may stop working on 4.12: it uses an API that the target does not serve: podsecuritypolicies.v1beta1.policy (required; no replacement).
+    OperatorWillNotRun-namespace:etcd.v1 >=4.13.0: The operator namespace/etcd.v1 does not support versions after 4.12 (declared by annotation operators.coreos.com/maxOpenShiftVersion).
     ");
 }
 
@@ -81,9 +81,9 @@ fn where_it_cannot_be_told_that_is_noted_and_no_risk() {
     };
     assert_eq!(noted(vec![using("exact", "jobs")]), None);
     let [wild, unversioned] = [using("wild", "*"), using("unversioned", "cronjobs")];
-    insta::assert_snapshot!(noted(vec![wild.clone()]).unwrap(), @r#"[{"message":"Of 1 operator it cannot be told whether all APIs would be there, because permissions have wildcards, or name no versions: `fairway olm list -o json` has the details","targets":">=4.12.0"}]"#);
+    insta::assert_snapshot!(noted(vec![wild.clone()]).unwrap(), @r#"[{"message":"Unknown for 1 operator whether all required APIs are served, because permissions contain wildcards or no versions. For details, run `fairway olm list -o json`","targets":">=4.12.0"}]"#);
     let both = noted(vec![wild, unversioned]).unwrap();
-    assert!(both[0]["message"].as_str().unwrap().starts_with("Of 2 operators "), "{both}");
+    assert!(both[0]["message"].as_str().unwrap().starts_with("Unknown for 2 operators "), "{both}");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn apis_that_go_some_time_are_noted() {
     };
     let ahead = on("1.31");
     assert_eq!(ahead["notes"][0]["targets"], ">=5.2.0");
-    insta::assert_snapshot!(ahead["notes"][0]["message"].as_str().unwrap(), @"These operators may stop working with a later Kubernetes, and which version brings it is not known: namespace/flows.v1 with Kubernetes 1.32: it uses an API that would be gone: flowschemas.v1beta3.flowcontrol.apiserver.k8s.io (it requires it; flowcontrol.apiserver.k8s.io/v1 takes its place)");
+    insta::assert_snapshot!(ahead["notes"][0]["message"].as_str().unwrap(), @"These operators may stop working with a later Kubernetes version (the release that contains it is unknown): namespace/flows.v1 with Kubernetes 1.32: it uses an API that the target does not serve: flowschemas.v1beta3.flowcontrol.apiserver.k8s.io (required; replaced by flowcontrol.apiserver.k8s.io/v1)");
     assert!(on("1.32").get("notes").is_none(), "it is gone already");
 }
 
@@ -136,7 +136,7 @@ fn where_nothing_is_known_that_is_noted_and_no_risk() {
     let operators = || vec![silent("a"), annotated("b", "x"), annotated("c", "4.9")];
     let loose = report(operators(), "4.8", Policy::default());
     assert_eq!(loose["risks"].as_array().map(Vec::len), Some(1), "of c alone");
-    insta::assert_snapshot!(loose["notes"], @r#"[{"message":"These operators may not run there, for they do not say clearly up to which version they do: namespace/a, namespace/b","targets":">=4.9.0"}]"#);
+    insta::assert_snapshot!(loose["notes"], @r#"[{"message":"These operators may not run on the target, because they declare no valid maximum version: namespace/a, namespace/b","targets":">=4.9.0"}]"#);
     let strict = Policy { invalid: InvalidPolicy::Block, missing: MissingPolicy::Block };
     assert_eq!(report(operators(), "4.8", strict).get("notes"), None);
     assert_eq!(report(operators().split_off(2), "4.8", Policy::default()).get("notes"), None);

@@ -34,7 +34,7 @@ pub(super) fn last_answer(text: &str) -> Found {
     }
     match broken {
         Found::Nothing if text.contains(FORMATS) => {
-            Found::Broken("it does not begin a line".to_owned())
+            Found::Broken("it does not start at the beginning of a line".to_owned())
         }
         other => other,
     }
@@ -52,7 +52,7 @@ fn answer_at(text: &str) -> Found {
     let Some(length) = json::object_length(text) else {
         let line = text.lines().next().unwrap_or_default();
         if line.contains(FORMATS) {
-            return Found::Broken("it is no complete JSON object".to_owned());
+            return Found::Broken("not a complete JSON object".to_owned());
         }
         return Found::Nothing;
     };
@@ -69,7 +69,7 @@ fn answer_at(text: &str) -> Found {
 fn read(object: &str) -> Result<Answer, String> {
     let value = json::parse(object.as_bytes()).map_err(|why| why.to_string())?;
     reading::has_findings(&value).map_err(|error| match error {
-        ReadError::UnknownFormat(format) => format!("it is in the format {format:?}"),
+        ReadError::UnknownFormat(format) => format!("unsupported format {format:?}"),
         ReadError::Invalid(why) => why,
         other => other.to_string(),
     })?;

@@ -39,7 +39,7 @@ fn the_last_complete_answer_of_a_log_counts() {
     of several lines: found |  | B () | 
     text behind it: found |  | A (a) | 
     a broken one behind it: found |  | A (a) | 
-    within a line: failed | its answer cannot be understood: it does not begin a line |  | 
+    within a line: failed | cannot parse its result: it does not start at the beginning of a line |  | 
     windows: found |  | A (a) |
     ");
 }
@@ -81,13 +81,13 @@ fn what_an_answer_says_about_itself() {
     done, but too far apart: versionSkew | no way to the cloud | TooFar () | 
     done, but not with all: cannotTell | no way to the cloud | A (), Unknown () | 
     found, and ended badly: found | no way to the cloud | A () | 
-    nothing, and ended badly: failed | it says that it found nothing, but it was ended by signal 9 |  | 
-    not done: failed | it was not done when it ended: it ended with exit code 0 | A () | 
+    nothing, and ended badly: failed | its result has no findings, but signal 9 terminated it |  | 
+    not done: failed | it ended before completion: it exited with code 0 | A () | 
     a new word: cannotTell | no way to the cloud |  | 
-    no risks: failed | its answer cannot be understood: there is no list of risks, not even an empty one |  | 
-    a new format: failed | its answer cannot be understood: it is in the format "preflight-v2-json" |  | 
+    no risks: failed | cannot parse its result: field `risks` is missing |  | 
+    a new format: failed | cannot parse its result: unsupported format "preflight-v2-json" |  | 
     of another program: passed |  |  | 
-    broken off: failed | its answer cannot be understood: it is no complete JSON object |  |
+    broken off: failed | cannot parse its result: not a complete JSON object |  |
     "#);
 }
 
@@ -138,22 +138,22 @@ fn a_check_without_an_answer_is_understood_by_how_it_ended() {
     silently: passed |  |  | 
     no: found |  | CloudCredentialCheckFailed (looking
     the certificate is too weak) | 
-    no, without a word: found |  | CloudCredentialCheckFailed (it ended with exit code 1 and said nothing) | 
+    no, without a word: found |  | CloudCredentialCheckFailed (it exited with code 1 without output) | 
     no, as the command line says it: found |  | CloudCredentialCheckFailed (too weak) | 
     cannot tell: cannotTell | no permission |  | 
-    a panic: failed | it ended with exit code 101: thread 'main' panicked |  | 
-    a signal: failed | it was ended by signal 11 and said nothing |  | 
-    no such command, says a shell: skipped | its image has no such command: sh: 1: /bin/preflight: not found |  | 
-    not executable: skipped | its image has no such command: sh: /bin/preflight: Permission denied |  | 
-    a script that misses its first: failed | it ended with exit code 127: /bin/preflight: line 3: oc: not found |  | 
-    no such command, says nobody: failed | it ended with exit code 127 and said nothing |  | 
-    a script that misses a command: failed | it ended with exit code 127: looking
+    a panic: failed | it exited with code 101: thread 'main' panicked |  | 
+    a signal: failed | signal 11 terminated it without output |  | 
+    no such command, says a shell: skipped | its image does not contain the command: sh: 1: /bin/preflight: not found |  | 
+    not executable: skipped | its image does not contain the command: sh: /bin/preflight: Permission denied |  | 
+    a script that misses its first: failed | it exited with code 127: /bin/preflight: line 3: oc: not found |  | 
+    no such command, says nobody: failed | it exited with code 127 without output |  | 
+    a script that misses a command: failed | it exited with code 127: looking
     script: oc: not found |  | 
-    no such command: skipped | its image has no such command: exec: "/bin/preflight": stat /bin/preflight: no such file or directory: unknown |  | 
+    no such command: skipped | its image does not contain the command: exec: "/bin/preflight": stat /bin/preflight: no such file or directory: unknown |  | 
     another trouble of the runtime: notStarted | failed to create shim |  | 
-    memory: failed | it needed more memory than a check may use |  | 
+    memory: failed | it exceeded its memory limit |  | 
     time: timedOut | still looking |  | 
-    rubbish: failed | it printed what is no text |  | 
+    rubbish: failed | its log is not UTF-8 text |  | 
     a message: found |  | CloudCredentialCheckFailed (too weak) | 
     an answer as message: found |  | A (a) |
     "#);
@@ -162,7 +162,7 @@ fn a_check_without_an_answer_is_understood_by_how_it_ended() {
 #[test]
 fn a_megabyte_is_no_answer() {
     let megabytes = "x".repeat(MAX_LOG) + "\n" + NOTHING;
-    insta::assert_snapshot!(told(&log(&megabytes, 0)), @"failed | it printed more than 1048576 bytes, and no answer was found in that |  |");
+    insta::assert_snapshot!(told(&log(&megabytes, 0)), @"failed | its log exceeds 1048576 bytes and contains no result |  |");
     let ending = Ending { termination_message: RISK, ..log(&megabytes, 0) };
     assert_eq!(understand("a", &ending).status, CheckStatus::Found);
 }

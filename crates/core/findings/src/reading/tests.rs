@@ -123,8 +123,8 @@ fn ten_thousand_findings_leave_one_that_says_so() {
     assert_eq!(risks[0].name, "Last", "the worst are kept");
     let stand_in = risks.last().unwrap();
     assert_eq!((stand_in.name.as_str(), stand_in.severity), (limits::DROPPED, Severity::Warning));
-    insta::assert_snapshot!(stand_in.message, @"9850 of 10000 findings are not kept: at most 150 are. Whoever made the release should say less.");
-    assert_eq!(reading.dropped, ["9850 of 10000 findings are not kept"]);
+    insta::assert_snapshot!(stand_in.message, @"9850 of 10000 findings are dropped: the limit is 150. Report this to the maintainer of the release.");
+    assert_eq!(reading.dropped, ["9850 of 10000 findings are dropped"]);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn checks_that_are_not_kept_do_not_count_as_answers() {
     let checks = vec![json!({"name": "a", "status": "passed"}); limits::CHECKS + 1];
     let reading = read(&document(json!({"checks": checks}))).unwrap();
     assert!(!reading.document.is_complete());
-    assert_eq!(reading.dropped, ["1 of 301 checks are not kept"]);
+    assert_eq!(reading.dropped, ["1 of 301 checks are dropped"]);
 }
 
 #[test]
@@ -144,10 +144,10 @@ fn long_texts_are_cut_and_that_is_told() {
     let reading = reading.unwrap();
     assert!(reading.document.risks[0].name.len() > 256, "it stays illegal");
     insta::assert_snapshot!(reading.dropped.join("\n"), @r"
-    the message of a check was cut to 4096 bytes
-    the message of a finding was cut to 4096 bytes in 2 places
-    the name of a finding was cut to 512 bytes
-    the url of a finding was cut to 4096 bytes
+    the message of a check is truncated to 4096 bytes
+    the message of a finding is truncated to 4096 bytes in 2 places
+    the name of a finding is truncated to 512 bytes
+    the url of a finding is truncated to 4096 bytes
     ");
 }
 

@@ -64,7 +64,7 @@ pub(super) fn vet<'a>(
 ) -> Result<Access<'a>, Refusal> {
     let size: usize = access.iter().map(|manifest| manifest.to_string().len()).sum();
     if access.len() > MAX_OBJECTS || size > MAX_BYTES {
-        let why = "a check brings at most 20 manifests, of 64 KiB together";
+        let why = "a check may have at most 20 RBAC manifests, with 64 KiB in total";
         let (object, field) = (check.to_owned(), "access".to_owned());
         return Err(Refusal::Access { object, field, why });
     }
@@ -72,7 +72,7 @@ pub(super) fn vet<'a>(
     let account = the_account(&manifests)?;
     if wanted != account.map_or("", |account| account.name) && !["", ACCOUNT].contains(&wanted) {
         let field = "spec.template.spec.serviceAccountName".to_owned();
-        let why = "a check has an account that it brings itself, or preflight-check";
+        let why = "a check must use its own ServiceAccount or preflight-check";
         return Err(Refusal::Job { field, why });
     }
     let roles = manifests.iter().filter_map(|manifest| manifest.role().transpose());
@@ -88,7 +88,8 @@ fn the_account<'m, 'a>(manifests: &'m [Manifest<'a>]) -> Result<Option<&'m Manif
     for manifest in manifests {
         manifest.belongs_to_a_check()?;
         if manifest.is("v1", "ServiceAccount") && account.replace(manifest).is_some() {
-            return manifest.refuse(&manifest.root.field("kind"), "a check has one account");
+            return manifest
+                .refuse(&manifest.root.field("kind"), "a check may have only one ServiceAccount");
         }
     }
     Ok(account)
@@ -122,20 +123,27 @@ impl<'a> Manifest<'a> {
         let annotation = self.root.at(&["metadata", "annotations", ANNOTATION]);
         let namespace = self.root.at(&["metadata", "namespace"]);
         if !is_known {
-            let why = "a check brings an account, roles and their bindings";
+            let why = "a check may contain only a ServiceAccount, roles and role bindings";
             return self.refuse(&self.root.field("kind"), why);
         }
         if annotation.text() != "true" {
-            return self.refuse(&annotation, "what belongs to no check is not created for one");
+            return self.refuse(&annotation, "must be \"true\" for an object of a check");
         }
         if !is_name(self.name) {
-            return self.refuse(&self.root.at(&["metadata", "name"]), "it is no name");
+            return self.refuse(&self.root.at(&["metadata", "name"]), "not a valid name");
         }
         if is_cluster_wide == is_name(self.namespace) {
-            return self.refuse(&namespace, "what is cluster-wide has none, and all else has one");
+            return self.refuse(
+                &namespace,
+                "namespaced objects require a namespace, and \
+                                            cluster-scoped objects must not have one",
+            );
         }
         if self.namespace == NAMESPACE && self.kind != "ServiceAccount" {
-            return self.refuse(&namespace, "what is beside checks is for none of them to read");
+            return self.refuse(
+                &namespace,
+                "a check must not have permissions in the namespace of preflight checks",
+            );
         }
         Ok(())
     }
@@ -166,14 +174,14 @@ impl<'a> Manifest<'a> {
             (own.kind, own.name) == (role.kind, role.name) && is_here
         };
         if !roles.iter().any(is_bound) {
-            return self.refuse(&field, "a check binds roles that it brings");
+            return self.refuse(&field, "a check may bind only its own roles");
         }
         self.is_given_to(account)?;
         Ok(Some(self.grant(role)))
     }
 
     fn is_given_to(&self, account: Option<&Self>) -> Result<(), Refusal> {
-        let why = "a check gives its roles to an account that it brings";
+        let why = "a check may bind its roles only to its own ServiceAccount";
         let account = account.map(|account| ("ServiceAccount", account.name, account.namespace));
         let subjects = self.root.field("subjects");
         for subject in subjects.items() {

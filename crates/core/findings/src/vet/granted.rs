@@ -16,13 +16,13 @@ pub fn granted(check: &str, job: &Value, access: &[Value]) -> Vec<String> {
         return Vec::new();
     };
     let rules = access.bindings.iter().flat_map(|binding| of_binding(binding, &access));
-    std::iter::once(format!("an account of its own, {account}")).chain(rules).collect()
+    std::iter::once(format!("own ServiceAccount {account}")).chain(rules).collect()
 }
 
 /// What a binding gives: where, and what.
 fn of_binding(binding: &Grant<'_, RoleRef<'_>>, access: &Access<'_>) -> Vec<String> {
     let place = match binding.namespace {
-        "" => "everywhere".to_owned(),
+        "" => "cluster-wide".to_owned(),
         namespace => format!("in {namespace}"),
     };
     let is_bound = |kind: &str, name: &str, namespace: &str| {

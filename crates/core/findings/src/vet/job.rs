@@ -41,31 +41,31 @@ pub(super) struct Check<'a> {
 
 /// Fields of a Pod that say what no check may have.
 const POD: [(&str, &str); 9] = [
-    ("hostNetwork", "a check has no part in the network of its node"),
-    ("hostPID", "a check sees no processes of its node"),
-    ("hostIPC", "a check has no part in the memory of its node"),
-    ("nodeName", "where a check runs is not for it to say"),
-    ("imagePullSecrets", "a check brings no credentials"),
-    ("initContainers", "a check is one container"),
-    ("ephemeralContainers", "a check is one container"),
-    ("runtimeClassName", "a check runs like all others"),
-    ("resourceClaims", "a check has no devices"),
+    ("hostNetwork", "a check must not use the host network"),
+    ("hostPID", "a check must not use the host PID namespace"),
+    ("hostIPC", "a check must not use the host IPC namespace"),
+    ("nodeName", "a check must not select its node"),
+    ("imagePullSecrets", "a check must not have pull secrets"),
+    ("initContainers", "a check must have exactly one container"),
+    ("ephemeralContainers", "a check must have exactly one container"),
+    ("runtimeClassName", "a check must use the default runtime class"),
+    ("resourceClaims", "a check must not use devices"),
 ];
 
 /// Fields of a security context, of a Pod or of a container, that say what no check may have.
 const SECURITY: [(&str, &str); 6] = [
-    ("privileged", "a check has no privileges"),
-    ("allowPrivilegeEscalation", "a check gets no privileges"),
-    ("seLinuxOptions", "a check is confined like all others"),
-    ("windowsOptions", "a check runs on Linux"),
-    ("sysctls", "a check changes nothing of its node"),
-    ("procMount", "a check is confined like all others"),
+    ("privileged", "a check must not be privileged"),
+    ("allowPrivilegeEscalation", "a check must not escalate privileges"),
+    ("seLinuxOptions", "a check must use the default confinement"),
+    ("windowsOptions", "a check must run on Linux"),
+    ("sysctls", "a check must not set sysctls"),
+    ("procMount", "a check must use the default confinement"),
 ];
 
 /// Fields of a container that say what no check may have.
 const CONTAINER: [(&str, &str); 2] = [
-    ("envFrom", "a check is told what it has to know by `env`, and by no Secret"),
-    ("volumeDevices", "a check has no devices"),
+    ("envFrom", "a check must set variables with `env`, and must not read Secrets"),
+    ("volumeDevices", "a check must not use devices"),
 ];
 
 /// Fields of a container that are taken over.
@@ -74,7 +74,7 @@ const TAKEN: [&str; 4] = ["image", "command", "args", "workingDir"];
 pub(super) fn vet(request: &JobRequest) -> Result<Check<'_>, Refusal> {
     let manifest = Field::root(&request.manifest);
     if manifest.value.to_string().len() > MAX_BYTES {
-        return refuse(&manifest.field("spec"), "a manifest has at most 64 KiB");
+        return refuse(&manifest.field("spec"), "the manifest exceeds 64 KiB");
     }
     is_a_check(&manifest)?;
     let pod = manifest.at(&["spec", "template", "spec"]);
@@ -83,7 +83,7 @@ pub(super) fn vet(request: &JobRequest) -> Result<Check<'_>, Refusal> {
     let volumes = volumes(&pod.field("volumes"))?;
     let containers = pod.field("containers").items();
     let [container] = &containers[..] else {
-        return refuse(&pod.field("containers"), "a check is one container");
+        return refuse(&pod.field("containers"), "a check must have exactly one container");
     };
     Ok(Check {
         suffix: suffix(request)?,
@@ -100,13 +100,13 @@ pub(super) fn vet(request: &JobRequest) -> Result<Check<'_>, Refusal> {
 fn is_a_check(manifest: &Field<'_>) -> Result<(), Refusal> {
     let (version, kind) = (manifest.field("apiVersion"), manifest.field("kind"));
     if (version.text(), kind.text()) != ("batch/v1", "Job") {
-        return refuse(&kind, "a check is a Job of batch/v1");
+        return refuse(&kind, "a check must be a batch/v1 Job");
     }
     let annotation = manifest.at(&["metadata", "annotations", ANNOTATION]);
     if annotation.text() != "true" {
-        return refuse(&annotation, "what is no check is not run as one");
+        return refuse(&annotation, "must be \"true\" for a check");
     }
-    let owned = "nothing of the cluster owns a check, and a check holds nothing up";
+    let owned = "a check must not have owner references or finalizers";
     none_of(&manifest.field("metadata"), &[("ownerReferences", owned), ("finalizers", owned)])
 }
 
@@ -120,7 +120,10 @@ fn suffix(request: &JobRequest) -> Result<&str, Refusal> {
         Some((_, suffix)) if is_name && suffix.len() >= MIN_SUFFIX && !suffix.contains('.') => {
             Ok(suffix)
         }
-        _ => refuse(&name, "a Job is called by a name, a dash, and at least five random letters"),
+        _ => refuse(
+            &name,
+            "the name of a Job must be a name, a dash, and at least five random characters",
+        ),
     }
 }
 
@@ -128,7 +131,7 @@ fn suffix(request: &JobRequest) -> Result<&str, Refusal> {
 pub(super) fn account<'a>(pod: &Field<'a>) -> Result<&'a str, Refusal> {
     let (name, old) = (pod.field("serviceAccountName").text(), pod.field("serviceAccount"));
     if old.is_set() && !name.is_empty() && old.text() != name {
-        return refuse(&old, "a check has one account");
+        return refuse(&old, "a check may have only one ServiceAccount");
     }
     Ok(if name.is_empty() { old.text() } else { name })
 }
@@ -136,12 +139,12 @@ pub(super) fn account<'a>(pod: &Field<'a>) -> Result<&'a str, Refusal> {
 fn volumes<'a>(volumes: &Field<'a>) -> Result<Vec<&'a str>, Refusal> {
     let items = volumes.items();
     if items.len() > MAX_LIST {
-        return refuse(volumes, "a check has at most 100 volumes");
+        return refuse(volumes, "a check may have at most 100 volumes");
     }
     for volume in &items {
         for kind in volume.value.as_object().into_iter().flat_map(Map::keys) {
             if !["name", "emptyDir"].contains(&kind.as_str()) {
-                let why = "a check has no volumes but of type emptyDir";
+                let why = "a check may have only emptyDir volumes";
                 return refuse(&volume.field(kind), why);
             }
         }
@@ -155,16 +158,16 @@ fn security(context: &Field<'_>) -> Result<(), Refusal> {
     let (user, not_root) = (context.field("runAsUser"), context.field("runAsNonRoot"));
     let profiles = [("seccompProfile", "RuntimeDefault"), ("appArmorProfile", "RuntimeDefault")];
     if added.is_set() {
-        return refuse(&added, "a check has no capabilities");
+        return refuse(&added, "a check must not add capabilities");
     }
     if user.value.as_i64() == Some(0) || not_root.value == &Value::Bool(false) {
         let field = if user.value.is_null() { not_root } else { user };
-        return refuse(&field, "a check is not root");
+        return refuse(&field, "a check must not run as root");
     }
     for (profile, least) in profiles {
         let kind = context.at(&[profile, "type"]);
         if kind.is_set() && kind.text() != least {
-            return refuse(&kind, "a check is confined like all others");
+            return refuse(&kind, "a check must use the default confinement");
         }
     }
     Ok(())
@@ -175,10 +178,10 @@ fn taken_over(container: &Field<'_>) -> Result<Map<String, Value>, Refusal> {
     security(&container.field("securityContext"))?;
     let image = container.field("image");
     if !image.text().contains("@sha256:") {
-        return refuse(&image, "an image is named by its digest, as the release does");
+        return refuse(&image, "the image must be referenced by digest");
     }
     for port in container.field("ports").items() {
-        none_of(&port, &[("hostPort", "a check has no part in the network of its node")])?;
+        none_of(&port, &[("hostPort", "a check must not use the host network")])?;
     }
     let set = TAKEN.into_iter().map(|name| container.field(name)).zip(TAKEN);
     let set = set.filter(|(field, _)| field.is_set());
@@ -188,13 +191,13 @@ fn taken_over(container: &Field<'_>) -> Result<Map<String, Value>, Refusal> {
 fn variables(env: &Field<'_>) -> Result<Vec<Value>, Refusal> {
     let items = env.items();
     if items.len() > MAX_LIST {
-        return refuse(env, "a check has at most 100 variables");
+        return refuse(env, "a check may have at most 100 variables");
     }
     for variable in &items {
         let from = variable.field("valueFrom");
         for source in from.value.as_object().into_iter().flat_map(Map::keys) {
             if !["fieldRef", "resourceFieldRef"].contains(&source.as_str()) {
-                let why = "a check is told what it has to know by values, and by no Secret";
+                let why = "a check must set variables by value, and must not read Secrets";
                 return refuse(&from.field(source), why);
             }
         }
@@ -206,7 +209,7 @@ fn mounts(mounts: &Field<'_>, volumes: &[&str]) -> Result<Vec<Value>, Refusal> {
     let items = mounts.items();
     for mount in &items {
         if !volumes.contains(&mount.field("name").text()) {
-            return refuse(&mount.field("name"), "a check mounts its own volumes alone");
+            return refuse(&mount.field("name"), "a check may mount only its own volumes");
         }
     }
     Ok(items.into_iter().map(|mount| only(&mount, &["name", "mountPath", "readOnly"])).collect())

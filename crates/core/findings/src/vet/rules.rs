@@ -29,7 +29,7 @@ pub enum Scope {
 pub fn read_only(role: &Value, scope: Scope) -> Result<(), (String, &'static str)> {
     let aggregated = Field::root(role).field("aggregationRule");
     if aggregated.is_set() {
-        return Err((aggregated.path, "a role says itself what it gives"));
+        return Err((aggregated.path, "a role must not be aggregated"));
     }
     rules_read_only(role, scope)
 }
@@ -38,7 +38,7 @@ pub fn read_only(role: &Value, scope: Scope) -> Result<(), (String, &'static str
 pub fn rules_read_only(role: &Value, scope: Scope) -> Result<(), (String, &'static str)> {
     let rules = Field::root(role).field("rules");
     if rules.is_set() && !rules.is_filled_list() {
-        return Err((rules.path, "rules are a list"));
+        return Err((rules.path, "must be an array"));
     }
     for rule in rules.items() {
         reads(&rule, scope).map_err(|(field, why)| (field.path, why))?;
@@ -49,20 +49,20 @@ pub fn rules_read_only(role: &Value, scope: Scope) -> Result<(), (String, &'stat
 fn reads<'a>(rule: &Field<'a>, scope: Scope) -> Result<(), (Field<'a>, &'static str)> {
     let urls = rule.field("nonResourceURLs");
     if urls.is_set() {
-        return Err((urls, "a check reads objects"));
+        return Err((urls, "a check must not access non-resource URLs"));
     }
     words(&rule.field("verbs"), |verb| {
-        (!VERBS.contains(&verb)).then_some("a check may get, list and watch")
+        (!VERBS.contains(&verb)).then_some("a check may only get, list and watch")
     })?;
     words(&rule.field("apiGroups"), |group| {
-        group.contains('*').then_some("a check says which groups it reads")
+        group.contains('*').then_some("a check must name its API groups, without wildcards")
     })?;
     words(&rule.field("resources"), |resource| match resource.split_once('/') {
         _ if resource.contains('*') || resource.is_empty() => {
-            Some("a check says which resources it reads")
+            Some("a check must name its resources, without wildcards")
         }
         None | Some((_, "status") | ("pods", "log")) => None,
-        Some(_) => Some("a check reads no subresource but pods/log and status"),
+        Some(_) => Some("a check may read only the subresources pods/log and status"),
     })?;
     credentials(rule, scope)
 }
@@ -73,10 +73,10 @@ fn words<'a>(
     wrong: impl Fn(&str) -> Option<&'static str>,
 ) -> Result<(), (Field<'a>, &'static str)> {
     if !list.is_filled_list() {
-        return Err((list.clone(), "a rule lists what it gives"));
+        return Err((list.clone(), "must be a non-empty array"));
     }
     for word in list.items() {
-        let why = word.value.as_str().map_or(Some("a rule consists of words"), &wrong);
+        let why = word.value.as_str().map_or(Some("must be a string"), &wrong);
         if let Some(why) = why {
             return Err((word, why));
         }
@@ -97,7 +97,9 @@ fn credentials<'a>(rule: &Field<'a>, scope: Scope) -> Result<(), (Field<'a>, &'s
     let is_named = names.is_filled_list() && names.items().iter().all(Field::is_set);
     match scope {
         Scope::Namespace if is_named => Ok(()),
-        Scope::Namespace => Err((secret, "a check reads Secrets by resourceNames alone")),
-        Scope::Cluster => Err((secret, "a check reads Secrets of one namespace, by a Role")),
+        Scope::Namespace => Err((secret, "a check may read Secrets only by resourceNames")),
+        Scope::Cluster => {
+            Err((secret, "a check may read Secrets only in one namespace, by a Role"))
+        }
     }
 }

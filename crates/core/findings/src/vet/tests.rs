@@ -247,9 +247,9 @@ fn bindings_and_accounts_that_nobody_brings_are_refused() {
     too_many.access = vec![too_many.access[4].clone(); 21];
     let told = [without_account, without_role, too_many].map(|request| told(&request));
     insta::assert_snapshot!(told.join("\n"), @r"
-    refused: spec.template.spec.serviceAccountName: a check has an account that it brings itself, or preflight-check
-    accessRefused: RoleBinding reader: roleRef: a check binds roles that it brings
-    accessRefused: ingress: access: a check brings at most 20 manifests, of 64 KiB together
+    refused: spec.template.spec.serviceAccountName: a check must use its own ServiceAccount or preflight-check
+    accessRefused: RoleBinding reader: roleRef: a check may bind only its own roles
+    accessRefused: ingress: access: a check may have at most 20 RBAC manifests, with 64 KiB in total
     ");
 }
 
@@ -297,9 +297,9 @@ fn what_a_check_brings_is_called_anew() {
 fn what_a_check_is_granted_is_told() {
     let JobRequest { check, manifest, access, .. } = request_with_access();
     insta::assert_snapshot!(granted(&check, &manifest, &access).join("\n"), @r"
-    an account of its own, reader
+    own ServiceAccount reader
     get secrets (router-certs-default) in openshift-ingress
-    get, list, watch nodes, nodes/status, pods/log, nodes.metrics.k8s.io, nodes/status.metrics.k8s.io, pods/log.metrics.k8s.io everywhere
+    get, list, watch nodes, nodes/status, pods/log, nodes.metrics.k8s.io, nodes/status.metrics.k8s.io, pods/log.metrics.k8s.io cluster-wide
     ");
     let nothing = Vec::<String>::new();
     assert_eq!(granted(&check, &request().manifest, &access), nothing, "it is not that account");

@@ -87,9 +87,9 @@ pub(super) fn read(path: &str, bytes: &[u8], findings: &mut Vec<Finding>) -> Opt
     let versions = listed(written.versions, &mut bad);
     let tombstones = listed(written.tombstones, &mut bad);
     let why = if versions.len() + tombstones.len() > MAX_VERSIONS {
-        Some(format!("it lists more than {MAX_VERSIONS} versions"))
+        Some(format!("more than {MAX_VERSIONS} versions"))
     } else if bad.len() > MAX_BAD_VERSIONS {
-        Some(format!("it lists more than {MAX_BAD_VERSIONS} things that are not versions"))
+        Some(format!("more than {MAX_BAD_VERSIONS} invalid versions"))
     } else {
         None
     };

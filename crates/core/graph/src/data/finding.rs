@@ -193,48 +193,53 @@ impl fmt::Display for Finding {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotYaml => f.write_str("not a .yaml file, skipped"),
-            Self::Yml => f.write_str("other readers skip .yml files: call it .yaml"),
+            Self::NotYaml => f.write_str("skipped: not a .yaml file"),
+            Self::Yml => f.write_str("other tools skip .yml files; rename it to .yaml"),
             Self::NewerSchema { schema } => {
-                write!(f, "schema {schema} is newer than this program, which reads what it knows of it")
+                write!(
+                    f,
+                    "schema {schema} is newer than the supported schema; unknown fields are \
+                    ignored"
+                )
             }
-            Self::Unreadable { why } => write!(f, "unreadable, so nothing is blocked: {why}"),
+            Self::Unreadable { why } => write!(f, "invalid, no update is blocked: {why}"),
             Self::Salvaged { why, to } => {
-                write!(f, "unreadable, so updates to {to} are blocked for every cluster: {why}")
+                write!(f, "invalid, all updates to {to} are blocked for all clusters: {why}")
             }
-            Self::NoTarget { taken_as: None } => f.write_str("no `to`, so nothing is blocked"),
+            Self::NoTarget { taken_as: None } => f.write_str("no `to`, no update is blocked"),
             Self::NoTarget { taken_as: Some(version) } => {
-                write!(f, "no `to`; by the name of the file, it is taken as {version}")
+                write!(f, "no `to`; assuming {version}, from the file name")
             }
             Self::BadTarget { to, taken_as: None } => {
-                write!(f, "`to` is {to:?}, which is not a version, so nothing is blocked")
+                write!(f, "`to` is not a version: {to:?}; no update is blocked")
             }
             Self::BadTarget { to, taken_as: Some(version) } => {
-                write!(f, "`to` is {to:?}, which is not a version; it is taken as {version}")
+                write!(f, "`to` is not a version: {to:?}; assuming {version}")
             }
-            Self::NoSource => f.write_str("no `from`, so every update to this version is blocked"),
+            Self::NoSource => f.write_str("no `from`, all updates to this version are blocked"),
             Self::BadSource { why } => {
-                write!(f, "`from` is unreadable, so every update to this version is blocked: {why}")
+                write!(f, "invalid `from`, all updates to this version are blocked: {why}")
             }
             Self::Incomplete { missing } => {
-                write!(f, "no {}, so the update is blocked for every cluster", listed(missing))
+                write!(f, "no {}, the update is blocked for all clusters", listed(missing))
             }
             Self::NoRules => {
-                f.write_str("`matchingRules` is empty, so the update is blocked for every cluster")
+                f.write_str("`matchingRules` is empty, the update is blocked for all clusters")
             }
             Self::RuleWithoutType => f.write_str(
-                "a rule in `matchingRules` has no `type`, so the update is blocked for every cluster",
+                "a rule in `matchingRules` has no `type`, the update is blocked for all clusters",
             ),
-            Self::UnreadableChannel { why } => write!(f, "unreadable, skipped: {why}"),
-            Self::UnnamedChannel => f.write_str("a channel without a name, skipped"),
+            Self::UnreadableChannel { why } => write!(f, "skipped: {why}"),
+            Self::UnnamedChannel => f.write_str("skipped: the channel has no name"),
             Self::BadChannelName { name } => write!(
                 f,
-                "nobody can ask for channel {name:?}, skipped: names have small letters, digits, dots and hyphens"
+                "skipped: invalid channel name {name:?}; use lowercase letters, digits, dots and \
+                hyphens"
             ),
             Self::ChannelTwice { name } => {
-                write!(f, "another file has channel {name}; it gets the versions of both")
+                write!(f, "another file also defines channel {name}; the versions are merged")
             }
-            Self::BadVersion { text } => write!(f, "{text:?} is not a version, skipped"),
+            Self::BadVersion { text } => write!(f, "{text:?} is not a version; skipped"),
         }
     }
 }

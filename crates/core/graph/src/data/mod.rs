@@ -55,22 +55,22 @@ pub struct GraphData {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// There is no version of the schema.
-    #[error("{SCHEMA} is missing: it says which schema the other files follow")]
+    #[error("file {SCHEMA} with the schema version is missing")]
     NoSchema,
     /// What is there is not a version.
-    #[error("{SCHEMA} says {text:?}, which is not a version")]
+    #[error("{SCHEMA} contains {text:?}, which is not a version")]
     BadSchema {
         /// What is there.
         text: String,
     },
     /// The files follow a schema that means something else.
-    #[error("{SCHEMA} says {schema}, and this program reads version 1")]
+    #[error("unsupported schema version {schema} in {SCHEMA}; the supported version is 1")]
     UnknownSchema {
         /// The version of the schema.
         schema: Version,
     },
     /// There is not one channel: no graph-data, or half of it.
-    #[error("{CHANNELS} has no channel")]
+    #[error("no channels in {CHANNELS}")]
     NoChannels,
     /// Metadata for single releases, which may withdraw some of them, is unreadable.
     #[error("{place}: {why}")]

@@ -36,7 +36,7 @@ impl Pattern {
             return Ok(Self::everything(text));
         }
         if text.len() > MAX_PATTERN {
-            return Err(format!("it has {} bytes, and at most {MAX_PATTERN} are read", text.len()));
+            return Err(format!("{} bytes exceed the limit of {MAX_PATTERN} bytes", text.len()));
         }
         let regex = RegexBuilder::new(text)
             .size_limit(MAX_COMPILED)
@@ -61,7 +61,7 @@ impl Pattern {
 // The parser draws a picture of several lines; its last line says what is wrong.
 fn summary(error: &regex::Error) -> String {
     match error {
-        regex::Error::CompiledTooBig(_) => "it takes too much memory".to_owned(),
+        regex::Error::CompiledTooBig(_) => "the compiled pattern is too large".to_owned(),
         error => {
             let text = error.to_string();
             let last = text.lines().last().unwrap_or_default();
@@ -80,7 +80,7 @@ impl Patterns {
             return known.clone();
         }
         if self.0.len() == MAX_PATTERNS {
-            return Err(format!("there are already {MAX_PATTERNS} different ones"));
+            return Err(format!("more than {MAX_PATTERNS} different patterns"));
         }
         let parsed = Pattern::parse(text).map(Arc::new);
         self.0.insert(text.to_owned(), parsed.clone());

@@ -39,7 +39,7 @@ pub struct Edge {
     pub from: NodeId,
     /// Where it leads.
     pub to: NodeId,
-    /// Its risks: without any, it is recommended to every cluster.
+    /// Its risks: without any, it is recommended for all clusters.
     pub risks: RiskSetId,
 }
 

@@ -7,7 +7,7 @@ use crate::data::Severity;
 
 /// All that was found, in the order of files and places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[must_use = "findings that nobody reads change nothing"]
+#[must_use = "findings must be reported"]
 pub struct Report {
     /// What was found.
     pub findings: Vec<Finding>,

@@ -2,7 +2,7 @@
 //!
 //! Every minor version is a lane, and time goes to the right. Circles are releases that everybody
 //! can get to, diamonds those that only some can, crosses those that nobody can; a ring is around
-//! those with conditional ways out alone. Names of risks appear where the pointer rests.
+//! those with conditional updates only. Names of risks appear where the pointer rests.
 
 use std::fmt;
 
@@ -170,15 +170,15 @@ impl Drawing<'_> {
         };
         let rows = [
             vec![
-                (release(Standing::Open), "some update is recommended to everybody"),
-                (release(Standing::Conditional), "every update that leads here has risks"),
-                (release(Standing::Closed), "no update leads here"),
-                (ring, "every way out has risks"),
+                (release(Standing::Open), "reached by a recommended update"),
+                (release(Standing::Conditional), "reached by conditional updates only"),
+                (release(Standing::Closed), "not reached by any update"),
+                (ring, "left by conditional updates only"),
             ],
             vec![
                 (line(style::RECOMMENDED, "none"), "recommended"),
                 (line(style::CONDITIONAL, "5 3"), "conditional"),
-                (String::new(), "Updates around which others lead are left out."),
+                (String::new(), "Updates implied by other paths are omitted."),
             ],
         ];
         for (row, y) in rows.into_iter().zip([y, y + 24]) {

@@ -40,7 +40,7 @@ fn release(out: &mut String, graph: &Graph, to: NodeId, sources: &[NodeId]) {
     let version = &graph.node(to).version;
     let _ = write!(out, "  {version}");
     if groups.is_empty() {
-        out.push_str("  no updates lead here");
+        out.push_str("  no updates to this release");
     }
     out.push('\n');
     for (risks, sources) in groups {

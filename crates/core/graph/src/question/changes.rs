@@ -151,7 +151,7 @@ impl fmt::Display for Changes {
             lines.extend(versions.iter().map(|version| format!("{sign} {version}")));
         }
         lines.extend(self.by_target());
-        lines.extend(self.redefined.iter().map(|name| format!("{name} says something else")));
+        lines.extend(self.redefined.iter().map(|name| format!("{name}: content changed")));
         f.write_str(&lines.join("\n"))
     }
 }

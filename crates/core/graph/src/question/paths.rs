@@ -39,17 +39,17 @@ pub struct Step {
     pub risks: Vec<String>,
 }
 
-/// Why there is no way.
+/// Reason why no upgrade path exists.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathsError {
     /// The graph does not have that version.
-    #[error("there is no version {0}")]
+    #[error("version {0} does not exist")]
     Unknown(String),
     /// The graph has that version for several architectures.
-    #[error("there are several architectures of version {0}")]
+    #[error("version {0} exists for several architectures")]
     Ambiguous(String),
     /// Nothing leads from one to the other.
-    #[error("no updates lead from {from} to {to}")]
+    #[error("no upgrade path from {from} to {to}")]
     None {
         /// Where it should begin.
         from: String,

@@ -7,31 +7,31 @@ use serde::Serialize;
 use super::Count;
 use crate::graph::{Graph, NodeId};
 
-/// Releases from which some or all clusters cannot go on.
+/// Releases from which some or all clusters cannot update.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stranding {
-    /// Releases that have only conditional ways out: a cluster that all their risks concern stays.
+    /// Releases with conditional updates only: a cluster to which all risks apply cannot update.
     pub stranded: Vec<Stranded>,
-    /// Releases, other than the latest, that no update leads out of.
+    /// Releases without updates, except the latest.
     pub dead_ends: Vec<String>,
 }
 
-/// A release that has only conditional ways out.
+/// A release with conditional updates only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stranded {
-    /// Its version.
+    /// Version of the release.
     pub version: String,
-    /// The ways out.
+    /// Updates from the release.
     pub closed: Vec<Closed>,
 }
 
-/// A way out that is closed for some clusters.
+/// A conditional update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Closed {
-    /// Where it leads.
+    /// Target version.
     pub to: String,
-    /// The names of its risks.
+    /// Names of the risks of the update.
     pub risks: Vec<String>,
 }
 
@@ -66,14 +66,14 @@ fn closed(graph: &Graph, from: NodeId) -> Vec<Closed> {
 impl fmt::Display for Stranding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (stranded, dead_ends) = (self.stranded.len(), self.dead_ends.len());
-        write!(f, "{} with conditional ways out alone", Count(stranded, "release"))?;
+        write!(f, "{} with conditional updates only", Count(stranded, "release"))?;
         for Stranded { version, closed } in &self.stranded {
             write!(f, "\n  {version}: {}", Count(closed.len(), "update"))?;
             if let Some(Closed { to, risks }) = closed.last() {
-                write!(f, ", the last to {to} ({})", risks.join(", "))?;
+                write!(f, ", the latest to {to} ({})", risks.join(", "))?;
             }
         }
-        write!(f, "\n{} without a way out, other than the latest", Count(dead_ends, "release"))?;
+        write!(f, "\n{} without updates, except the latest", Count(dead_ends, "release"))?;
         for version in &self.dead_ends {
             write!(f, "\n  {version}")?;
         }

@@ -181,9 +181,9 @@ impl fmt::Display for Why {
         let Self { from, to, verdict } = self;
         write!(f, "{from} -> {to}: ")?;
         match verdict {
-            Verdict::Recommended => f.write_str("recommended to every cluster"),
+            Verdict::Recommended => f.write_str("recommended for all clusters"),
             Verdict::Conditional { causes } => {
-                f.write_str("recommended where its risks do not apply")?;
+                f.write_str("conditional: recommended if its risks do not apply")?;
                 causes.iter().try_for_each(|cause| write!(f, "\n  {cause}"))
             }
             Verdict::Removed { causes } => {

@@ -76,6 +76,6 @@ pub(crate) mod stand_in {
 
     /// That nothing is known.
     pub(crate) fn message(file: &str) -> String {
-        format!("This update is blocked by {file}, which does not say why.")
+        format!("{file} blocks this update without an explanation.")
     }
 }

@@ -31,7 +31,7 @@ const NO_RISK_NAME: &str = "UnnamedRisk";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// It is too large to be looked at.
-    #[error("{input} has {size} {what}, and at most {limit} are read")]
+    #[error("{input} has {size} {what}; the limit is {limit}")]
     TooLarge {
         /// What people call the input.
         input: String,
@@ -256,7 +256,7 @@ fn strict(risk: &Risk) -> Risk {
 fn unnamed() -> Risk {
     Risk {
         name: NO_RISK_NAME.to_owned(),
-        message: "The update service does not say on what this update depends.".to_owned(),
+        message: "The update service states no risk for this conditional update.".to_owned(),
         matching_rules: always(),
         ..Risk::default()
     }

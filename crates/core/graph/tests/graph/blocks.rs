@@ -62,7 +62,7 @@ fn some_of_the_properties_concern_everybody() {
         "to: 4.7.4\nfrom: .*\nurl: https://bugs.example/1\nmatchingRules:\n- type: PromQL\n  promql:\n    promql: up\n",
     )]);
     insta::assert_snapshot!(outcome(&data), @"
-    blocked-edges/4.7.4-leak.yaml: no `name` and `message`, so the update is blocked for every cluster
+    blocked-edges/4.7.4-leak.yaml: no `name` and `message`, the update is blocked for all clusters
     4.6.22+amd64 4.7.4+amd64 Block474Leak
     4.6.22+s390x 4.7.4+s390x Block474Leak
     4.6.23+amd64 4.7.4+amd64 Block474Leak
@@ -75,7 +75,7 @@ fn some_of_the_properties_concern_everybody() {
     {
       "url": "https://bugs.example/1",
       "name": "Block474Leak",
-      "message": "This update is blocked by blocked-edges/4.7.4-leak.yaml, which does not say why.",
+      "message": "blocked-edges/4.7.4-leak.yaml blocks this update without an explanation.",
       "matchingRules": [
         {
           "type": "Always"
@@ -95,31 +95,31 @@ fn empty_or_senseless_rules_concern_everybody() {
     let outcomes =
         ["[]", "[{promql: {promql: up}}]", "Always", "[Always]", "[{type: [1]}]"].map(with_rules);
     insta::assert_snapshot!(outcomes.join("\n\n"), @"
-    blocked-edges/4.7.4-leak.yaml:6:16: `matchingRules` is empty, so the update is blocked for every cluster
+    blocked-edges/4.7.4-leak.yaml:6:16: `matchingRules` is empty, the update is blocked for all clusters
     4.6.22+amd64 4.7.4+amd64 Leak
     4.6.22+s390x 4.7.4+s390x
     4.6.23+amd64 4.7.4+amd64 Leak
     4.6.23+s390x 4.7.4+s390x
 
-    blocked-edges/4.7.4-leak.yaml:6:16: a rule in `matchingRules` has no `type`, so the update is blocked for every cluster
+    blocked-edges/4.7.4-leak.yaml:6:16: a rule in `matchingRules` has no `type`, the update is blocked for all clusters
     4.6.22+amd64 4.7.4+amd64 Leak
     4.6.22+s390x 4.7.4+s390x
     4.6.23+amd64 4.7.4+amd64 Leak
     4.6.23+s390x 4.7.4+s390x
 
-    blocked-edges/4.7.4-leak.yaml:6:16: unreadable, so updates to 4.7.4 are blocked for every cluster: field matchingRules: expected sequence start
+    blocked-edges/4.7.4-leak.yaml:6:16: invalid, all updates to 4.7.4 are blocked for all clusters: field matchingRules: expected sequence start
     4.6.22+amd64 4.7.4+amd64 Leak
     4.6.22+s390x 4.7.4+s390x
     4.6.23+amd64 4.7.4+amd64 Leak
     4.6.23+s390x 4.7.4+s390x
 
-    blocked-edges/4.7.4-leak.yaml:6:17: unreadable, so updates to 4.7.4 are blocked for every cluster: field matchingRules[0]: expected mapping start
+    blocked-edges/4.7.4-leak.yaml:6:17: invalid, all updates to 4.7.4 are blocked for all clusters: field matchingRules[0]: expected mapping start
     4.6.22+amd64 4.7.4+amd64 Leak
     4.6.22+s390x 4.7.4+s390x
     4.6.23+amd64 4.7.4+amd64 Leak
     4.6.23+s390x 4.7.4+s390x
 
-    blocked-edges/4.7.4-leak.yaml:6:24: unreadable, so updates to 4.7.4 are blocked for every cluster: field matchingRules[0].type: expected string scalar
+    blocked-edges/4.7.4-leak.yaml:6:24: invalid, all updates to 4.7.4 are blocked for all clusters: field matchingRules[0].type: expected string scalar
     4.6.22+amd64 4.7.4+amd64 Leak
     4.6.22+s390x 4.7.4+s390x
     4.6.23+amd64 4.7.4+amd64 Leak
@@ -138,19 +138,19 @@ fn an_unreadable_expression_blocks_everything_into_the_target() {
         blocked(&long),
     ];
     insta::assert_snapshot!(outcomes.join("\n\n"), @"
-    blocked-edges/4.7.4-leak.yaml:2:7: `from` is unreadable, so every update to this version is blocked: unclosed group
+    blocked-edges/4.7.4-leak.yaml:2:7: invalid `from`, all updates to this version are blocked: unclosed group
 
-    blocked-edges/4.7.4-leak.yaml: no `from`, so every update to this version is blocked
+    blocked-edges/4.7.4-leak.yaml: no `from`, all updates to this version are blocked
 
-    blocked-edges/4.7.4-leak.yaml:2:7: `from` is unreadable, so every update to this version is blocked: it takes too much memory
+    blocked-edges/4.7.4-leak.yaml:2:7: invalid `from`, all updates to this version are blocked: the compiled pattern is too large
 
-    blocked-edges/4.7.4-leak.yaml:2:7: `from` is unreadable, so every update to this version is blocked: it has 5000 bytes, and at most 4096 are read
+    blocked-edges/4.7.4-leak.yaml:2:7: invalid `from`, all updates to this version are blocked: 5000 bytes exceed the limit of 4096 bytes
     ");
 }
 
 #[test]
 fn a_target_that_is_almost_a_version_is_blocked() {
-    insta::assert_snapshot!(blocked("to: v4.7.4\nfrom: .*\n"), @r#"blocked-edges/4.7.4-leak.yaml:1:5: `to` is "v4.7.4", which is not a version; it is taken as 4.7.4"#);
+    insta::assert_snapshot!(blocked("to: v4.7.4\nfrom: .*\n"), @r#"blocked-edges/4.7.4-leak.yaml:1:5: `to` is not a version: "v4.7.4"; assuming 4.7.4"#);
 }
 
 #[test]
@@ -163,25 +163,25 @@ fn an_unreadable_file_blocks_what_can_be_read_of_it() {
     ]
     .map(blocked);
     insta::assert_snapshot!(outcomes.join("\n\n"), @"
-    blocked-edges/4.7.4-leak.yaml:3:6: unreadable, so updates to 4.7.4 are blocked for every cluster: field url: expected string scalar
+    blocked-edges/4.7.4-leak.yaml:3:6: invalid, all updates to 4.7.4 are blocked for all clusters: field url: expected string scalar
     4.6.22+amd64 4.7.4+amd64 Leak
     4.6.22+s390x 4.7.4+s390x Leak
     4.6.23+amd64 4.7.4+amd64
     4.6.23+s390x 4.7.4+s390x
 
-    blocked-edges/4.7.4-leak.yaml:3:7: unreadable, so updates to 4.7.4 are blocked for every cluster: reference to unknown value
+    blocked-edges/4.7.4-leak.yaml:3:7: invalid, all updates to 4.7.4 are blocked for all clusters: reference to unknown value
     4.6.22+amd64 4.7.4+amd64 Block474Leak
     4.6.22+s390x 4.7.4+s390x Block474Leak
     4.6.23+amd64 4.7.4+amd64 Block474Leak
     4.6.23+s390x 4.7.4+s390x Block474Leak
 
-    blocked-edges/4.7.4-leak.yaml:3:1: unreadable, so updates to 4.7.4 are blocked for every cluster: invalid indentation in multiline quoted scalar
+    blocked-edges/4.7.4-leak.yaml:3:1: invalid, all updates to 4.7.4 are blocked for all clusters: invalid indentation in multiline quoted scalar
     4.6.22+amd64 4.7.4+amd64 Block474Leak
     4.6.22+s390x 4.7.4+s390x Block474Leak
     4.6.23+amd64 4.7.4+amd64 Block474Leak
     4.6.23+s390x 4.7.4+s390x Block474Leak
 
-    blocked-edges/4.7.4-leak.yaml:3:1: unreadable, so updates to 4.7.4 are blocked for every cluster: duplicate mapping key: to not allowed here
+    blocked-edges/4.7.4-leak.yaml:3:1: invalid, all updates to 4.7.4 are blocked for all clusters: duplicate mapping key: to not allowed here
     4.6.22+amd64 4.7.4+amd64 Block474Leak
     4.6.22+s390x 4.7.4+s390x Block474Leak
     4.6.23+amd64 4.7.4+amd64 Block474Leak
@@ -208,10 +208,10 @@ fn a_target_that_only_the_file_s_name_says_is_told() {
     let texts = ["_to: 4.7.4\nfrom: .*\n", "to: soon\nfrom: .*\n", "- 4.7.4\n", ""];
     let told = texts.map(|text| data([(BLOCK, text)]).findings[0].to_string());
     insta::assert_snapshot!(told.join("\n"), @r#"
-    blocked-edges/4.7.4-leak.yaml: no `to`; by the name of the file, it is taken as 4.7.4
-    blocked-edges/4.7.4-leak.yaml:1:5: `to` is "soon", which is not a version; it is taken as 4.7.4
-    blocked-edges/4.7.4-leak.yaml:1:1: unreadable, so updates to 4.7.4 are blocked for every cluster: expected mapping start
-    blocked-edges/4.7.4-leak.yaml: no `to`; by the name of the file, it is taken as 4.7.4
+    blocked-edges/4.7.4-leak.yaml: no `to`; assuming 4.7.4, from the file name
+    blocked-edges/4.7.4-leak.yaml:1:5: `to` is not a version: "soon"; assuming 4.7.4
+    blocked-edges/4.7.4-leak.yaml:1:1: invalid, all updates to 4.7.4 are blocked for all clusters: expected mapping start
+    blocked-edges/4.7.4-leak.yaml: no `to`; assuming 4.7.4, from the file name
     "#);
 }
 
@@ -244,7 +244,7 @@ fn one_name_with_two_meanings_concerns_everybody() {
     let data =
         data([("blocked-edges/a.yaml", one.as_str()), ("blocked-edges/b.yaml", other.as_str())]);
     let (graph, problems) = build(declared(), &data);
-    insta::assert_snapshot!(lines(&problems), @"risk Leak has different rules for one update, so it concerns every cluster there");
+    insta::assert_snapshot!(lines(&problems), @"risk Leak has conflicting rules for one update, so it applies to all clusters for that update");
     let conditional = graph.edges().iter().find(|edge| edge.is_conditional()).unwrap();
     assert_eq!(graph.risks(*conditional).len(), 1);
     insta::assert_snapshot!(serde_json::to_string_pretty(&**graph.risks(*conditional).next().unwrap()).unwrap(), @r#"
@@ -338,9 +338,9 @@ fn files_that_are_not_yaml_are_named() {
         ("blocked-edges/c", block),
     ]);
     insta::assert_snapshot!(outcome(&data), @"
-    blocked-edges/a.json: not a .yaml file, skipped
-    blocked-edges/b.yml: other readers skip .yml files: call it .yaml
-    blocked-edges/c: not a .yaml file, skipped
+    blocked-edges/a.json: skipped: not a .yaml file
+    blocked-edges/b.yml: other tools skip .yml files; rename it to .yaml
+    blocked-edges/c: skipped: not a .yaml file
     4.6.23+amd64 4.7.4+amd64
     4.6.23+s390x 4.7.4+s390x
     ");

@@ -38,7 +38,7 @@ fn a_picture_of_letters() {
     releases: 7, recommended updates: 8, conditional updates: 3
 
     4.6
-      4.6.1  no updates lead here
+      4.6.1  no updates to this release
       4.6.2
         <- 4.6.1
       4.6.3
@@ -53,7 +53,7 @@ fn a_picture_of_letters() {
         <- 4.7.0-rc.1
         <? 4.6.2  (<Slow>, Leak)
         <? 4.6.3, 4.6.4  (Leak)
-      4.7.1  no updates lead here
+      4.7.1  no updates to this release
     ");
 }
 

@@ -55,23 +55,23 @@ fn the_ways_between_two_versions() {
         ask("4.6.1", "4.7.3"),
     ];
     insta::assert_snapshot!(answers.join("\n\n"), @"
-    the shortest way: 2 steps, 2 risks
+    shortest path: 2 steps, 2 risks
       4.6.1 -> 4.7.1
       4.7.1 -> 4.8.1  Leak, Slow
-    the way with the fewest risks: 3 steps, 1 risk
+    path with the fewest risks: 3 steps, 1 risk
       4.6.1 -> 4.7.1
       4.7.1 -> 4.7.2
       4.7.2 -> 4.8.1  Leak
 
-    the best way: 2 steps, no risks
+    best path: 2 steps, no risks
       4.6.1 -> 4.7.1
       4.7.1 -> 4.7.2
 
-    the best way: no steps, no risks
+    best path: no steps, no risks
 
-    no updates lead from 4.8.1 to 4.6.1
+    no upgrade path from 4.8.1 to 4.6.1
 
-    there is no version 4.7.3
+    version 4.7.3 does not exist
     ");
     let paths = paths(&graph, &version("4.7.1"), &version("4.8.1")).unwrap();
     insta::assert_snapshot!(serde_json::to_string(&paths).unwrap(), @r#"{"fewestSteps":{"steps":[{"from":"4.7.1","to":"4.8.1","risks":["Leak","Slow"]}]},"fewestRisks":{"steps":[{"from":"4.7.1","to":"4.7.2"},{"from":"4.7.2","to":"4.8.1","risks":["Leak"]}]}}"#);
@@ -81,7 +81,7 @@ fn the_ways_between_two_versions() {
 fn a_version_of_several_architectures_is_ambiguous() {
     let graph = declare(vec![release("4.6.1", "amd64", &[]), release("4.6.1", "arm64", &[])]);
     let error = paths(&graph, &version("4.6.1"), &version("4.6.1")).unwrap_err();
-    insta::assert_snapshot!(error, @"there are several architectures of version 4.6.1");
+    insta::assert_snapshot!(error, @"version 4.6.1 exists for several architectures");
     assert!(paths(&graph, &version("4.6.1+amd64"), &version("4.6.1+amd64")).is_ok());
 }
 
@@ -89,13 +89,13 @@ fn a_version_of_several_architectures_is_ambiguous() {
 fn who_is_stranded() {
     let stranding = stranded(&seen(&data([STABLE, LEAK, SLOW])));
     insta::assert_snapshot!(stranding, @"
-    1 release with conditional ways out alone
-      4.7.2: 1 update, the last to 4.8.1 (Leak)
-    no releases without a way out, other than the latest
+    1 release with conditional updates only
+      4.7.2: 1 update, the latest to 4.8.1 (Leak)
+    no releases without updates, except the latest
     ");
     insta::assert_snapshot!(stranded(&seen(&data([STABLE]))), @"
-    no releases with conditional ways out alone
-    no releases without a way out, other than the latest
+    no releases with conditional updates only
+    no releases without updates, except the latest
     ");
     insta::assert_snapshot!(serde_json::to_string(&stranding).unwrap(), @r#"{"stranded":[{"version":"4.7.2","closed":[{"to":"4.8.1","risks":["Leak"]}]}],"deadEnds":[]}"#);
 }
@@ -126,8 +126,8 @@ fn why_an_update_is_not_offered() {
         ask("4.6.1", "4.9.0"),
     ];
     insta::assert_snapshot!(answers.join("\n"), @"
-    4.6.1+amd64 -> 4.6.2+amd64: recommended to every cluster
-    4.7.1+amd64 -> 4.8.1+amd64: recommended where its risks do not apply
+    4.6.1+amd64 -> 4.6.2+amd64: recommended for all clusters
+    4.7.1+amd64 -> 4.8.1+amd64: conditional: recommended if its risks do not apply
       blocked-edges/4.8.1-leak.yaml:2:7: risk Leak for updates from 4[.]7[.].*
       blocked-edges/4.8.1-slow.yaml:2:7: risk Slow for updates from 4[.]7[.]1[+].*
     4.7.2+amd64 -> 4.8.1+amd64: removed
@@ -137,10 +137,10 @@ fn why_an_update_is_not_offered() {
       blocked-edges/4.7.1.yaml:2:7: removes updates from 4[.]6[.]2[+].*
     4.7.1+amd64 -> 4.7.2+amd64: removed
       metadata of 4.7.2+amd64: io.openshift.upgrades.graph.previous.remove
-    4.7.2+amd64 -> 4.7.3+amd64: 4.7.3+amd64 is not in stable-4.8, nor in any other channel
-    4.7.9+amd64 -> 4.8.1+amd64: 4.7.9+amd64 is named by other releases, but there is no release of it
-    4.6.1+amd64 -> 4.8.1+amd64: no release says that this update is possible
-    there is no version 4.9.0+amd64
+    4.7.2+amd64 -> 4.7.3+amd64: 4.7.3+amd64 is not in stable-4.8 or any other channel
+    4.7.9+amd64 -> 4.8.1+amd64: 4.7.9+amd64 does not exist; other releases refer to it
+    4.6.1+amd64 -> 4.8.1+amd64: no release declares this update
+    version 4.9.0+amd64 does not exist
     ");
     let why = draft.why(&version("4.7.1"), &version("4.8.1"), scope).unwrap();
     assert_eq!(
@@ -159,7 +159,7 @@ fn an_update_that_leads_back_in_a_circle_is_explained() {
     let draft = Draft::new(declare(circle), &data);
     let scope = Scope { architecture: Some("amd64"), channel: None };
     let why = draft.why(&version("4.6.2"), &version("4.6.1"), scope).unwrap();
-    insta::assert_snapshot!(why, @"4.6.2+amd64 -> 4.6.1+amd64: left out, because it led back in a circle of 4.6.1+amd64, 4.6.2+amd64");
+    insta::assert_snapshot!(why, @"4.6.2+amd64 -> 4.6.1+amd64: omitted: part of a cycle of 4.6.1+amd64, 4.6.2+amd64");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn what_changed_between_two_graphs() {
 fn a_risk_that_means_something_else_is_a_change() {
     let other = LEAK.1.replace("It leaks.", "It leaks a lot.");
     let (before, after) = (seen(&data([STABLE, LEAK])), seen(&data([STABLE, (LEAK.0, &other)])));
-    assert_eq!(Changes::between(&before, &after).to_string(), "Leak says something else");
+    assert_eq!(Changes::between(&before, &after).to_string(), "Leak: content changed");
 }
 
 #[test]

@@ -18,10 +18,10 @@ fn graph_data_of_another_kind_is_refused() {
     ]
     .map(|files: Files| GraphData::read(&files).unwrap_err().to_string());
     insta::assert_snapshot!(refused.join("\n"), @r#"
-    version is missing: it says which schema the other files follow
-    version says "one\n", which is not a version
-    version says 2.0.0, and this program reads version 1
-    channels has no channel
+    file version with the schema version is missing
+    version contains "one\n", which is not a version
+    unsupported schema version 2.0.0 in version; the supported version is 1
+    no channels in channels
     raw/metadata.json:2:2: field 4.1.0: expected mapping start
     raw/metadata.json: "4.1" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
     "#);
@@ -30,7 +30,7 @@ fn graph_data_of_another_kind_is_refused() {
 #[test]
 fn a_newer_minor_schema_is_read() {
     let read = GraphData::read(&files([("version", " 1.3.0 \n"), CHANNEL])).unwrap();
-    insta::assert_snapshot!(lines(&read.findings), @"version: schema 1.3.0 is newer than this program, which reads what it knows of it");
+    insta::assert_snapshot!(lines(&read.findings), @"version: schema 1.3.0 is newer than the supported schema; unknown fields are ignored");
 }
 
 #[test]
@@ -42,12 +42,12 @@ fn bad_channels_are_left_out_and_named() {
         ("channels/twice.yaml", "name: stable-4.7\nversions:\n- 4.7.4\n- 4.10\n- soon\n"),
     ]);
     insta::assert_snapshot!(lines(&data.findings), @r#"
-    channels/bad.yaml:1:7: nobody can ask for channel "Stable!", skipped: names have small letters, digits, dots and hyphens
-    channels/broken.yaml:1:7: unreadable, skipped: field name: expected string scalar
-    channels/nameless.yaml: a channel without a name, skipped
-    channels/twice.yaml: another file has channel stable-4.7; it gets the versions of both
-    channels/twice.yaml:4:3: "4.10" is not a version, skipped
-    channels/twice.yaml:5:3: "soon" is not a version, skipped
+    channels/bad.yaml:1:7: skipped: invalid channel name "Stable!"; use lowercase letters, digits, dots and hyphens
+    channels/broken.yaml:1:7: skipped: field name: expected string scalar
+    channels/nameless.yaml: skipped: the channel has no name
+    channels/twice.yaml: another file also defines channel stable-4.7; the versions are merged
+    channels/twice.yaml:4:3: "4.10" is not a version; skipped
+    channels/twice.yaml:5:3: "soon" is not a version; skipped
     "#);
     assert_eq!(data.channels.len(), 1);
 }
@@ -86,10 +86,10 @@ fn hostile_files_are_refused_with_a_message() {
         hostile.insert(path, bytes).unwrap();
     }
     insta::assert_snapshot!(lines(&GraphData::read(&hostile).unwrap().findings), @"
-    blocked-edges/bomb.yaml:7:15: unreadable, so nothing is blocked: field a6[1][2][1][2][0][3]: YAML document too large or too complex
-    blocked-edges/bytes.yaml:2:7: unreadable, so updates to 4.7.4 are blocked for every cluster: not valid UTF-8
-    blocked-edges/deep.yaml:1:256: unreadable, so nothing is blocked: recursion limit exceeded
-    blocked-edges/regex.yaml:2:7: `from` is unreadable, so every update to this version is blocked: it takes too much memory
+    blocked-edges/bomb.yaml:7:15: invalid, no update is blocked: field a6[1][2][1][2][0][3]: YAML document too large or too complex
+    blocked-edges/bytes.yaml:2:7: invalid, all updates to 4.7.4 are blocked for all clusters: not valid UTF-8
+    blocked-edges/deep.yaml:1:256: invalid, no update is blocked: recursion limit exceeded
+    blocked-edges/regex.yaml:2:7: invalid `from`, all updates to this version are blocked: the compiled pattern is too large
     ");
 }
 
@@ -99,8 +99,8 @@ fn lists_that_no_channel_has_are_refused() {
     let (many, noise) = (list("- 4.7.1\n".repeat(5_001)), list("- x\n".repeat(20_000)));
     let data = data([("channels/many.yaml", many.as_str()), ("channels/noise.yaml", &noise)]);
     insta::assert_snapshot!(lines(&data.findings), @"
-    channels/many.yaml: unreadable, skipped: it lists more than 5000 versions
-    channels/noise.yaml: unreadable, skipped: it lists more than 20 things that are not versions
+    channels/many.yaml: skipped: more than 5000 versions
+    channels/noise.yaml: skipped: more than 20 invalid versions
     ");
 }
 
@@ -116,8 +116,8 @@ fn beyond_some_patterns_every_other_one_blocks_everything() {
         .collect();
     let data = data(blocks.iter().map(|(path, text)| (path.as_str(), text.as_str())));
     insta::assert_snapshot!(lines(&data.findings), @"
-    blocked-edges/1024.yaml:2:7: `from` is unreadable, so every update to this version is blocked: there are already 1024 different ones
-    blocked-edges/1025.yaml:2:7: `from` is unreadable, so every update to this version is blocked: there are already 1024 different ones
+    blocked-edges/1024.yaml:2:7: invalid `from`, all updates to this version are blocked: more than 1024 different patterns
+    blocked-edges/1025.yaml:2:7: invalid `from`, all updates to this version are blocked: more than 1024 different patterns
     ");
     assert!(data.blocks[1_025].from.matches("4.7.3+amd64"));
 }

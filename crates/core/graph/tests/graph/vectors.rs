@@ -128,5 +128,5 @@ fn fixtures_give_what_they_expect() {
 fn the_invalid_fixture_is_refused() {
     let Some(vectors) = vectors() else { return };
     let files = directory_files(&vectors.join("fixtures/invalid0/cincinnati-graph-data"));
-    insta::assert_snapshot!(GraphData::read(&files).unwrap_err(), @"channels has no channel");
+    insta::assert_snapshot!(GraphData::read(&files).unwrap_err(), @"no channels in channels");
 }

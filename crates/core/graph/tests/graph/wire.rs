@@ -30,13 +30,13 @@ fn what_makes_no_sense_is_left_out_and_named() {
         "conditionalEdges": [{"edges": [{"from": "1.0.0", "to": "7.7.7"}], "risks": []}]}"#;
     let (graph, problems) = read("graph", text).unwrap();
     insta::assert_snapshot!(lines(&problems), @r#"
-    a node is left out: "one" is not a version
-    1.0.2 is left out: it is claimed by c and d
-    the update from node 0 to node 3 is left out: one of them does not exist
-    the update from node 0 to node 5 is left out: one of them does not exist
-    the update from node 0 to node 9 is left out: one of them does not exist
-    the update from node 18446744073709551615 to node 0 is left out: one of them does not exist
-    the update from 1.0.0 to 7.7.7 is left out: one of them does not exist
+    node omitted: "one" is not a version
+    1.0.2 omitted: several images have it: c and d
+    update from node 0 to node 3 omitted: one of the releases does not exist
+    update from node 0 to node 5 omitted: one of the releases does not exist
+    update from node 0 to node 9 omitted: one of the releases does not exist
+    update from node 18446744073709551615 to node 0 omitted: one of the releases does not exist
+    update from 1.0.0 to 7.7.7 omitted: one of the releases does not exist
     "#);
     insta::assert_snapshot!(edges(&graph), @"1.0.0 1.0.1");
 }
@@ -49,7 +49,7 @@ fn an_edge_in_several_places_has_all_its_risks() {
         {"edges": [{"from": "1.0.0", "to": "1.0.1"}], "risks": [{"name": "Two", "matchingRules": [{"type": "Always"}]}]},
         {"edges": [{"from": "1.0.0", "to": "1.0.2"}], "risks": []}]}"#;
     let (graph, problems) = read("graph", text).unwrap();
-    insta::assert_snapshot!(lines(&problems), @"the update from 1.0.0 to 1.0.2 is conditional without saying on what: it is blocked");
+    insta::assert_snapshot!(lines(&problems), @"conditional update from 1.0.0 to 1.0.2 blocked for all clusters: it has no risks");
     insta::assert_snapshot!(edges(&graph), @"
     1.0.0 1.0.1 One,Two
     1.0.0 1.0.2 UnnamedRisk

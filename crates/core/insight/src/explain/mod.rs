@@ -76,7 +76,7 @@ impl Notes {
     fn known(&self) -> EvaluationAvailability {
         let (omitted, why) = match self {
             Self::Known(evaluations) => (evaluations.omitted, None),
-            Self::NotThere => (0, Some("the operator has noted none".to_owned())),
+            Self::NotThere => (0, Some("the operator has not stored any".to_owned())),
             Self::Unreadable(why) => (0, Some(why.clone())),
         };
         EvaluationAvailability { available: why.is_none(), message: why, omitted }

@@ -63,7 +63,7 @@ pub enum Readiness {
 /// Updates of the clusters of a fleet.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[must_use = "a report that nobody reads helps nobody"]
+#[must_use = "a report has no effect unless it is used"]
 pub struct FleetReport {
     /// Requested versions. If empty, the report has the best update of each minor version.
     pub targets: Vec<String>,

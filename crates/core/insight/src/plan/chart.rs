@@ -70,7 +70,7 @@ pub enum GraphSource {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// Nobody knows where it would begin.
-    #[error("the cluster does not say which version it has")]
+    #[error("the version of the cluster is unknown")]
     NoVersion,
 }
 

@@ -267,7 +267,7 @@ fn told(
     });
     let (exposure, update) = described.max_by_key(|(exposure, _)| exposure.weight())?;
     let says_so =
-        || format!("The operator says so about the update to {}.", update.release.version);
+        || format!("Reported by the operator for the update to {}.", update.release.version);
     match exposure {
         Exposure::Exposed => Some((ConditionStatus::True, says_so())),
         Exposure::NotExposed => Some((ConditionStatus::False, says_so())),

@@ -72,7 +72,7 @@ pub(super) fn of_cluster(
     let mut issues = Vec::new();
     match condition(failing::TYPE) {
         None => {
-            let message = "ClusterVersion has no condition Failing: nobody says whether it fails";
+            let message = "ClusterVersion has no condition Failing, so its state is unknown";
             issues.push(Issue::new(failing::TYPE, None, Some(message), false));
         }
         Some(fine) if fine.status == ConditionStatus::False => {}
@@ -89,7 +89,7 @@ pub(super) fn of_cluster(
         issues.push(Issue::of_condition(progressing::TYPE, condition, true));
     }
     if let Alerts::Unreadable(why) = alerts {
-        let message = format!("the alerts could not be read: {why}");
+        let message = format!("cannot read the alerts: {why}");
         issues.push(Issue::new(FAILED_TO_COMPLETE_PRECHECK, None, Some(&message), false));
     }
     let bad = prechecks.iter().filter(|precheck| !precheck.passed);

@@ -174,13 +174,13 @@ fn one(updates: Vec<Target>, version: &Version, updates_retrieved: bool) -> Answ
     let not_offered = if !updates_retrieved {
         "it is not known which updates there are".to_owned()
     } else if updates.is_empty() {
-        "no updates are offered".to_owned()
+        "no updates are available".to_owned()
     } else if !updates.iter().any(same_major) {
-        format!("no updates to {} are offered", version.major())
+        format!("no updates to {} are available", version.major())
     } else if !updates.iter().any(same_stream) {
-        format!("no updates to {} are offered", version.stream())
+        format!("no updates to {} are available", version.stream())
     } else {
-        format!("no update to {version} is offered")
+        format!("no update to {version} is available")
     };
     let text = version.to_string();
     let target = updates.into_iter().find(|target| target.version == text);

@@ -100,7 +100,7 @@ impl Said {
                 status: ConditionStatus::Unknown,
                 reason: "NoConditions".to_owned(),
                 message: format!(
-                    "nobody says whether its risks apply: {}",
+                    "the exposure to its risks is unknown: {}",
                     names(update).join(", ")
                 ),
                 said: false,

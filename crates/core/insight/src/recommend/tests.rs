@@ -84,7 +84,7 @@ fn updates_are_those_with_and_without_conditions_the_latest_first() {
     insta::assert_snapshot!(all(&cluster).join("\n"), @r#"
     5.2.1 False Some("Because") Some("Long.") []
     5.2.0 True None None []
-    5.2.0-rc.1 Unknown Some("NoConditions") Some("nobody says whether its risks apply: A") ["A"]
+    5.2.0-rc.1 Unknown Some("NoConditions") Some("the exposure to its risks is unknown: A") ["A"]
     5.1.10 True None None []
     5.1.4 Unknown Some("Because") Some("Long.") ["A", "B"]
     5.1.3 True None None []
@@ -255,11 +255,11 @@ fn a_version_that_is_not_offered_cannot_be_told_about() {
         texts(some(), "5.1.3"),
     ];
     insta::assert_snapshot!(texts.join("\n"), @"
-    it is not known which updates there are
-    no updates are offered
-    no updates to 6 are offered
-    no updates to 5.2 are offered
-    no update to 5.1.3 is offered
+    the available updates are unknown
+    no updates are available
+    no updates to 6 are available
+    no updates to 5.2 are available
+    no update to 5.1.3 is available
     ");
 }
 

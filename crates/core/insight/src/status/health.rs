@@ -145,7 +145,8 @@ impl Scene<'_> {
         let (summary, description) = match condition {
             None => (
                 format!("Cluster Version {name} has no Failing condition"),
-                "Nobody says whether the operator of the cluster's version fails.".to_owned(),
+                "The condition Failing is missing, so the state of the operator is unknown."
+                    .to_owned(),
             ),
             Some(condition) if condition.status == ConditionStatus::False => return None,
             Some(condition) => {
@@ -187,7 +188,7 @@ impl Scene<'_> {
                 "Previous update to {from} never completed, last complete update was {complete}"
             ),
             description: format!(
-                "The update to {target} began while the one to {from} was still in progress."
+                "The update to {target} started while the update to {from} was in progress."
             ),
             reference: reference::HISTORY.to_owned(),
             resources: vec![self.resource()],
@@ -266,7 +267,9 @@ fn of_pool(pool: &Pool) -> Vec<Insight> {
             level: Level::Warning,
             impact: Impact::UpdateStalled,
             summary: format!("Outdated nodes in a paused pool '{name}' will not be updated"),
-            description: "A pause keeps all changes from the nodes of a pool, updates too, until somebody ends it.".to_owned(),
+            description: "The nodes of a paused pool get no changes, including updates, until the \
+                          pool is resumed."
+                .to_owned(),
             reference: reference::PAUSED.to_owned(),
             resources: vec![format!("machineconfigpools.machineconfiguration.openshift.io: {name}")],
             last_transition_time: None,

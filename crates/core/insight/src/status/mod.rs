@@ -61,10 +61,10 @@ pub struct Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Untold {
     /// Nobody says whether the cluster is updating.
-    #[error("ClusterVersion has no condition Progressing: nobody says whether it is updating")]
+    #[error("ClusterVersion has no condition Progressing, so the state of the update is unknown")]
     Progress,
     /// No component says anything.
-    #[error("the cluster has no ClusterOperators: no component says how far it is")]
+    #[error("the cluster has no ClusterOperators, so the progress of the update is unknown")]
     Operators,
 }
 

@@ -341,7 +341,7 @@ impl Hindrance<'_> {
     fn description(&self) -> String {
         let Some((condition, should)) = self.condition else { return self.reason.to_owned() };
         let NodeCondition { type_, status, message, .. } = condition;
-        format!("{type_} is {status} where it should be {should}: {message}")
+        format!("condition {type_} is {status}, expected {should}: {message}")
     }
 }
 

@@ -140,14 +140,14 @@ fn for_operator(operator: &Operator<'_>, now: Timestamp) -> PendingResource {
 
 fn for_pool(pool: &Pool, turn_of_nodes: bool, now: Timestamp) -> Vec<PendingResource> {
     let counts = pool.counts();
-    let behind = format!("with {} of {} nodes outdated", counts.outdated, counts.total);
+    let behind = format!("{} of {} nodes outdated", counts.outdated, counts.total);
     if pool.paused && counts.outdated > 0 {
-        return vec![for_whole_pool(pool, "Paused", format!("it is paused {behind}"))];
+        return vec![for_whole_pool(pool, "Paused", format!("the pool is paused, {behind}"))];
     }
     let at_it = pool.nodes.iter().filter(|node| is_waited_for(node));
     let at_it: Vec<PendingResource> = at_it.map(|node| for_node(node, now)).collect();
     if at_it.is_empty() && turn_of_nodes && counts.outdated > 0 {
-        let message = format!("no node of it is on its way, {behind}");
+        let message = format!("no node is updating, {behind}");
         return vec![for_whole_pool(pool, "Pending", message)];
     }
     at_it

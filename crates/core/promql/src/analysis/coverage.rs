@@ -67,16 +67,16 @@ fn is_narrowed(selector: &Selector, all: &[&Selector]) -> bool {
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Always => f.write_str("every cluster gets an answer"),
+            Self::Always => f.write_str("all clusters get a result"),
             Self::WhileScraped(ways) => {
-                write!(f, "clusters get an answer while they have {}", listed(ways))
+                write!(f, "clusters get a result while they have {}", listed(ways))
             }
             Self::Restricted(ways) => {
-                write!(f, "only clusters with certain samples of {} get an answer", listed(ways))
+                write!(f, "only clusters with certain samples of {} get a result", listed(ways))
             }
-            Self::OnlyMatching => f.write_str("clusters that do not match get no answer"),
-            Self::Nobody => f.write_str("no cluster gets an answer"),
-            Self::Unknown => f.write_str("which clusters get an answer cannot be told"),
+            Self::OnlyMatching => f.write_str("clusters that do not match get no result"),
+            Self::Nobody => f.write_str("no cluster gets a result"),
+            Self::Unknown => f.write_str("unknown which clusters get a result"),
         }
     }
 }

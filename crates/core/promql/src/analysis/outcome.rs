@@ -122,7 +122,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { result, series, values, coverage } = self;
         if *result != Type::Vector {
-            return write!(f, "{result}, which is no answer");
+            return write!(f, "{result}, which is not a valid result");
         }
         write!(f, "{series} of {values}; {coverage}")
     }

@@ -21,13 +21,13 @@ fn a_question_without_an_else_is_answered_for_matching_clusters_only() {
         r#"group(up) or 0 * group(up{job="a"})"#,
     ]), @r#"
     group(up{job="a"})
-      at most one series of value 1; clusters that do not match get no answer
+      at most one series of value 1; clusters that do not match get no result
     up{job="a"} == 1
-      any number of series of value 1; clusters that do not match get no answer
+      any number of series of value 1; clusters that do not match get no result
     absent(up{job="a"})
-      at most one series of value 1; clusters that do not match get no answer
+      at most one series of value 1; clusters that do not match get no result
     group(up) or 0 * group(up{job="a"})
-      at most one series of value 1; clusters that do not match get no answer
+      at most one series of value 1; clusters that do not match get no result
     "#);
 }
 
@@ -44,21 +44,21 @@ fn an_else_covers_the_clusters_that_do_not_match() {
         r#"group(max_over_time(up{job="a"}[1h]) > 0) or 0 * group(max_over_time(up[1h]))"#,
     ]), @r#"
     group(up{job="a"}) or 0 * group(up)
-      at most one series of value 0 or 1; clusters get an answer while they have up
+      at most one series of value 0 or 1; clusters get a result while they have up
     group(up{job="a"}) or vector(0)
-      one series of value 0 or 1; every cluster gets an answer
+      one series of value 0 or 1; all clusters get a result
     label_replace(group(up{job="a"}), "x", "y", "", "") or on () 0 * group(up)
-      at most one series of value 0 or 1; clusters get an answer while they have up
+      at most one series of value 0 or 1; clusters get a result while they have up
     group(up{job="a"}) or 0 * group(up{job!="a"})
-      at most one series of value 0 or 1; clusters get an answer while they have up
+      at most one series of value 0 or 1; clusters get a result while they have up
     group(up{job=~"a|b"}) or 0 * group(up{job!~"a|b"})
-      at most one series of value 0 or 1; clusters get an answer while they have up
+      at most one series of value 0 or 1; clusters get a result while they have up
     absent(up{job="a"}) or 0 * group(up{job="a"})
-      a series for each job of value 0 or 1; every cluster gets an answer
+      a series for each job of value 0 or 1; all clusters get a result
     up{job="a"} > bool 3
-      any number of series of value 0 or 1; clusters get an answer while they have up{job="a"}
+      any number of series of value 0 or 1; clusters get a result while they have up{job="a"}
     group(max_over_time(up{job="a"}[1h]) > 0) or 0 * group(max_over_time(up[1h]))
-      at most one series of value 0 or 1; clusters get an answer while they have up
+      at most one series of value 0 or 1; clusters get a result while they have up
     "#);
 }
 
@@ -70,11 +70,11 @@ fn an_else_for_some_clusters_leaves_others_without_an_answer() {
         "0 * group(up unless on (job) down)",
     ]), @r#"
     group(up{job="a"}) or 0 * group(up{job="b"})
-      at most one series of value 0 or 1; only clusters with certain samples of up{job="a"}, or up{job="b"} get an answer
+      at most one series of value 0 or 1; only clusters with certain samples of up{job="a"}, or up{job="b"} get a result
     group(up > 1) or 0 * group(up < 1)
-      at most one series of value 0 or 1; only clusters with certain samples of up get an answer
+      at most one series of value 0 or 1; only clusters with certain samples of up get a result
     0 * group(up unless on (job) down)
-      at most one series of value 0; only clusters with certain samples of up get an answer
+      at most one series of value 0; only clusters with certain samples of up get a result
     "#);
 }
 
@@ -100,39 +100,39 @@ fn the_number_of_series_is_bounded_by_labels() {
         "vector(1)",
     ]), @r#"
     up
-      any number of series of any value; clusters get an answer while they have up
+      any number of series of any value; clusters get a result while they have up
     sum(up)
-      at most one series of any value; clusters get an answer while they have up
+      at most one series of any value; clusters get a result while they have up
     sum by (job) (up)
-      a series for each job of any value; clusters get an answer while they have up
+      a series for each job of any value; clusters get a result while they have up
     sum by (job) (up{job="a"})
-      at most one series of any value; clusters get an answer while they have up{job="a"}
+      at most one series of any value; clusters get a result while they have up{job="a"}
     sum without (job) (up)
-      any number of series of any value; clusters get an answer while they have up
+      any number of series of any value; clusters get a result while they have up
     topk(1, up)
-      at most one series of any value; clusters get an answer while they have up
+      at most one series of any value; clusters get a result while they have up
     topk(3, up)
-      any number of series of any value; clusters get an answer while they have up
+      any number of series of any value; clusters get a result while they have up
     topk(0, up)
-      no series of no value; no cluster gets an answer
+      no series of no value; no cluster gets a result
     topk by (job) (1, up)
-      a series for each job of any value; clusters get an answer while they have up
+      a series for each job of any value; clusters get a result while they have up
     group by (job) (up{job="a"}) or 0 * group by (job) (up)
-      a series for each job of value 0 or 1; clusters get an answer while they have up
+      a series for each job of value 0 or 1; clusters get a result while they have up
     group by (job) (up{job="a"}) or on () 0 * group(up)
-      at most one series of value 0 or 1; clusters get an answer while they have up
+      at most one series of value 0 or 1; clusters get a result while they have up
     label_replace(group(a), "x", "1", "", "") or label_replace(0 * group(b), "x", "2", "", "")
-      a series for each x of value 0 or 1; clusters get an answer while they have a, or b
+      a series for each x of value 0 or 1; clusters get a result while they have a, or b
     topk(1, label_replace(group(a), "x", "1", "", "") or label_replace(0 * group(b), "x", "2", "", ""))
-      at most one series of value 0 or 1; clusters get an answer while they have a, or b
+      at most one series of value 0 or 1; clusters get a result while they have a, or b
     group(a) * group(b)
-      at most one series of value 1; clusters that do not match get no answer
+      at most one series of value 1; clusters that do not match get no result
     group by (job) (a) * on (job) group_left group by (job) (b)
-      a series for each job of value 1; clusters that do not match get no answer
+      a series for each job of value 1; clusters that do not match get no result
     count_values("version", build_info)
-      a series for each version of any value; clusters get an answer while they have build_info
+      a series for each version of any value; clusters get a result while they have build_info
     vector(1)
-      one series of value 1; every cluster gets an answer
+      one series of value 1; all clusters get a result
     "#);
 }
 
@@ -153,29 +153,29 @@ fn values_are_calculated_where_they_do_not_depend_on_samples() {
         "(group(a) or 0 * group(b)) * (group(c) or 0 * group(d))",
     ]), @"
     1 - group(up)
-      at most one series of value 0; clusters get an answer while they have up
+      at most one series of value 0; clusters get a result while they have up
     -1 * group(up)
-      at most one series of value -1; clusters that do not match get no answer
+      at most one series of value -1; clusters that do not match get no result
     0 * up
-      any number of series of value 0; clusters get an answer while they have up
+      any number of series of value 0; clusters get a result while they have up
     1 * up
-      any number of series of any value; clusters get an answer while they have up
+      any number of series of any value; clusters get a result while they have up
     max(group(a) or 0 * group(b))
-      at most one series of value 0 or 1; clusters get an answer while they have a, or b
+      at most one series of value 0 or 1; clusters get a result while they have a, or b
     avg(group by (x) (a) or 0 * group by (x) (b))
-      at most one series of any value; clusters get an answer while they have a, or b
+      at most one series of any value; clusters get a result while they have a, or b
     count(group(up))
-      at most one series of value 1; clusters that do not match get no answer
+      at most one series of value 1; clusters that do not match get no result
     count(up)
-      at most one series of any value; clusters get an answer while they have up
+      at most one series of any value; clusters get a result while they have up
     sgn(2 * group(up))
-      at most one series of value 1; clusters that do not match get no answer
+      at most one series of value 1; clusters that do not match get no result
     group(up) > 2
-      no series of no value; no cluster gets an answer
+      no series of no value; no cluster gets a result
     group(up) == 1
-      at most one series of value 1; clusters that do not match get no answer
+      at most one series of value 1; clusters that do not match get no result
     (group(a) or 0 * group(b)) * (group(c) or 0 * group(d))
-      at most one series of value 0 or 1; clusters get an answer while they have a and c, or a and d, or b and c, or b and d
+      at most one series of value 0 or 1; clusters get a result while they have a and c, or a and d, or b and c, or b and d
     ");
 }
 
@@ -187,11 +187,11 @@ fn what_never_matches_yields_nothing() {
         r#"group by (job) (up{job="a"}) unless group by (job) (up{job="b"})"#,
     ]), @r#"
     group by (job) (up{job="a"}) * group(down)
-      no series of no value; no cluster gets an answer
+      no series of no value; no cluster gets a result
     group by (job) (up{job="a"}) and group by (job) (up{job="b"})
-      no series of no value; no cluster gets an answer
+      no series of no value; no cluster gets a result
     group by (job) (up{job="a"}) unless group by (job) (up{job="b"})
-      at most one series of value 1; clusters that do not match get no answer
+      at most one series of value 1; clusters that do not match get no result
     "#);
 }
 
@@ -199,15 +199,15 @@ fn what_never_matches_yields_nothing() {
 fn other_results_are_no_answer() {
     insta::assert_snapshot!(table(&["1", "scalar(up)", "up[5m]", r#""text""#, "max_over_time(up[1h:5m])"]), @r#"
     1
-      a number, which is no answer
+      a scalar, which is not a valid result
     scalar(up)
-      a number, which is no answer
+      a scalar, which is not a valid result
     up[5m]
-      a range of samples, which is no answer
+      a range vector, which is not a valid result
     "text"
-      a text, which is no answer
+      a string, which is not a valid result
     max_over_time(up[1h:5m])
-      any number of series of any value; clusters get an answer while they have up
+      any number of series of any value; clusters get a result while they have up
     "#);
 }
 
@@ -219,13 +219,13 @@ fn the_queries_of_the_proposal_are_fine() {
         r#"cluster_infrastructure_provider{type=~"VSphere|None"}"#,
     ]), @r#"
     max(cluster_proxy_enabled{type=~"https?"})
-      at most one series of any value; clusters get an answer while they have cluster_proxy_enabled{type=~"https?"}
+      at most one series of any value; clusters get a result while they have cluster_proxy_enabled{type=~"https?"}
     cluster_infrastructure_provider{type=~"VSphere|None"}
     or
     0 * cluster_infrastructure_provider
-      any number of series of any value; clusters get an answer while they have cluster_infrastructure_provider
+      any number of series of any value; clusters get a result while they have cluster_infrastructure_provider
     cluster_infrastructure_provider{type=~"VSphere|None"}
-      any number of series of any value; clusters get an answer while they have cluster_infrastructure_provider{type=~"VSphere|None"}
+      any number of series of any value; clusters get a result while they have cluster_infrastructure_provider{type=~"VSphere|None"}
     "#);
 }
 
@@ -233,7 +233,7 @@ fn the_queries_of_the_proposal_are_fine() {
 fn too_many_cases_are_not_guessed_at() {
     let question = |n: usize| format!("(group(a{n}) or 0 * group(b{n}))");
     let query = (0..7).map(question).collect::<Vec<_>>().join(" * ");
-    insta::assert_snapshot!(told(&query), @"an unknown number of series of unknown value; which clusters get an answer cannot be told");
+    insta::assert_snapshot!(told(&query), @"an unknown number of series of unknown value; unknown which clusters get a result");
 }
 
 #[test]

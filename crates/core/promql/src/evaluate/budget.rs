@@ -43,7 +43,7 @@ impl<'a> Budget<'a> {
     }
 
     pub(super) fn look_at(&mut self, series: usize) -> Result<(), EvaluationError> {
-        spend(&mut self.spent.series, series, self.limits.series, "looks at", "series")
+        spend(&mut self.spent.series, series, self.limits.series, "reads", "series")
     }
 
     pub(super) fn read(&mut self, samples: usize) -> Result<(), EvaluationError> {
@@ -51,7 +51,7 @@ impl<'a> Budget<'a> {
     }
 
     pub(super) fn work(&mut self, steps: usize) -> Result<(), EvaluationError> {
-        spend(&mut self.spent.steps, steps, self.limits.steps, "works on", "values")
+        spend(&mut self.spent.steps, steps, self.limits.steps, "processes", "values")
     }
 
     pub(super) fn text(&mut self, bytes: usize) -> Result<(), EvaluationError> {
@@ -64,7 +64,7 @@ impl<'a> Budget<'a> {
             Value::Range(series) => series.len(),
             Value::Scalar(_) | Value::Text(_) => 1,
         };
-        spend(&mut self.spent.output, series, self.limits.output, "yields", "series")
+        spend(&mut self.spent.output, series, self.limits.output, "returns", "series")
     }
 }
 

@@ -12,7 +12,8 @@ use super::number::Number;
 pub enum EvaluationError {
     /// Prometheus may know it; nothing is guessed about it here.
     #[error(
-        "{what} cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it"
+        "{what} is not supported for metrics snapshots; query a Prometheus server, or change the \
+        query"
     )]
     Unsupported {
         /// The function or construct.
@@ -20,8 +21,8 @@ pub enum EvaluationError {
     },
     /// Several series of the side that has one for each belong together.
     #[error(
-        "{} and {} are both {} on the {side} side, where each may be once; \
-         match on more labels, or aggregate that side",
+        "{} and {} both match {} on the {side} side, where labels must be unique; match on more \
+        labels, or aggregate that side",
         .first.brief(), .second.brief(), .group.brief()
     )]
     ManyToMany {
@@ -36,8 +37,8 @@ pub enum EvaluationError {
     },
     /// Several series of the left side belong to one of the right, without `group_left`.
     #[error(
-        "several series on the left side, among them {}, match one on the right side; \
-         say group_left or group_right, or match on more labels",
+        "several series on the left side, such as {}, match one on the right side; use group_left \
+        or group_right, or match on more labels",
         .series.brief()
     )]
     ManyToOne {
@@ -46,7 +47,7 @@ pub enum EvaluationError {
     },
     /// Two series of the side with many become the same.
     #[error(
-        "{} comes out twice; the labels of group_left or group_right make series the same",
+        "duplicate result {}; the labels of group_left or group_right make series identical",
         .series.brief()
     )]
     Grouping {
@@ -54,13 +55,13 @@ pub enum EvaluationError {
         series: LabelSet,
     },
     /// A function or operator made two series the same.
-    #[error("two series become {}; an operation took away what told them apart", .labels.brief())]
+    #[error("two series become {}; the operation removed the labels that distinguish them", .labels.brief())]
     SameLabels {
         /// What both are.
         labels: LabelSet,
     },
     /// A text is no name of a label.
-    #[error("{function} cannot make a label {name:?}")]
+    #[error("{function} cannot create a label {name:?}")]
     LabelName {
         /// The function.
         function: &'static str,
@@ -68,7 +69,7 @@ pub enum EvaluationError {
         name: String,
     },
     /// A text is no regular expression.
-    #[error("{pattern:?} is no regular expression that can be used: {reason}")]
+    #[error("{pattern:?} is not a supported regular expression: {reason}")]
     Regex {
         /// The text.
         pattern: String,
@@ -76,13 +77,13 @@ pub enum EvaluationError {
         reason: String,
     },
     /// A number of series that is none.
-    #[error("{} is no number of series", Number(*.number))]
+    #[error("{} is not a valid number of series", Number(*.number))]
     Count {
         /// The number.
         number: f64,
     },
     /// A part is not what it has to be.
-    #[error("{found} stands where {expected} is needed")]
+    #[error("expected {expected}, found {found}")]
     Mismatch {
         /// What is needed.
         expected: Type,
@@ -90,7 +91,7 @@ pub enum EvaluationError {
         found: Type,
     },
     /// It costs too much.
-    #[error("the query {what} more than {most} {unit}, and is not evaluated any further")]
+    #[error("evaluation aborted: the query {what} more than {most} {unit}")]
     Budget {
         /// What it does with them.
         what: &'static str,

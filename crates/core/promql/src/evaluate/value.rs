@@ -77,11 +77,11 @@ const NAMED: usize = 3;
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Scalar(number) => write!(f, "the number {}", Number(*number)),
+            Self::Scalar(number) => write!(f, "the scalar {}", Number(*number)),
             Self::Vector(vector) if vector.is_empty() => f.write_str("no series"),
             Self::Vector(vector) => write!(f, "{} series: {}", vector.len(), Elements(vector)),
-            Self::Range(series) => write!(f, "a range of samples of {} series", series.len()),
-            Self::Text(text) => write!(f, "the text {:?}", shortened(text)),
+            Self::Range(series) => write!(f, "a range vector of {} series", series.len()),
+            Self::Text(text) => write!(f, "the string {:?}", shortened(text)),
         }
     }
 }

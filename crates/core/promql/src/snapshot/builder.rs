@@ -83,10 +83,10 @@ impl Builder {
             return Err(SnapshotProblem::LongLabel { label: beginning(label), most });
         }
         if !is_label_name(label) {
-            return Err(expected("the name of a label", label));
+            return Err(expected("a label name", label));
         }
         if label == METRIC && !is_metric_name(value) {
-            return Err(expected("the name of a metric", value));
+            return Err(expected("a metric name", value));
         }
         Ok(())
     }

@@ -38,7 +38,7 @@ impl From<SnapshotProblem> for SnapshotError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotProblem {
     /// There is more than anybody would evaluate queries over.
-    #[error("the samples take {length} bytes, and at most {most} are read")]
+    #[error("the snapshot has {length} bytes; the limit is {most} bytes")]
     TooLong {
         /// How much there is.
         length: usize,
@@ -46,19 +46,19 @@ pub enum SnapshotProblem {
         most: usize,
     },
     /// There are too many series.
-    #[error("there are more than {most} series; keep only what the queries read")]
+    #[error("more than {most} series; keep only the series that the queries read")]
     TooManySeries {
         /// How many are read.
         most: usize,
     },
     /// There are too many samples.
-    #[error("there are more than {most} samples; keep only the last hour")]
+    #[error("more than {most} samples; keep only the last hour")]
     TooManySamples {
         /// How many are read.
         most: usize,
     },
     /// A series has too many labels.
-    #[error("a series has at most {most} labels, and this one has {count}")]
+    #[error("a series has {count} labels; the limit is {most}")]
     TooManyLabels {
         /// How many it has.
         count: usize,
@@ -66,7 +66,7 @@ pub enum SnapshotProblem {
         most: usize,
     },
     /// A label or its value is too long.
-    #[error("the label {label:?} and its value have at most {most} bytes each")]
+    #[error("the name or value of label {label:?} exceeds {most} bytes")]
     LongLabel {
         /// The beginning of the label.
         label: String,
@@ -74,7 +74,7 @@ pub enum SnapshotProblem {
         most: usize,
     },
     /// Something is not what has to stand there.
-    #[error("{expected} is expected where {found:?} stands")]
+    #[error("expected {expected}, found {found:?}")]
     Expected {
         /// What has to stand there.
         expected: &'static str,
@@ -82,7 +82,7 @@ pub enum SnapshotProblem {
         found: String,
     },
     /// A label is given twice.
-    #[error("the label {label:?} is given twice")]
+    #[error("duplicate label {label:?}")]
     LabelTwice {
         /// The label.
         label: String,
@@ -96,22 +96,22 @@ pub enum SnapshotProblem {
         at: i64,
     },
     /// There is something after the end.
-    #[error("nothing may follow # EOF")]
+    #[error("unexpected content after # EOF")]
     AfterEnd,
     /// It is no JSON, or not the JSON of Prometheus.
-    #[error("this is no answer of Prometheus: {reason}")]
+    #[error("not a Prometheus response: {reason}")]
     Json {
         /// What the reader says.
         reason: String,
     },
     /// An answer that says what went wrong.
-    #[error("this answer of Prometheus is the error {error:?}")]
+    #[error("the Prometheus response is the error {error:?}")]
     Failed {
         /// The error.
         error: String,
     },
     /// Native histograms are no numbers.
-    #[error("{} has native histograms, which are not read", .series.brief())]
+    #[error("{} has native histograms, which are not supported", .series.brief())]
     Histogram {
         /// The series.
         series: LabelSet,

@@ -137,8 +137,9 @@ impl TryFrom<(f64, String)> for Point {
     type Error = String;
 
     fn try_from((seconds, value): (f64, String)) -> Result<Self, String> {
-        let at = super::from_seconds(seconds).ok_or_else(|| format!("{seconds:e} is no time"))?;
-        let value = value.parse().map_err(|_| format!("{value:?} is no number"))?;
+        let at = super::from_seconds(seconds)
+            .ok_or_else(|| format!("{seconds:e} is not a valid time"))?;
+        let value = value.parse().map_err(|_| format!("{value:?} is not a number"))?;
         Ok(Self(Sample { at, value }))
     }
 }

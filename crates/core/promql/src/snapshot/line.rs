@@ -17,7 +17,7 @@ pub(super) fn read(line: &str, most_labels: usize) -> Result<Line<'_>, SnapshotP
     let end = line.find(|character: char| character == '{' || character.is_ascii_whitespace());
     let (metric, rest) = line.split_at(end.unwrap_or(line.len()));
     if metric.is_empty() {
-        return Err(expected("the name of a metric", line));
+        return Err(expected("a metric name", line));
     }
     let (labels, rest) = match rest.trim_start().strip_prefix('{') {
         Some(rest) => read_labels(rest, most_labels)?,
@@ -48,7 +48,7 @@ fn read_labels(mut rest: &str, most: usize) -> Result<Labels<'_>, SnapshotProble
         }
         let (label, after) = rest.split_once('=').ok_or_else(|| expected("a label", rest))?;
         let quoted = after.trim_start();
-        let quoted = quoted.strip_prefix('"').ok_or_else(|| expected("a quoted text", quoted))?;
+        let quoted = quoted.strip_prefix('"').ok_or_else(|| expected("a quoted string", quoted))?;
         let (value, after) = read_text(quoted)?;
         labels.push((label.trim(), value));
         rest = after.trim_start();
@@ -77,5 +77,5 @@ fn read_text(quoted: &str) -> Result<(String, &str), SnapshotProblem> {
             other => text.push(other),
         }
     }
-    Err(expected("a text that ends with \"", quoted))
+    Err(expected("a string that ends with \"", quoted))
 }

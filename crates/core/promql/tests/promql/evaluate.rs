@@ -51,11 +51,11 @@ fn an_answer_says_what_it_is() {
         "label_replace(max(a), \"long\", \"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz\", \"\", \"\")",
     ]), @r#"
     1 / 3
-      the number 0.3333333333333333
+      the scalar 0.3333333333333333
     -1 / 0
-      the number -Inf
+      the scalar -Inf
     "text"
-      the text "text"
+      the string "text"
     a
       4 series: a{x="1"} 1, a{x="2"} 2, a{x="3"} NaN and 1 more
     max(a)
@@ -69,7 +69,7 @@ fn an_answer_says_what_it_is() {
     last_over_time(old[1h])
       1 series: old 1
     a[5m]
-      a range of samples of 4 series
+      a range vector of 4 series
     label_replace(max(a), "long", "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", "", "")
       1 series: {long="abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk… 4
     "#);
@@ -94,33 +94,33 @@ fn what_fails_says_why_and_what_to_do() {
         "a atan2 b",
     ]), @r#"
     a * on (x) b
-      failed: b{x="1",y="1"} and b{x="1",y="2"} are both {x="1"} on the right side, where each may be once; match on more labels, or aggregate that side
+      failed: b{x="1",y="1"} and b{x="1",y="2"} both match {x="1"} on the right side, where labels must be unique; match on more labels, or aggregate that side
     b * on (x) a
-      failed: several series on the left side, among them b{x="1",y="2"}, match one on the right side; say group_left or group_right, or match on more labels
+      failed: several series on the left side, such as b{x="1",y="2"}, match one on the right side; use group_left or group_right, or match on more labels
     a * on (x) group_left (y) b
-      failed: b{x="1",y="1"} and b{x="1",y="2"} are both {x="1"} on the right side, where each may be once; match on more labels, or aggregate that side
+      failed: b{x="1",y="1"} and b{x="1",y="2"} both match {x="1"} on the right side, where labels must be unique; match on more labels, or aggregate that side
     b * on (x) group_left (y) a
-      failed: {x="1"} comes out twice; the labels of group_left or group_right make series the same
+      failed: duplicate result {x="1"}; the labels of group_left or group_right make series identical
     label_replace(a, "x", "", "", "")
-      failed: two series become a; an operation took away what told them apart
+      failed: two series become a; the operation removed the labels that distinguish them
     label_replace(a, "x-y", "", "", "")
-      failed: label_replace cannot make a label "x-y"
+      failed: label_replace cannot create a label "x-y"
     label_replace(a, "x", "", "", "(")
-      failed: "(" is no regular expression that can be used: unclosed group
+      failed: "(" is not a supported regular expression: unclosed group
     label_join(a, "x", "", "y y")
-      failed: label_join cannot make a label "y y"
+      failed: label_join cannot create a label "y y"
     count_values("v v", a)
-      failed: count_values cannot make a label "v v"
+      failed: count_values cannot create a label "v v"
     topk(NaN, a)
-      failed: NaN is no number of series
+      failed: NaN is not a valid number of series
     topk(1e300, a)
-      failed: 1e300 is no number of series
+      failed: 1e300 is not a valid number of series
     max_over_time(a[5m:1m])
-      failed: a subquery cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+      failed: a subquery is not supported for metrics snapshots; query a Prometheus server, or change the query
     histogram_quantile(0.9, a)
-      failed: the function histogram_quantile cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+      failed: the function histogram_quantile is not supported for metrics snapshots; query a Prometheus server, or change the query
     a atan2 b
-      failed: atan2 cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+      failed: atan2 is not supported for metrics snapshots; query a Prometheus server, or change the query
     "#);
 }
 
@@ -138,17 +138,17 @@ fn budgets_are_named() {
     let lines = queries.map(|query| format!("{query}\n  {}", within(query, &limits)));
     insta::assert_snapshot!(lines.join("\n"), @r#"
     count(a) + count({x=~".+"})
-      failed: the query looks at more than 9 series, and is not evaluated any further
+      failed: evaluation aborted: the query reads more than 9 series
     count(a) + count(a)
-      failed: the query reads more than 6 samples, and is not evaluated any further
+      failed: evaluation aborted: the query reads more than 6 samples
     a * -1 * -1 * -1
-      failed: the query works on more than 12 values, and is not evaluated any further
+      failed: evaluation aborted: the query processes more than 12 values
     label_join(max(a), "x", "a string that is somewhat longer", "y", "z")
-      failed: the query handles more than 40 bytes of labels, and is not evaluated any further
+      failed: evaluation aborted: the query handles more than 40 bytes of labels
     a
-      failed: the query yields more than 3 series, and is not evaluated any further
+      failed: evaluation aborted: the query returns more than 3 series
     a[5m]
-      failed: the query yields more than 3 series, and is not evaluated any further
+      failed: evaluation aborted: the query returns more than 3 series
     "#);
 }
 
@@ -166,7 +166,7 @@ fn labels_cannot_grow_without_end() {
         [(0..16).fold("max(a)".to_owned(), joined), (0..3).fold("a{x=\"1\"}".to_owned(), replaced)];
     for nested in nested {
         insta::allow_duplicates! {
-            insta::assert_snapshot!(within(&nested, &Limits::default()), @"failed: the query handles more than 16777216 bytes of labels, and is not evaluated any further");
+            insta::assert_snapshot!(within(&nested, &Limits::default()), @"failed: evaluation aborted: the query handles more than 16777216 bytes of labels");
         }
     }
 }

@@ -36,33 +36,33 @@ fn a_misplaced_word_is_named() {
         "max(a))",
     ]), @r#"
     group(up) or or group(down)
-                    ^^^^^ 1:17: `group` cannot stand here
+                    ^^^^^ 1:17: unexpected `group`
     group(up) or 0 * * group(down)
-                     ^ 1:18: `*` cannot stand here
+                     ^ 1:18: unexpected `*`
     sum by job (up)
-           ^^^ 1:8: `job` cannot stand here
+           ^^^ 1:8: unexpected `job`
     sum by (job) up
-                 ^^ 1:14: `up` cannot stand here
+                 ^^ 1:14: unexpected `up`
     up{job=a}
-    ^^^^^^^^^ 1:1: a label is compared with a quoted text: name="value"
+    ^^^^^^^^^ 1:1: expected a label matcher with a quoted value: name="value"
     up{job="a" instance="b"}
-               ^^^^^^^^ 1:12: `instance` cannot stand here
+               ^^^^^^^^ 1:12: unexpected `instance`
     up{job=="a"}
-    ^^^^^^^^^^^^ 1:1: a label is compared with a quoted text: name="value"
+    ^^^^^^^^^^^^ 1:1: expected a label matcher with a quoted value: name="value"
     up[5m:1m:1s]
-    ^^^^^^^^^^^^ 1:1: a range has one colon, between how long it is and how far samples are apart
+    ^^^^^^^^^^^^ 1:1: a subquery range has one colon, between range and resolution
     up offset foo
-              ^^^ 1:11: `foo` cannot stand here
+              ^^^ 1:11: unexpected `foo`
     a + on (b) ignoring (c) d
-               ^^^^^^^^ 1:12: `ignoring` cannot stand here
+               ^^^^^^^^ 1:12: unexpected `ignoring`
     up down
-       ^^^^ 1:4: `down` cannot stand here
+       ^^^^ 1:4: unexpected `down`
     topk(1 up)
-           ^^ 1:8: `up` cannot stand here
+           ^^ 1:8: unexpected `up`
     0 * gruop by (x) (up)
-              ^^ 3:11: `by` cannot stand here
+              ^^ 3:11: unexpected `by`
     max(a))
-          ^ 1:7: this ) closes nothing
+          ^ 1:7: unmatched )
     "#);
 }
 
@@ -70,21 +70,21 @@ fn a_misplaced_word_is_named() {
 fn a_query_that_breaks_off_says_so() {
     insta::assert_snapshot!(all_refused(&["group(up) or", "1 +", "sum by (job)", "up offset", "(1 +", "a{", "a[5m", "\"abc"]), @r#"
     group(up) or
-                ^ 1:13: the query ends where something has to follow
+                ^ 1:13: unexpected end of the query
     1 +
-       ^ 1:4: the query ends where something has to follow
+       ^ 1:4: unexpected end of the query
     sum by (job)
-                ^ 1:13: the query ends where something has to follow
+                ^ 1:13: unexpected end of the query
     up offset
-    ^^^^^^^^^ 1:1: a duration has to follow `offset`
+    ^^^^^^^^^ 1:1: expected a duration after `offset`
     (1 +
-    ^ 1:1: this ( is never closed
+    ^ 1:1: unclosed (
     a{
-     ^ 1:2: this { is never closed
+     ^ 1:2: unclosed {
     a[5m
-     ^ 1:2: this [ is never closed
+     ^ 1:2: unclosed [
     "abc
-    ^^^^ 1:1: the text that begins here with " never ends
+    ^^^^ 1:1: unterminated string, opened with "
     "#);
 }
 
@@ -113,41 +113,41 @@ fn what_does_not_fit_together_is_underlined() {
         "# only a comment",
     ]), @r#"
     group(up) or rate(up)
-                 ^^^^^^^^ 1:14: rate takes a range such as x[5m], and this is a vector
+                 ^^^^^^^^ 1:14: rate expects a range vector such as x[5m], got an instant vector
     1 + sum(up[5m])
-        ^^^^^^^^^^^ 1:5: an aggregation takes a vector, and this is a range such as x[5m]
+        ^^^^^^^^^^^ 1:5: an aggregation expects an instant vector, got a range vector such as x[5m]
     a or 1
-    ^^^^^^ 1:1: `and`, `or` and `unless` stand between vectors, not numbers
+    ^^^^^^ 1:1: `and`, `or` and `unless` require vectors on both sides
     1 == 2
-    ^^^^^^ 1:1: two numbers are compared with `bool`, such as 1 == bool 2
+    ^^^^^^ 1:1: comparisons between scalars require `bool`, such as 1 == bool 2
     (foo(1) + 2) * up
-     ^^^^^^ 1:2: there is no function "foo"
+     ^^^^^^ 1:2: unknown function "foo"
     max_over_time(up)
-    ^^^^^^^^^^^^^^^^^ 1:1: max_over_time takes a range such as x[5m], and this is a vector
+    ^^^^^^^^^^^^^^^^^ 1:1: max_over_time expects a range vector such as x[5m], got an instant vector
     sum(up, down)
-    ^^^^^^^^^^^^^ 1:1: an aggregation takes 1 arguments, not 2
+    ^^^^^^^^^^^^^ 1:1: an aggregation expects 1 arguments, got 2
     label_replace(up, "a")
-    ^^^^^^^^^^^^^^^^^^^^^^ 1:1: label_replace takes 5 arguments, not 2
+    ^^^^^^^^^^^^^^^^^^^^^^ 1:1: label_replace expects 5 arguments, got 2
     group({job=""}) or up
-          ^^^^^^^^ 1:7: a selector needs a name, or a label that may not be empty
+          ^^^^^^^^ 1:7: a selector requires a metric name or a matcher that does not match the empty string
     a * bool b
-    ^^^^^^^^^^ 1:1: `bool` can follow comparisons only
+    ^^^^^^^^^^ 1:1: `bool` is valid only after comparisons
     a offset 5m offset 5m
-    ^^^^^^^^^^^^^^^^^^^^^ 1:1: `offset` and `@` may be given once
+    ^^^^^^^^^^^^^^^^^^^^^ 1:1: `offset` and `@` may be set only once
     a * on (x) group_left (x) b
-    ^^^^^^^^^^^^^^^^^^^^^^^^^^^ 1:1: a label in `on` is copied anyway, and may not be in `group_left` too
+    ^^^^^^^^^^^^^^^^^^^^^^^^^^^ 1:1: a label in `on` must not be repeated in `group_left` or `group_right`
     a{b=~"("}
-         ^^^ 1:6: "(" is no regular expression that can be used: unclosed group
+         ^^^ 1:6: "(" is not a supported regular expression: unclosed group
     a{b="\d"}
-         ^^ 1:6: \d is no escape sequence; write \\ for a backslash
+         ^^ 1:6: \d is not an escape sequence; use \\ for a backslash
     a{b=~"\\w{5000}"}
-         ^^^^^^^^^^^ 1:6: "\\w{5000}" is no regular expression that can be used: it is too large once it is compiled
+         ^^^^^^^^^^^ 1:6: "\\w{5000}" is not a supported regular expression: the compiled pattern is too large
     a{b="x\xe9"}
-          ^^ 1:7: this escape is a part of a character; write the character itself, or \u and its number
+          ^^ 1:7: incomplete escape of a character; use the character itself, or \u and its code point
     a{b="\351"}
-         ^^ 1:6: this escape is a part of a character; write the character itself, or \u and its number
+         ^^ 1:6: incomplete escape of a character; use the character itself, or \u and its code point
     ä
-    ^ 1:1: 'ä' cannot stand here
+    ^ 1:1: unexpected character 'ä'
 
     ^ 1:1: the query is empty
     # only a comment
@@ -164,13 +164,13 @@ fn what_other_systems_add_to_the_language_is_refused() {
         "mad_over_time(a[5m])",
     ]), @r#"
     a{b="1" or c="2"}
-    ^^^^^^^^^^^^^^^^^ 1:1: `or` between labels is not in PromQL; use =~ with alternatives
+    ^^^^^^^^^^^^^^^^^ 1:1: `or` between label matchers is not valid PromQL; use =~ with alternatives
     limitk(1, a)
-    ^^^^^^^^^^^^ 1:1: limitk is experimental, and a cluster's Prometheus refuses it
+    ^^^^^^^^^^^^ 1:1: limitk is experimental; Prometheus rejects it by default
     a + fill(0) b
-    ^^^^^^^^^^^^^ 1:1: fill is experimental, and a cluster's Prometheus refuses it
+    ^^^^^^^^^^^^^ 1:1: fill is experimental; Prometheus rejects it by default
     mad_over_time(a[5m])
-    ^^^^^^^^^^^^^^^^^^^^ 1:1: mad_over_time is experimental, and a cluster's Prometheus refuses it
+    ^^^^^^^^^^^^^^^^^^^^ 1:1: mad_over_time is experimental; Prometheus rejects it by default
     "#);
 }
 
@@ -187,21 +187,21 @@ fn what_only_the_newest_prometheus_reads_is_refused() {
         "a * on (\"b\") a",
     ]), @r#"
     a[300]
-      ^^^ 1:3: "300" is no duration such as 5m or 1h30m
+      ^^^ 1:3: "300" is not a duration such as 5m or 1h30m
     a offset 60
-             ^^ 1:10: "60" is no duration such as 5m or 1h30m
+             ^^ 1:10: "60" is not a duration such as 5m or 1h30m
     a > 5m
-        ^^ 1:5: "5m" is a duration, and older Prometheus wants a number here, such as 300
+        ^^ 1:5: older versions of Prometheus reject the duration "5m" here; use a number such as 300
     vector(1h30m)
-           ^^^^^ 1:8: "1h30m" is a duration, and older Prometheus wants a number here, such as 300
+           ^^^^^ 1:8: older versions of Prometheus reject the duration "1h30m" here; use a number such as 300
     {"a.b"}
-     ^^^^^ 1:2: a name in quotes is refused by older Prometheus; write it without quotes
+     ^^^^^ 1:2: older versions of Prometheus reject a quoted name; remove the quotes
     a{"b"="1"}
-      ^^^ 1:3: a name in quotes is refused by older Prometheus; write it without quotes
+      ^^^ 1:3: older versions of Prometheus reject a quoted name; remove the quotes
     sum by ("b") (a)
-            ^^^ 1:9: a name in quotes is refused by older Prometheus; write it without quotes
+            ^^^ 1:9: older versions of Prometheus reject a quoted name; remove the quotes
     a * on ("b") a
-            ^^^ 1:9: a name in quotes is refused by older Prometheus; write it without quotes
+            ^^^ 1:9: older versions of Prometheus reject a quoted name; remove the quotes
     "#);
 }
 
@@ -214,13 +214,13 @@ fn what_another_dialect_of_expressions_reads_otherwise_is_refused() {
         r#"a{b=~"x{2000}"}"#,
     ]), @r#"
     a{b=~"\\pL"}
-         ^^^^^^ 1:6: "\\pL" is no regular expression that can be used: \p is not covered
+         ^^^^^^ 1:6: "\\pL" is not a supported regular expression: \p is not supported
     a{b=~"x**"}
-         ^^^^^ 1:6: "x**" is no regular expression that can be used: a repetition is repeated without brackets
+         ^^^^^ 1:6: "x**" is not a supported regular expression: a repetition is repeated without parentheses
     a{b=~"(?x)y"}
-         ^^^^^^^ 1:6: "(?x)y" is no regular expression that can be used: (?x is not covered
+         ^^^^^^^ 1:6: "(?x)y" is not a supported regular expression: (?x is not supported
     a{b=~"x{2000}"}
-         ^^^^^^^^^ 1:6: "x{2000}" is no regular expression that can be used: it repeats a part more than 1000 times
+         ^^^^^^^^^ 1:6: "x{2000}" is not a supported regular expression: a repetition exceeds the limit of 1000
     "#);
 }
 
@@ -228,13 +228,13 @@ fn what_another_dialect_of_expressions_reads_otherwise_is_refused() {
 fn a_sign_stands_before_numbers_and_vectors_only() {
     insta::assert_snapshot!(all_refused(&["+\"x\"", "-\"x\"", "abs(+a[5m])", "1 + +(\"x\")"]), @r#"
     +"x"
-    ^^^^ 1:1: a sign stands before numbers and vectors only
+    ^^^^ 1:1: a sign is valid only before scalars and instant vectors
     -"x"
-    ^^^^ 1:1: a sign stands before numbers and vectors only
+    ^^^^ 1:1: a sign is valid only before scalars and instant vectors
     abs(+a[5m])
-    ^^^^^^^^^^^ 1:1: abs takes a vector, and this is a range such as x[5m]
+    ^^^^^^^^^^^ 1:1: abs expects an instant vector, got a range vector such as x[5m]
     1 + +("x")
-    ^^^^^^^^^^ 1:1: an operator stands between numbers and vectors only
+    ^^^^^^^^^^ 1:1: operators require scalars or instant vectors on both sides
     "#);
     for query in ["+1", "+a", "1 + +a", "a offset +5m", "a @ +5", "+Inf"] {
         assert!(Query::parse(query).is_ok(), "{query}");
@@ -256,25 +256,25 @@ fn times_beyond_measure_are_refused() {
         "a @ 1e300",
     ]), @r#"
     a[1e300]
-      ^^^^^ 1:3: "1e300" is no duration such as 5m or 1h30m
+      ^^^^^ 1:3: "1e300" is not a duration such as 5m or 1h30m
     a[99999999999]
-      ^^^^^^^^^^^ 1:3: "99999999999" is no duration such as 5m or 1h30m
+      ^^^^^^^^^^^ 1:3: "99999999999" is not a duration such as 5m or 1h30m
     a[1h9999999999s]
-      ^^^^^^^^^^^^^ 1:3: "1h9999999999s" is no duration such as 5m or 1h30m
+      ^^^^^^^^^^^^^ 1:3: "1h9999999999s" is not a duration such as 5m or 1h30m
     a offset 1e300
-             ^^^^^ 1:10: "1e300" is no duration such as 5m or 1h30m
+             ^^^^^ 1:10: "1e300" is not a duration such as 5m or 1h30m
     a offset -Inf
-              ^^^ 1:11: "Inf" is no duration such as 5m or 1h30m
+              ^^^ 1:11: "Inf" is not a duration such as 5m or 1h30m
     a offset NaN
-             ^^^ 1:10: "NaN" is no duration such as 5m or 1h30m
+             ^^^ 1:10: "NaN" is not a duration such as 5m or 1h30m
     a[5m:1e99]
-         ^^^^ 1:6: "1e99" is no duration such as 5m or 1h30m
+         ^^^^ 1:6: "1e99" is not a duration such as 5m or 1h30m
     a[0x10]
-      ^^^^ 1:3: "0x10" is no duration such as 5m or 1h30m
+      ^^^^ 1:3: "0x10" is not a duration such as 5m or 1h30m
     a[293y]
-      ^^^^ 1:3: "293y" is no duration such as 5m or 1h30m
+      ^^^^ 1:3: "293y" is not a duration such as 5m or 1h30m
     a @ 1e300
-        ^^^^^ 1:5: "1e300" is no time in seconds since 1970
+        ^^^^^ 1:5: "1e300" is not a Unix time in seconds
     "#);
 }
 
@@ -291,12 +291,12 @@ fn limits_are_named() {
         .map(|query| Query::parse(query).unwrap_err().to_string())
         .collect();
     insta::assert_snapshot!(errors.join("\n"), @"
-    1:1: the query is 20007 bytes long, and at most 16384 are read
-    1:33: brackets are nested more than 32 deep here
-    1:1: a query has at most 64 selectors
-    1:403: a query has at most 100 operators
-    1:505: a query has at most 100 operators
-    1:1540: a query compares at most 256 labels
+    1:1: the query has 20007 bytes; the limit is 16384 bytes
+    1:33: brackets are nested more than 32 levels deep
+    1:1: more than 64 selectors
+    1:403: more than 100 operators
+    1:505: more than 100 operators
+    1:1540: more than 256 label matchers
     ");
 }
 

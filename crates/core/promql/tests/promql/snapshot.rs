@@ -114,53 +114,53 @@ fn what_cannot_be_read_is_named_with_its_line() {
     });
     insta::assert_snapshot!(errors.join("\n"), @r##"
     "a 1\nb"
-      line 2: a number is expected where "" stands
+      line 2: expected a number, found ""
     "a one"
-      line 1: a number is expected where "one" stands
+      line 1: expected a number, found "one"
     "a 1 2 3"
-      line 1: the end of the line is expected where "3" stands
+      line 1: expected the end of the line, found "3"
     "a 1 1.5"
-      line 1: a time in whole milliseconds is expected where "1.5" stands
+      line 1: expected a time in whole milliseconds, found "1.5"
     "a 1 x\n# EOF"
-      line 1: a time in seconds is expected where "x" stands
+      line 1: expected a time in seconds, found "x"
     "a{b=\"1\" c=\"2\"} 1"
-      line 1: a comma or } is expected where "c=\"2\"} 1" stands
+      line 1: expected a comma or }, found "c=\"2\"} 1"
     "a{b=1} 1"
-      line 1: a quoted text is expected where "1} 1" stands
+      line 1: expected a quoted string, found "1} 1"
     "a{b=\"1} 1"
-      line 1: a text that ends with " is expected where "1} 1" stands
+      line 1: expected a string that ends with ", found "1} 1"
     "a{b} 1"
-      line 1: a label is expected where "b} 1" stands
+      line 1: expected a label, found "b} 1"
     "a{b=\"1\",b=\"2\"} 1"
-      line 1: the label "b" is given twice
+      line 1: duplicate label "b"
     "a{b-c=\"1\"} 1"
-      line 1: the name of a label is expected where "b-c" stands
+      line 1: expected a label name, found "b-c"
     "a.b 1"
-      line 1: the name of a metric is expected where "a.b" stands
+      line 1: expected a metric name, found "a.b"
     "ä 1"
-      line 1: the name of a metric is expected where "ä" stands
+      line 1: expected a metric name, found "ä"
     "{\"a.b\"} 1"
-      line 1: this is no answer of Prometheus: expected `:`
+      line 1: not a Prometheus response: expected `:`
     "a 1 5\n\na 2 5"
       line 3: a has two values at 5 ms
     "# EOF\na 1\n# EOF"
-      line 2: nothing may follow # EOF
+      line 2: unexpected content after # EOF
     "{"
-      line 1: this is no answer of Prometheus: EOF while parsing an object
+      line 1: not a Prometheus response: EOF while parsing an object
     "{\"data\": {\"result\":\n[{\"metric\": {}, \"value\": [1, 1]}]}}"
-      line 2: this is no answer of Prometheus: invalid type: integer `1`, expected a string
+      line 2: not a Prometheus response: invalid type: integer `1`, expected a string
     "{\"data\": {\"result\": [{\"metric\": {}, \"value\": [1, \"x\"]}]}}"
-      line 1: this is no answer of Prometheus: "x" is no number
+      line 1: not a Prometheus response: "x" is not a number
     "{\"data\": {\"result\": [{\"metric\": {}, \"value\": [1e99, \"1\"]}]}}"
-      line 1: this is no answer of Prometheus: 1e99 is no time
+      line 1: not a Prometheus response: 1e99 is not a valid time
     "{\"data\": {\"result\": [{\"metric\": {\"a b\": \"1\"}, \"value\": [1, \"1\"]}]}}"
-      line 1: the name of a label is expected where "a b" stands
+      line 1: expected a label name, found "a b"
     "{\"data\": {\"result\": [{\"metric\": {\"a\": \"1\"}, \"histogram\": [1, {}]}]}}"
-      line 1: {a="1"} has native histograms, which are not read
+      line 1: {a="1"} has native histograms, which are not supported
     "{\"data\": {\"resultType\": \"scalar\", \"result\": [1, \"1\"]}}"
-      line 1: this is no answer of Prometheus: invalid type: integer `1`, expected a series
+      line 1: not a Prometheus response: invalid type: integer `1`, expected a series
     "{\"status\": \"error\", \"errorType\": \"bad_data\", \"error\": \"no such thing\"}"
-      line 1: this answer of Prometheus is the error "no such thing"
+      line 1: the Prometheus response is the error "no such thing"
     "##);
 }
 
@@ -177,12 +177,12 @@ fn limits_are_named() {
     ];
     let errors = refused.map(|text| parse_within(text, &limits).unwrap_err());
     insta::assert_snapshot!(errors.join("\n"), @r#"
-    the samples take 80 bytes, and at most 40 are read
-    line 3: there are more than 2 series; keep only what the queries read
-    line 4: there are more than 3 samples; keep only the last hour
-    line 1: a series has at most 3 labels, and this one has 4
-    line 1: the label "b" and its value have at most 8 bytes each
-    line 1: the label "__name__" and its value have at most 8 bytes each
+    the snapshot has 80 bytes; the limit is 40 bytes
+    line 3: more than 2 series; keep only the series that the queries read
+    line 4: more than 3 samples; keep only the last hour
+    line 1: a series has 4 labels; the limit is 3
+    line 1: the name or value of label "b" exceeds 8 bytes
+    line 1: the name or value of label "__name__" exceeds 8 bytes
     "#);
     parse_within("a{b=\"1\",c=\"2\"} 1 1\nb 2\nb 3 3", &limits).unwrap();
 }

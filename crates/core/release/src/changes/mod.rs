@@ -18,7 +18,7 @@ const MAX_LETTERS: usize = 80;
 
 /// Differences between two releases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[must_use = "an unread report helps nobody"]
+#[must_use = "a report must be shown"]
 pub struct Changes {
     /// Version of the first release.
     pub from: String,

@@ -262,9 +262,9 @@ impl Draft {
     fn describe(&mut self) {
         versions::place(&mut self.images, &self.versions, &self.version_uses);
         let metadata = serde_json::to_string_pretty(&self.metadata).expect("strings are JSON");
-        self.add(metadata::PATH, "the release's metadata", format!("{metadata}\n").into_bytes());
+        self.add(metadata::PATH, "metadata of the release", format!("{metadata}\n").into_bytes());
         let images = format!("{}\n", self.images.write());
-        self.add(image_references::PATH, "the release's images", images.into_bytes());
+        self.add(image_references::PATH, "images of the release", images.into_bytes());
     }
 
     /// Loads the result as a cluster would, and checks it.

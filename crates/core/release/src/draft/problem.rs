@@ -12,7 +12,7 @@ use crate::manifest::ObjectId;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DraftProblem {
     /// Two files have the same path in the release.
-    #[error("{second}: has the same path in the release as {first}")]
+    #[error("{second}: same path in the release as {first}")]
     Collision {
         /// The file that was added first.
         first: String,
@@ -28,7 +28,7 @@ pub enum DraftProblem {
         image: String,
     },
     /// A manifest has the placeholder of an image that the release lacks.
-    #[error("{place}: {word} stands for image {name:?}, which the release does not have")]
+    #[error("{place}: {word} refers to image {name:?}, which is not in the release")]
     NoImage {
         /// The position of the placeholder.
         place: Place,
@@ -46,7 +46,7 @@ pub enum DraftProblem {
         component: String,
     },
     /// A manifest has a placeholder that cannot be replaced.
-    #[error("{place}: placeholder {word} is not separated from its surroundings")]
+    #[error("{place}: placeholder {word} is part of a longer word")]
     NotSeparate {
         /// The position of the placeholder.
         place: Place,
@@ -69,7 +69,7 @@ pub enum DraftProblem {
     #[error(transparent)]
     Placeholders(#[from] ReadError),
     /// A release is its own predecessor or successor.
-    #[error("{0} cannot be updated to itself")]
+    #[error("release {0} lists itself as a previous version")]
     UpdateToItself(Version),
     /// The result cannot be loaded.
     #[error("{0}")]
@@ -129,7 +129,7 @@ pub enum DraftWarning {
     #[error(transparent)]
     Unresolved(DraftProblem),
     /// Two operators have files of the same name.
-    #[error("{file}: added as {name}, since {first} has the same name")]
+    #[error("{file}: renamed to {name}, because {first} has the same name")]
     Renamed {
         /// The file that was added second.
         file: String,
@@ -139,7 +139,7 @@ pub enum DraftWarning {
         first: String,
     },
     /// An operator lists an image that the release lacks, and that none of its manifests use.
-    #[error("{file}: the release does not have image {name:?}; no manifest uses it")]
+    #[error("{file}: image {name:?} is not in the release; no manifest uses it")]
     UnusedImage {
         /// The operator's `image-references`.
         file: String,

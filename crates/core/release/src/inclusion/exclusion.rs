@@ -96,7 +96,7 @@ impl fmt::Display for Exclusion {
             Self::Excluded { annotation } => write!(f, "{annotation} is \"true\""),
             Self::FeatureSetAndGate => write!(
                 f,
-                "it has both {} and {}, and only one of them can decide",
+                "it has both {} and {}; only one is allowed",
                 annotation::FEATURE_SET,
                 annotation::FEATURE_GATE
             ),
@@ -107,30 +107,30 @@ impl fmt::Display for Exclusion {
             Self::GateDisabled { gate } => write!(f, "feature gate {gate} is not enabled"),
             Self::GateEnabled { gate } => write!(f, "feature gate {gate} is enabled"),
             Self::MajorVersionMisplaced { kind } => {
-                write!(f, "{} has no meaning for a {kind}", annotation::MAJOR_VERSION)
+                write!(f, "{} does not apply to kind {kind}", annotation::MAJOR_VERSION)
             }
             Self::MajorVersionUnreadable { text } => write!(
                 f,
-                "{} is {text:?}, which is not a list such as 4,5 or -4",
+                "{} is {text:?}; expected a list such as 4,5 or -4",
                 annotation::MAJOR_VERSION
             ),
             Self::MajorVersionContradiction { major } => {
-                write!(f, "{} has both {major} and -{major}", annotation::MAJOR_VERSION)
+                write!(f, "{} contains both {major} and -{major}", annotation::MAJOR_VERSION)
             }
             Self::OtherMajorVersion { wanted, release } => {
                 write!(f, "it is for major versions {wanted}, not {release}")
             }
             Self::OtherProfile { annotation } => write!(f, "{annotation} is not set"),
             Self::ProfileUnreadable { annotation, value } => {
-                write!(f, "{annotation} is {value:?}, and only \"true\" counts")
+                write!(f, "{annotation} is {value:?}; only \"true\" is valid")
             }
             Self::UnknownCapabilities { names } => {
-                write!(f, "these capabilities are not known: {}", names.join(", "))
+                write!(f, "unknown capabilities: {}", names.join(", "))
             }
             Self::DisabledCapabilities { names } => {
-                write!(f, "these capabilities are not enabled: {}", names.join(", "))
+                write!(f, "capabilities not enabled: {}", names.join(", "))
             }
-            Self::Unmanaged => f.write_str("spec.overrides makes it unmanaged"),
+            Self::Unmanaged => f.write_str("spec.overrides marks it as unmanaged"),
         }
     }
 }

@@ -84,7 +84,7 @@ fn manifest(
     }
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let required = |pointer: &str, field: &str| match text(pointer) {
-        "" => Err(malformed(field, "expected a string that is not empty")),
+        "" => Err(malformed(field, "expected a non-empty string")),
         text => Ok(text.to_owned()),
     };
     let api_version = required("/apiVersion", "apiVersion")?;

@@ -29,7 +29,7 @@ pub enum Problem {
     Unreadable(#[from] ReadError),
     /// Metadata and images are of different releases.
     #[error(
-        "{} is of release {images:?}, but the metadata of {metadata}",
+        "{} names release {images:?}, but the metadata names {metadata}",
         crate::image_references::PATH
     )]
     OtherVersion {
@@ -39,7 +39,7 @@ pub enum Problem {
         metadata: Version,
     },
     /// One file has the same object twice.
-    #[error("{place}: {id} is already in line {first}")]
+    #[error("{place}: {id} is already defined in line {first}")]
     Duplicate {
         /// Where it is again.
         place: Place,
@@ -49,7 +49,7 @@ pub enum Problem {
         first: u64,
     },
     /// A file is too large.
-    #[error("{file} is {size} bytes long, and at most {MAX_FILE_BYTES} are read")]
+    #[error("{file} has {size} bytes; the limit is {MAX_FILE_BYTES} bytes")]
     FileTooLarge {
         /// Its path.
         file: String,
@@ -57,13 +57,13 @@ pub enum Problem {
         size: usize,
     },
     /// There are more files than are read.
-    #[error("there are more than {MAX_FILES} files")]
+    #[error("more than {MAX_FILES} files")]
     TooManyFiles,
     /// All files together are too large, or what they mean is.
-    #[error("all manifests together have more than {MAX_BYTES} bytes")]
+    #[error("the manifests exceed the limit of {MAX_BYTES} bytes")]
     TooLarge,
     /// No API server takes an object of that size.
-    #[error("{place}: {id} is {size} bytes long, and API servers take at most {MAX_OBJECT_BYTES}")]
+    #[error("{place}: {id} has {size} bytes; the limit of API servers is {MAX_OBJECT_BYTES} bytes")]
     ObjectTooLarge {
         /// Where it is.
         place: Place,
@@ -73,13 +73,13 @@ pub enum Problem {
         size: usize,
     },
     /// There are more documents than are read.
-    #[error("{file}: there are more than {MAX_DOCUMENTS} documents up to here")]
+    #[error("{file}: more than {MAX_DOCUMENTS} documents")]
     TooManyDocuments {
         /// The file where the limit was reached.
         file: String,
     },
     /// There is more wrong than anybody wants to know.
-    #[error("{file}: nothing was read from here on, since so much is wrong")]
+    #[error("{file}: too many errors; the remaining files are not read")]
     TooManyProblems {
         /// The file where the limit was reached.
         file: String,
@@ -108,7 +108,7 @@ impl Problem {
 
 /// Everything that is wrong with a payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "an unread report helps nobody"]
+#[must_use = "a report must be shown"]
 pub struct PayloadError {
     /// What is wrong, in the order of the files. There is at least one.
     pub problems: Vec<Problem>,
@@ -119,9 +119,9 @@ impl std::error::Error for PayloadError {}
 impl fmt::Display for PayloadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.problems.as_slice() {
-            [problem] => write!(f, "the release cannot be used: {problem}"),
+            [problem] => write!(f, "invalid release: {problem}"),
             problems => {
-                write!(f, "the release cannot be used, for {} reasons:", problems.len())?;
+                write!(f, "invalid release, {} errors:", problems.len())?;
                 problems.iter().try_for_each(|problem| write!(f, "\n* {problem}"))
             }
         }
@@ -230,10 +230,13 @@ impl Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Template { file, line, why } => write!(f, "{file}:{line}: left out: {why}"),
+            Self::Template { file, line, why } => write!(f, "{file}:{line}: excluded: {why}"),
             Self::Oddity { file, oddity } => write!(f, "{file}:{}: {}", oddity.line, oddity.kind),
             Self::Annotations { file, line, key } => {
-                write!(f, "{file}:{line}: all annotations are ignored, since {key} is not a string")
+                write!(
+                    f,
+                    "{file}:{line}: all annotations are ignored, because {key} is not a string"
+                )
             }
             Self::LetterCase { file, line, key, field } => {
                 write!(f, "{file}:{line}: key {key:?} is read as {field:?}")
@@ -244,7 +247,7 @@ impl fmt::Display for Warning {
                 if let Some(line) = line {
                     write!(f, ":{line}")?;
                 }
-                write!(f, ": {key} cannot be used: {value:?} was found where {wanted} is wanted")
+                write!(f, ": invalid {key}: expected {wanted}, found {value:?}")
             }
         }
     }

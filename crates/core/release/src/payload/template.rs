@@ -29,19 +29,19 @@ pub enum TemplateError {
     #[error("{{{{ is never closed")]
     Unclosed,
     /// The action is none of those that are known.
-    #[error("{{{{{action}}}}} is not understood here")]
+    #[error("unsupported template action {{{{{action}}}}}")]
     Unknown {
         /// What stands between the braces.
         action: String,
     },
     /// The release has no image of that name.
-    #[error("the release has no image {name:?}")]
+    #[error("image {name:?} is not in the release")]
     NoImage {
         /// The name.
         name: String,
     },
     /// What is rendered is too long.
-    #[error("it becomes longer than {MAX_FILE_BYTES} bytes")]
+    #[error("the result exceeds the limit of {MAX_FILE_BYTES} bytes")]
     TooLong,
 }
 
@@ -216,14 +216,14 @@ mod tests {
         .map(|(line, error)| format!("{line}: {error}"))
         .into();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        2: {{index .FutureField "key"}} is not understood here
-        1: the release has no image "storage"
-        1: {{if .ClusterProfile}} is not understood here
-        1: {{.ReleaseImage | printf}} is not understood here
-        1: {{-.ReleaseImage}} is not understood here
-        1: {{index .Images}} is not understood here
-        1: {{`a` `b`}} is not understood here
-        1: {{}} is not understood here
+        2: unsupported template action {{index .FutureField "key"}}
+        1: image "storage" is not in the release
+        1: unsupported template action {{if .ClusterProfile}}
+        1: unsupported template action {{.ReleaseImage | printf}}
+        1: unsupported template action {{-.ReleaseImage}}
+        1: unsupported template action {{index .Images}}
+        1: unsupported template action {{`a` `b`}}
+        1: unsupported template action {{}}
         3: {{ is never closed
         1: {{ is never closed
         1: {{ is never closed

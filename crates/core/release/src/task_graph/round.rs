@@ -31,7 +31,7 @@ pub struct Unreached {
 impl fmt::Display for Unreached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { nodes, first } = self;
-        write!(f, "{nodes} groups of manifests were not reached, beginning with {first}")
+        write!(f, "{nodes} groups of manifests are pending, starting with {first}")
     }
 }
 
@@ -188,7 +188,7 @@ mod tests {
         }
         assert_eq!(done, [0, 1, 4, 5, 6]);
         assert!(round.is_over());
-        insta::assert_snapshot!(round.unreached().unwrap(), @r#"2 groups of manifests were not reached, beginning with test "c2" (4 of 9)"#);
+        insta::assert_snapshot!(round.unreached().unwrap(), @r#"2 groups of manifests are pending, starting with test "c2" (4 of 9)"#);
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
         round.succeeded(0);
         assert_eq!(round.start(), None);
         assert!(round.is_over());
-        insta::assert_snapshot!(round.unreached().unwrap(), @r#"2 groups of manifests were not reached, beginning with test "b" (2 of 9)"#);
+        insta::assert_snapshot!(round.unreached().unwrap(), @r#"2 groups of manifests are pending, starting with test "b" (2 of 9)"#);
     }
 
     #[test]

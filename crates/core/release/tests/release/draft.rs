@@ -207,9 +207,9 @@ fn add_operator_numbers_files_of_the_same_name() {
     0000_50_d_02_role.yaml d-role
     ");
     insta::assert_snapshot!(warnings(&drafted), @"
-    b/0000_10_config_01.crd.yaml: added as 0000_10_config_01.crd_2.yaml, since a/0000_10_config_01.crd.yaml has the same name
-    c/0000_10_config_01.crd.yaml: added as 0000_10_config_01.crd_4.yaml, since a/0000_10_config_01.crd.yaml has the same name
-    d/0000_10_config_01.crd.yaml: added as 0000_10_config_01.crd_5.yaml, since a/0000_10_config_01.crd.yaml has the same name
+    b/0000_10_config_01.crd.yaml: renamed to 0000_10_config_01.crd_2.yaml, because a/0000_10_config_01.crd.yaml has the same name
+    c/0000_10_config_01.crd.yaml: renamed to 0000_10_config_01.crd_4.yaml, because a/0000_10_config_01.crd.yaml has the same name
+    d/0000_10_config_01.crd.yaml: renamed to 0000_10_config_01.crd_5.yaml, because a/0000_10_config_01.crd.yaml has the same name
     ");
 }
 
@@ -219,7 +219,7 @@ fn add_operator_without_manifests_adds_nothing() {
     draft.add_operator(&operator("bootstrap", &[(PLACEHOLDERS, REFERENCES)]));
     let drafted = draft.finish().unwrap();
     assert_eq!(drafted.release.manifests, []);
-    insta::assert_snapshot!(warnings(&drafted), @r#"bootstrap/image-references: the release does not have image "tools"; no manifest uses it"#);
+    insta::assert_snapshot!(warnings(&drafted), @r#"bootstrap/image-references: image "tools" is not in the release; no manifest uses it"#);
 }
 
 #[test]
@@ -259,10 +259,10 @@ fn finish_with_unresolved_placeholders_returns_errors() {
     assert_eq!(draft.problems().len(), 4);
     insta::assert_snapshot!(draft.finish().unwrap_err(), @r#"
     6 errors:
-    * network/0000_50_network_01.yaml:12:1: quay.io/example/network stands for image "tools", which the release does not have
+    * network/0000_50_network_01.yaml:12:1: quay.io/example/network refers to image "tools", which is not in the release
     * network/0000_50_network_01.yaml:13:1: 0.0.1-snapshot-kubernetes: unknown version of component "kubernetes"
-    * network/0000_50_network_01.yaml:14:1: placeholder quay.io/example/network:dev is not separated from its surroundings
-    * network/0000_50_network_01.yaml:14:1: placeholder 0.0.1-snapshot is not separated from its surroundings
+    * network/0000_50_network_01.yaml:14:1: placeholder quay.io/example/network:dev is part of a longer word
+    * network/0000_50_network_01.yaml:14:1: placeholder 0.0.1-snapshot is part of a longer word
     * network/0000_50_network_01.yaml:1:1: deployment "network/network": field spec.template.spec.initContainers[0].image: image "docker.io/library/busybox" is not pinned by digest
     * network/0000_50_network_01.yaml:1:1: deployment "network/network": field spec.template.spec.containers[0].image: image "quay.io/example/network" is not pinned by digest
     "#);
@@ -317,12 +317,12 @@ fn finish_returns_all_errors_with_the_names_of_input_files() {
     9 errors:
     * image network: "r.example/network:latest" is not pinned by digest (NAME@sha256:…)
     * image storage: "r.example/ storage@sha256:1111111111111111111111111111111111111111111111111111111111111111" is not pinned by digest (NAME@sha256:…)
-    * 5.1.0 cannot be updated to itself
-    * second.yaml: has the same path in the release as first.yaml
+    * release 5.1.0 lists itself as a previous version
+    * second.yaml: same path in the release as first.yaml
     * deploy/storage/image-references: field apiVersion: expected "image.openshift.io/v1", found ""
-    * the release's metadata: url cannot be used: "errata" was found where an http or https address is wanted
-    * the release's metadata: release.openshift.io/architecture cannot be used: "amd64" was found where multi is wanted
-    * deploy/storage/0000_50_storage_01.yaml:1:1: field apiVersion: expected a string that is not empty
+    * metadata of the release: invalid url: expected an http or https URL, found "errata"
+    * metadata of the release: invalid release.openshift.io/architecture: expected multi, found "amd64"
+    * deploy/storage/0000_50_storage_01.yaml:1:1: field apiVersion: expected a non-empty string
     * deploy/storage/02.yaml:1:4: '[' is not closed
     "#);
 }
@@ -331,12 +331,12 @@ fn finish_returns_all_errors_with_the_names_of_input_files() {
 fn finish_with_one_error_returns_one_line() {
     let mut draft = draft(&[]);
     draft.add("release-manifests/a.yaml", "a.yaml", b"kind: A".to_vec());
-    insta::assert_snapshot!(draft.finish().unwrap_err(), @"a.yaml:1:1: field apiVersion: expected a string that is not empty");
+    insta::assert_snapshot!(draft.finish().unwrap_err(), @"a.yaml:1:1: field apiVersion: expected a non-empty string");
 }
 
 #[test]
 fn finish_with_a_file_that_clusters_ignore_returns_an_error() {
     let mut draft = draft(&[]);
     draft.add("manifests/0000_00_own_01.yaml", "own/01.yaml", b"a: {{.Future}}".to_vec());
-    insta::assert_snapshot!(draft.finish().unwrap_err(), @"own/01.yaml:1: left out: {{.Future}} is not understood here");
+    insta::assert_snapshot!(draft.finish().unwrap_err(), @"own/01.yaml:1: excluded: unsupported template action {{.Future}}");
 }

@@ -113,7 +113,7 @@ fn feature_gates_all_have_to_agree() {
         ("release.openshift.io/feature-set", "Default"),
         ("release.openshift.io/feature-gate", "A"),
     ];
-    insta::assert_snapshot!(told(&filter, &manifest(&both)), @"it has both release.openshift.io/feature-set and release.openshift.io/feature-gate, and only one of them can decide");
+    insta::assert_snapshot!(told(&filter, &manifest(&both)), @"it has both release.openshift.io/feature-set and release.openshift.io/feature-gate; only one is allowed");
 }
 
 #[test]
@@ -139,14 +139,14 @@ fn major_versions_are_for_definitions_and_gates() {
     CustomResourceDefinition -5: it is for major versions -5, not 5
     CustomResourceDefinition -4, -6: included
     CustomResourceDefinition 4,-6: it is for major versions 4,-6, not 5
-    CustomResourceDefinition 5,-5: release.openshift.io/major-version has both 5 and -5
-    CustomResourceDefinition : release.openshift.io/major-version is "", which is not a list such as 4,5 or -4
-    CustomResourceDefinition five: release.openshift.io/major-version is "five", which is not a list such as 4,5 or -4
-    CustomResourceDefinition --5: release.openshift.io/major-version is "--5", which is not a list such as 4,5 or -4
-    CustomResourceDefinition 5,: release.openshift.io/major-version is "5,", which is not a list such as 4,5 or -4
+    CustomResourceDefinition 5,-5: release.openshift.io/major-version contains both 5 and -5
+    CustomResourceDefinition : release.openshift.io/major-version is ""; expected a list such as 4,5 or -4
+    CustomResourceDefinition five: release.openshift.io/major-version is "five"; expected a list such as 4,5 or -4
+    CustomResourceDefinition --5: release.openshift.io/major-version is "--5"; expected a list such as 4,5 or -4
+    CustomResourceDefinition 5,: release.openshift.io/major-version is "5,"; expected a list such as 4,5 or -4
     FeatureGate 5: included
-    ConfigMap 5: release.openshift.io/major-version has no meaning for a ConfigMap
-    FeatureGate 5: release.openshift.io/major-version has no meaning for a FeatureGate
+    ConfigMap 5: release.openshift.io/major-version does not apply to kind ConfigMap
+    FeatureGate 5: release.openshift.io/major-version does not apply to kind FeatureGate
     "#);
 }
 
@@ -156,9 +156,9 @@ fn profiles_say_exactly_true() {
     let filter = Filter { profile, ..Filter::default() };
     insta::assert_snapshot!(for_values(&filter, INCLUDED, &["true", "false", "True", ""]), @r#"
     true: included
-    false: include.release.openshift.io/self-managed-high-availability is "false", and only "true" counts
-    True: include.release.openshift.io/self-managed-high-availability is "True", and only "true" counts
-    : include.release.openshift.io/self-managed-high-availability is "", and only "true" counts
+    false: include.release.openshift.io/self-managed-high-availability is "false"; only "true" is valid
+    True: include.release.openshift.io/self-managed-high-availability is "True"; only "true" is valid
+    : include.release.openshift.io/self-managed-high-availability is ""; only "true" is valid
     "#);
     insta::assert_snapshot!(told(&filter, &manifest(&[("some", "other")])), @"include.release.openshift.io/self-managed-high-availability is not set");
 }
@@ -174,20 +174,20 @@ fn capabilities_all_have_to_be_enabled() {
     let filter = Filter { capabilities: Some(capabilities.clone()), ..Filter::default() };
     insta::assert_snapshot!(for_values(&filter, key, &values), @"
     Console: included
-    Console+Storage: these capabilities are not enabled: Storage
-    Storage+Other: these capabilities are not enabled: Storage, Other
-    New: these capabilities are not known: New
-    New+Storage: these capabilities are not known: New
+    Console+Storage: capabilities not enabled: Storage
+    Storage+Other: capabilities not enabled: Storage, Other
+    New: unknown capabilities: New
+    New+Storage: unknown capabilities: New
     : included
     ");
     let lenient = Capabilities { known: None, ..capabilities };
     let filter = Filter { capabilities: Some(lenient), ..Filter::default() };
     insta::assert_snapshot!(for_values(&filter, key, &values), @"
     Console: included
-    Console+Storage: these capabilities are not enabled: Storage
-    Storage+Other: these capabilities are not enabled: Storage, Other
-    New: these capabilities are not enabled: New
-    New+Storage: these capabilities are not enabled: New, Storage
+    Console+Storage: capabilities not enabled: Storage
+    Storage+Other: capabilities not enabled: Storage, Other
+    New: capabilities not enabled: New
+    New+Storage: capabilities not enabled: New, Storage
     : included
     ");
 }
@@ -244,10 +244,10 @@ fn the_first_rule_that_fails_is_the_reason() {
     }
     insta::assert_snapshot!(lines.join("\n"), @r#"
     exclude.release.openshift.io/hosted is "true"
-    it has both release.openshift.io/feature-set and release.openshift.io/feature-gate, and only one of them can decide
+    it has both release.openshift.io/feature-set and release.openshift.io/feature-gate; only one is allowed
     feature gate A is not enabled
-    release.openshift.io/major-version has no meaning for a ConfigMap
-    include.release.openshift.io/small is "no", and only "true" counts
+    release.openshift.io/major-version does not apply to kind ConfigMap
+    include.release.openshift.io/small is "no"; only "true" is valid
     include.release.openshift.io/small is not set
     "#);
 }

@@ -106,8 +106,8 @@ fn templates_of_the_future_are_left_out_with_a_warning() {
     assert_eq!(names(&release), ["a"]);
     let warnings: Vec<String> = release.warnings.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(warnings.join("\n"), @r#"
-    manifests/b.yaml:2: left out: {{index .FutureField "some-key"}} is not understood here
-    manifests/c.yaml:1: left out: the release has no image "storage"
+    manifests/b.yaml:2: excluded: unsupported template action {{index .FutureField "some-key"}}
+    manifests/c.yaml:1: excluded: image "storage" is not in the release
     "#);
 }
 
@@ -147,9 +147,9 @@ fn oddities_of_manifests_are_warnings_with_file_and_line() {
     release-manifests/a.yaml:19: key 1 is not a string
     release-manifests/a.yaml:20: unquoted 22:30 is a string
     release-manifests/a.yaml:21: tag !secret is ignored
-    release-manifests/b.json:1: all annotations are ignored, since a is not a string
+    release-manifests/b.json:1: all annotations are ignored, because a is not a string
     release-manifests/c.yaml:1: byte order mark
-    release-manifests/c.yaml:9: content behind the document end is ignored
+    release-manifests/c.yaml:9: content after the document end is ignored
     "#);
     assert!(release.warnings.iter().all(fairway_release::payload::Warning::is_informational));
 }
@@ -174,17 +174,17 @@ fn everything_that_is_wrong_is_in_one_report() {
     files.insert("release-manifests/h.yaml".to_owned(), b"a: 1\nb: \xff\n".to_vec());
     files.remove("release-manifests/release-metadata");
     insta::assert_snapshot!(load(&files).unwrap_err(), @r#"
-    the release cannot be used, for 12 reasons:
+    invalid release, 12 errors:
     * release-manifests/release-metadata is missing
-    * manifests/a.yaml:1:1: field apiVersion: expected a string that is not empty
+    * manifests/a.yaml:1:1: field apiVersion: expected a non-empty string
     * manifests/a.yaml:3:1: expected an object with apiVersion, kind and metadata
     * manifests/a.yaml:5:1: expected an object with apiVersion, kind and metadata
-    * release-manifests/b.yaml:9:1: configmap "platform/b" is already in line 1
+    * release-manifests/b.yaml:9:1: configmap "platform/b" is already defined in line 1
     * release-manifests/c.yaml:1:4: '[' is not closed
     * release-manifests/c.yaml:3:4: expected a value
-    * release-manifests/c.yaml:5:1: field metadata.name: expected a string that is not empty
+    * release-manifests/c.yaml:5:1: field metadata.name: expected a non-empty string
     * release-manifests/d.json:2:14: expected a value
-    * release-manifests/f.yaml:1:1: field kind: expected a string that is not empty
+    * release-manifests/f.yaml:1:1: field kind: expected a non-empty string
     * release-manifests/g.yaml:1:8: anchor "a" contains itself
     * release-manifests/h.yaml:2:4: not valid UTF-8
     "#);
@@ -204,9 +204,9 @@ fn metadata_and_images_are_of_the_same_release() {
     let mut files = files(&[]);
     let metadata = br#"{"kind": "cincinnati-metadata-v0", "version": "5.0.1"}"#;
     files.insert("release-manifests/release-metadata".to_owned(), metadata.to_vec());
-    insta::assert_snapshot!(load(&files).unwrap_err(), @r#"the release cannot be used: release-manifests/image-references is of release "5.0.0", but the metadata of 5.0.1"#);
+    insta::assert_snapshot!(load(&files).unwrap_err(), @r#"invalid release: release-manifests/image-references names release "5.0.0", but the metadata names 5.0.1"#);
     insta::assert_snapshot!(load(&std::collections::BTreeMap::new()).unwrap_err(), @"
-    the release cannot be used, for 2 reasons:
+    invalid release, 2 errors:
     * release-manifests/release-metadata is missing
     * release-manifests/image-references is missing
     ");
@@ -233,11 +233,11 @@ fn limits_hold() {
             .collect::<Vec<_>>(),
     );
     insta::assert_snapshot!(told, @r#"
-    the release cannot be used: release-manifests/0.yaml is 8388609 bytes long, and at most 8388608 are read
-    the release cannot be used: release-manifests/1.yaml: there are more than 32768 documents up to here
-    the release cannot be used: there are more than 16384 files
-    the release cannot be used: release-manifests/0.yaml:1:1: configmap "platform/a" is 3145914 bytes long, and API servers take at most 3145728
-    the release cannot be used: all manifests together have more than 67108864 bytes
+    invalid release: release-manifests/0.yaml has 8388609 bytes; the limit is 8388608 bytes
+    invalid release: release-manifests/1.yaml: more than 32768 documents
+    invalid release: more than 16384 files
+    invalid release: release-manifests/0.yaml:1:1: configmap "platform/a" has 3145914 bytes; the limit of API servers is 3145728 bytes
+    invalid release: the manifests exceed the limit of 67108864 bytes
     "#);
 }
 
@@ -246,7 +246,7 @@ fn a_report_ends_where_nobody_reads_on() {
     let error =
         load(&files(&[("release-manifests/a.yaml", &"a: [\n---\n".repeat(1000))])).unwrap_err();
     assert_eq!(error.problems.len(), MAX_PROBLEMS + 1);
-    insta::assert_snapshot!(error.problems.last().unwrap(), @"release-manifests/a.yaml: nothing was read from here on, since so much is wrong");
+    insta::assert_snapshot!(error.problems.last().unwrap(), @"release-manifests/a.yaml: too many errors; the remaining files are not read");
 }
 
 #[test]
@@ -272,8 +272,8 @@ fn nesting_has_a_limit() {
         load(&files(&[("release-manifests/a.yaml", &text)])).unwrap_err().to_string()
     };
     insta::assert_snapshot!([deep("[", "]"), deep("{\"a\": ", "}")].join("\n"), @"
-    the release cannot be used: release-manifests/a.yaml:1:104: nested more than 100 levels deep
-    the release cannot be used: release-manifests/a.yaml:1:598: nested more than 100 levels deep
+    invalid release: release-manifests/a.yaml:1:104: nested more than 100 levels deep
+    invalid release: release-manifests/a.yaml:1:598: nested more than 100 levels deep
     ");
 }
 

@@ -45,7 +45,7 @@ pub fn admin_gates(
         unconfirmed.by_ref().take(MAX_GATES).map(Gate::into_concern).collect();
     let more = unconfirmed.count();
     if more > 0 {
-        let message = format!("{more} more gates were not confirmed than can be shown.");
+        let message = format!("{more} more admin gates are not acknowledged.");
         let name = format!("{GATE}more");
         concerns.push(against_minor(name, &message, "admin-gates", Source::AdminGate));
     }
@@ -91,10 +91,12 @@ impl Gate {
         let text = text.trim();
         let message = match stream_of(key) {
             None => format!(
-                "The gate {key} in the ConfigMap openshift-config-managed/admin-gates is invalid: its name should be ack-X.Y-WHAT."
+                "Admin gate {key} in ConfigMap openshift-config-managed/admin-gates has an invalid \
+                name: expected ack-X.Y-WHAT."
             ),
             Some(_) if text.is_empty() => format!(
-                "The gate {key} in the ConfigMap openshift-config-managed/admin-gates does not say what to confirm."
+                "Admin gate {key} in ConfigMap openshift-config-managed/admin-gates has no \
+                description."
             ),
             Some(_) => text.to_owned(),
         };
@@ -112,7 +114,7 @@ impl Gate {
 
     fn into_concern(self) -> Concern {
         let Self { name, message, confirm, url } = self;
-        let message = format!("{message} To confirm: {confirm}");
+        let message = format!("{message} To acknowledge: {confirm}");
         let mut concern = against_minor(name, &message, "admin-gates", Source::AdminGate);
         if let Some(url) = url {
             concern.risk.url = url;
@@ -122,9 +124,9 @@ impl Gate {
 }
 
 fn unknown(config_map: &str, why: &str) -> Concern {
-    let message = "It cannot be told whether the release asks an administrator to confirm \
-                   something before an update to a later minor or major version.";
-    let why = format!("The ConfigMap {config_map} cannot be read: {why}.");
+    let message = "Cannot determine whether an administrator has to acknowledge an admin gate \
+        before an update to a later minor or major version.";
+    let why = format!("Cannot read ConfigMap {config_map}: {why}.");
     let concern = against_minor(GATES_UNKNOWN, message, "admin-gates", Source::AdminGate);
     cannot_tell(concern, &why)
 }

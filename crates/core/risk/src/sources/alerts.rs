@@ -121,7 +121,7 @@ fn concern(name: &str, alerts: &[(&Alert, &str)]) -> Concern {
 
 fn more(names: &[String]) -> Concern {
     let message = format!(
-        "{} more alerts are firing that should be looked into before an update: {}",
+        "{} more firing alerts to investigate before an update: {}",
         names.len(),
         text::join(names, ", ", MAX_TEXT)
     );

@@ -20,11 +20,11 @@ pub fn cluster_operators<'a>(
 
 /// Nobody knows what cluster operators say, because they cannot be listed.
 pub fn unlisted_cluster_operators(why: &str) -> Concern {
-    let message = "It cannot be told whether the cluster operators allow an update to a later \
-                   minor or major version.";
+    let message = "Cannot determine whether the cluster operators allow an update to a later minor \
+        or major version.";
     let source = Source::ClusterOperators;
     let concern = against_minor(OPERATORS_UNKNOWN, message, "cluster-operators", source);
-    cannot_tell(concern, &format!("They cannot be listed: {why}."))
+    cannot_tell(concern, &format!("Cannot list ClusterOperators: {why}."))
 }
 
 fn concerns(operator: &ClusterOperator) -> Vec<Concern> {
@@ -44,9 +44,9 @@ fn blanket(operator: &str, upgradeable: Option<&OperatorCondition>) -> Option<Co
     let message = match (condition.message.as_deref().map(str::trim), &condition.reason) {
         (Some(message), _) if !message.is_empty() => message.to_owned(),
         (_, Some(reason)) => {
-            format!("The cluster operator {operator} is not upgradeable: {reason}.")
+            format!("Cluster operator {operator} is not upgradeable: {reason}.")
         }
-        _ => format!("The cluster operator {operator} is not upgradeable, and does not say why."),
+        _ => format!("Cluster operator {operator} is not upgradeable, without a message."),
     };
     let name = format!("{UPGRADEABLE}{operator}");
     let source = Source::Upgradeable(operator.to_owned());

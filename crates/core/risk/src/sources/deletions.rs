@@ -19,8 +19,8 @@ pub fn deletions(objects: &[String]) -> Option<Concern> {
         more => format!(" and {more} more"),
     };
     let message = format!(
-        "Objects that the release removes are not gone yet: {named}{more}. Until they are, only \
-         patch releases should be chosen."
+        "The operator is still deleting objects that the release removes: {named}{more}. Until \
+        then, only updates to patch releases are recommended."
     );
     Some(against_minor(DELETIONS, &message, "deletions-in-progress", Source::Deletions))
 }

@@ -10,7 +10,8 @@ use crate::risk::{Candidate, Risk};
 /// recommended it never is.
 pub fn not_offered(release: Release) -> Candidate {
     let message = format!(
-        "The update service has no update from the running version to {}, so nobody has tried it.",
+        "The update service has no update from the running version to {}, so the update is \
+        untested.",
         release.version
     );
     let name = recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code;

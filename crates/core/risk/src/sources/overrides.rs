@@ -21,8 +21,8 @@ pub fn overrides(overrides: &[ComponentOverride]) -> Option<Concern> {
         more => format!(" and {more} more"),
     };
     let message = format!(
-        "Objects are excluded from management by spec.overrides, so an update to a later minor or \
-         major version would not change them: {named}{more}. Remove the overrides before such an update."
+        "spec.overrides excludes objects from management, so an update to a later minor or major \
+        version would not change them: {named}{more}. Remove the overrides before such an update."
     );
     Some(against_minor(OVERRIDES, &message, "overrides", Source::Overrides))
 }

@@ -30,19 +30,21 @@ pub(super) fn read(operator: &str, extension: &Value) -> Option<Result<Vec<Conce
 fn risks(operator: &str, report: &Value) -> Result<Vec<Concern>, String> {
     let size = fit::size(report);
     if size > MAX_BYTES {
-        return Err(format!("it has {size} bytes, and at most {MAX_BYTES} are read"));
+        return Err(format!("{size} bytes exceed the limit of {MAX_BYTES} bytes"));
     }
     match report.get("version").and_then(Value::as_str) {
         Some("v1") => {}
-        Some(other) => return Err(format!("its version is {other:?}, and only v1 is known")),
-        None => return Err("it has no version".to_owned()),
+        Some(other) => {
+            return Err(format!("unsupported version {other:?}; the supported version is v1"));
+        }
+        None => return Err("it has no `version`".to_owned()),
     }
     let risks = match report.get("risks") {
         None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(risks) => risks.as_array().ok_or("its risks are not a list")?,
+        Some(risks) => risks.as_array().ok_or("`risks` is not a list")?,
     };
     if risks.len() > MAX_RISKS {
-        return Err(format!("it has {} risks, and at most {MAX_RISKS} are read", risks.len()));
+        return Err(format!("it has {} risks; the limit is {MAX_RISKS}", risks.len()));
     }
     Ok(risks.iter().map(|risk| concern(operator, risk)).collect())
 }
@@ -62,7 +64,8 @@ fn concern(operator: &str, risk: &Value) -> Concern {
         Err(error) => (
             Targets::All,
             format!(
-                "{message} It counts for every update, because its targets cannot be read: {error}."
+                "{message} The risk counts for all updates, because its targets are invalid: \
+                {error}."
             ),
         ),
     };
@@ -75,9 +78,7 @@ fn concern(operator: &str, risk: &Value) -> Concern {
 }
 
 fn unreadable(operator: &str, why: &str) -> Concern {
-    let message = format!(
-        "The cluster operator {operator} reports risks of updates in a form that cannot be read: {why}."
-    );
+    let message = format!("Cannot read the risk report of cluster operator {operator}: {why}.");
     let claim = Claim::new(ConditionStatus::Unknown, applies::INVALID_RISK, message.clone());
     let name = format!("{RISK_REPORT}{operator}");
     let risk = Risk::always(name, message, docs("risk-reports")).claiming(claim);

@@ -11,8 +11,8 @@ use crate::risk::{Concern, Source};
 pub fn updating(conditions: &[OperatorCondition]) -> Option<Concern> {
     let progressing = conditions.iter().find(|condition| condition.type_ == progressing::TYPE)?;
     (progressing.status == ConditionStatus::True).then(|| {
-        let message = "An update is in progress; the condition Progressing has the details. \
-                       Until it ends, only patch releases should be chosen.";
+        let message = "An update is in progress; see the condition Progressing. Until it \
+            completes, only updates to patch releases are recommended.";
         against_minor(UPDATING, message, "update-in-progress", Source::Updating)
     })
 }

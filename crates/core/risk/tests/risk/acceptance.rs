@@ -39,16 +39,16 @@ fn terms() {
     ]
     .map(|annotation| standing(annotation).to_string());
     insta::assert_snapshot!(said.join("\n"), @r#"
-    It was accepted until 2021-08-28T01:00:00Z, which has passed.
-    It was accepted until 2021-08-27, which has passed.
-    It was accepted for >=4.8, which does not include this version.
-    It was accepted, and what it says has changed since.
-    It does not count as accepted, because its terms in the annotation fairway.dev/accepted-risks cannot be read: "tomorrow" is not a time such as 2026-12-31 or 2026-12-31T18:00:00Z.
-    It does not count as accepted, because its terms in the annotation fairway.dev/accepted-risks cannot be read: "some" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x.
-    It does not count as accepted, because its terms in the annotation fairway.dev/accepted-risks cannot be read: invalid type: integer `4`, expected a string.
-    It does not count as accepted, because its terms in the annotation fairway.dev/accepted-risks cannot be read: invalid type: string "yes", expected an object with terms.
-    It does not count as accepted, because its terms in the annotation fairway.dev/accepted-risks cannot be read: expected ident at line 1 column 2.
-    It does not count as accepted, because its terms in the annotation fairway.dev/accepted-risks cannot be read: invalid type: sequence, expected a map at line 1 column 0.
+    The acceptance of the risk expired at 2021-08-28T01:00:00Z.
+    The acceptance of the risk expired at 2021-08-27.
+    The risk is accepted for >=4.8 only, not for this version.
+    The risk is accepted; its content has changed since.
+    The risk counts as not accepted: cannot read its terms in annotation fairway.dev/accepted-risks: "tomorrow" is not a time such as 2026-12-31 or 2026-12-31T18:00:00Z.
+    The risk counts as not accepted: cannot read its terms in annotation fairway.dev/accepted-risks: "some" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x.
+    The risk counts as not accepted: cannot read its terms in annotation fairway.dev/accepted-risks: invalid type: integer `4`, expected a string.
+    The risk counts as not accepted: cannot read its terms in annotation fairway.dev/accepted-risks: invalid type: string "yes", expected an object with acceptance terms.
+    The risk counts as not accepted: cannot read its terms in annotation fairway.dev/accepted-risks: expected ident at line 1 column 2.
+    The risk counts as not accepted: cannot read its terms in annotation fairway.dev/accepted-risks: invalid type: sequence, expected a map at line 1 column 0.
     "#);
 }
 
@@ -70,11 +70,11 @@ fn a_hostile_annotation_is_reported_and_accepts_nothing() {
         said.extend(acceptance.problems());
     }
     insta::assert_snapshot!(said.join("\n"), @r#"
-    The annotation fairway.dev/accepted-risks cannot be read, so no risk counts as accepted: it has 1048597 bytes, and at most 131072 are read.
-    The annotation fairway.dev/accepted-risks cannot be read, so no risk counts as accepted: recursion limit exceeded at line 1 column 133.
-    The annotation fairway.dev/accepted-risks cannot be read, so no risk counts as accepted: EOF while parsing a value at line 1 column 0.
-    The entry "A" of the annotation fairway.dev/accepted-risks cannot be read, so that risk does not count as accepted: "x" is not a time such as 2026-12-31 or 2026-12-31T18:00:00Z.
-    The entry "B" of the annotation fairway.dev/accepted-risks cannot be read, so that risk does not count as accepted: invalid type: integer `1`, expected an object with terms.
+    No risk counts as accepted: cannot read annotation fairway.dev/accepted-risks: 1048597 bytes exceed the limit of 131072 bytes.
+    No risk counts as accepted: cannot read annotation fairway.dev/accepted-risks: recursion limit exceeded at line 1 column 133.
+    No risk counts as accepted: cannot read annotation fairway.dev/accepted-risks: EOF while parsing a value at line 1 column 0.
+    Risk "A" counts as not accepted: cannot read its entry in annotation fairway.dev/accepted-risks: "x" is not a time such as 2026-12-31 or 2026-12-31T18:00:00Z.
+    Risk "B" counts as not accepted: cannot read its entry in annotation fairway.dev/accepted-risks: invalid type: integer `1`, expected an object with acceptance terms.
     "#);
 }
 
@@ -87,10 +87,10 @@ fn what_is_said_where_an_acceptance_does_not_count() {
     let evaluated = world.look(vec![queried("A"), queried("B")]);
     insta::assert_snapshot!(line(recommended(&evaluated)), @"
     Recommended=False MultipleReasons: A goes wrong. https://example.com/A
-    It was accepted until 2021-08-01, which has passed.
+    The acceptance of the risk expired at 2021-08-01.
 
-    Unable to evaluate PromQL to determine if the cluster is impacted by B. The query yields no series. B goes wrong. https://example.com/B
-    It was accepted for 4.8.x, which does not include this version.
+    Unable to evaluate PromQL to determine if the cluster is impacted by B. The query returned no series. B goes wrong. https://example.com/B
+    The risk is accepted for 4.8.x only, not for this version.
     ");
 }
 
@@ -103,13 +103,13 @@ fn a_risk_that_changed_since_it_was_accepted_is_shown_as_such() {
     let annotation = format!(r#"{{"A": {{"definition": "{hash}"}}}}"#);
     world.acceptance = Acceptance::read(Some(&update_accepting(&["A"])), Some(&annotation));
     let same = world.look(vec![queried("A")]);
-    insta::assert_snapshot!(line(recommended(&same)), @"Recommended=True AllExposedRisksAccepted: The update is recommended, because every risk that applies, or may apply, to this cluster was accepted: A.");
+    insta::assert_snapshot!(line(recommended(&same)), @"Recommended=True AllExposedRisksAccepted: The update is recommended: all risks that apply or may apply to this cluster are accepted: A.");
 
     let mut changed = queried("A");
     changed.message.push_str(" And badly.");
     let changed = world.look(vec![changed]);
-    insta::assert_snapshot!(line(recommended(&changed)), @"Recommended=True AllExposedRisksAccepted: The update is recommended, because every risk that applies, or may apply, to this cluster was accepted: A (what it says has changed since).");
-    insta::assert_snapshot!(line(&changed.conditional_update_risks[0].conditions[0]), @"Applies=True Match: The query yields 1: this cluster is exposed. What the risk says has changed since it was accepted.");
+    insta::assert_snapshot!(line(recommended(&changed)), @"Recommended=True AllExposedRisksAccepted: The update is recommended: all risks that apply or may apply to this cluster are accepted: A (content changed since).");
+    insta::assert_snapshot!(line(&changed.conditional_update_risks[0].conditions[0]), @"Applies=True Match: The query returned 1: the risk applies to this cluster. The content of the risk has changed since it was accepted.");
 }
 
 #[test]

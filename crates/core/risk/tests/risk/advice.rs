@@ -27,7 +27,7 @@ fn advice_is_shown_beside_a_recommendation() {
     assert_eq!(only(&evaluated).risk_names, ["A"]);
     let [risk] = &evaluated.conditional_update_risks[..] else { panic!("{evaluated:?}") };
     insta::assert_snapshot!(line(&risk.conditions[0]), @"Applies=True PreflightRunning: 5 of 7 operators");
-    insta::assert_snapshot!(line(recommended(&evaluated)), @"Recommended=True NotExposedToRisks: The update is recommended, because nothing stands against it. Good to know before it: A.");
+    insta::assert_snapshot!(line(recommended(&evaluated)), @"Recommended=True NotExposedToRisks: The update is recommended: no risk blocks it. Informational risks: A.");
 }
 
 #[test]
@@ -64,5 +64,5 @@ fn what_is_not_offered_may_be_accepted_but_is_never_recommended() {
         assert_eq!(may_begin, world.acceptance == accepting(&["NotOfferedByUpdateService"]));
     }
     let refused = ledger.evaluate(World::default().round());
-    insta::assert_snapshot!(line(recommended(&refused)), @"Recommended=False NotOfferedByUpdateService: The update service has no update from the running version to 4.8.0, so nobody has tried it. https://fairway.dev/docs/risks#updates-that-are-not-offered");
+    insta::assert_snapshot!(line(recommended(&refused)), @"Recommended=False NotOfferedByUpdateService: The update service has no update from the running version to 4.8.0, so the update is untested. https://fairway.dev/docs/risks#updates-that-are-not-offered");
 }

@@ -44,10 +44,10 @@ fn every_answer_is_stored_with_its_times_and_read_again() {
     insta::assert_snapshot!(json.replace("},{\"query\"", "},\n{\"query\""), @r#"
     {"version":1,"queries":[{"query":"a","outcome":"matches","at":"1970-01-01T00:00:00Z","next":"1970-01-01T01:00:00Z","series":1,"samples":[{"labels":{"_id":"0","type":"VSphere"},"value":"1"}]},
     {"query":"b","outcome":"doesNotMatch","at":"1970-01-01T00:00:00Z","next":"1970-01-01T01:00:00Z","series":1,"samples":[{"value":"0"}]},
-    {"query":"c","outcome":"failed","why":"the query yields 9 series instead of one","at":"1970-01-01T00:00:00Z","series":9,"samples":[{"labels":{"_id":"0","type":"VSphere"},"value":"1"},{"labels":{"_id":"1","type":"VSphere"},"value":"1"},{"labels":{"_id":"2","type":"VSphere"},"value":"1"},{"labels":{"_id":"3","type":"VSphere"},"value":"1"},{"labels":{"_id":"4","type":"VSphere"},"value":"1"}]},
-    {"query":"d","outcome":"failed","why":"the query yields NaN instead of 0 or 1","at":"1970-01-01T00:00:00Z","series":1,"samples":[{"value":"NaN"}]},
-    {"query":"e","outcome":"failed","why":"the query yields a scalar instead of one sample","at":"1970-01-01T00:00:00Z","series":0},
-    {"query":"f","outcome":"failed","why":"the query could not be asked: connection refused","at":"1970-01-01T00:00:00Z","series":0}]}
+    {"query":"c","outcome":"failed","why":"the query returned 9 series instead of one","at":"1970-01-01T00:00:00Z","series":9,"samples":[{"labels":{"_id":"0","type":"VSphere"},"value":"1"},{"labels":{"_id":"1","type":"VSphere"},"value":"1"},{"labels":{"_id":"2","type":"VSphere"},"value":"1"},{"labels":{"_id":"3","type":"VSphere"},"value":"1"},{"labels":{"_id":"4","type":"VSphere"},"value":"1"}]},
+    {"query":"d","outcome":"failed","why":"the query returned NaN instead of 0 or 1","at":"1970-01-01T00:00:00Z","series":1,"samples":[{"value":"NaN"}]},
+    {"query":"e","outcome":"failed","why":"the query returned a scalar instead of one sample","at":"1970-01-01T00:00:00Z","series":0},
+    {"query":"f","outcome":"failed","why":"cannot evaluate the query: connection refused","at":"1970-01-01T00:00:00Z","series":0}]}
     "#);
     let read = Evaluations::read(&json).unwrap();
     assert_eq!(read.to_json().unwrap(), json, "a number that equals nothing is among them");
@@ -131,15 +131,15 @@ fn what_somebody_wrote_is_read_as_far_as_it_makes_sense() {
     ]
     .map(|text| Evaluations::read(&text).unwrap_err().to_string());
     insta::assert_snapshot!(told.join("\n"), @r#"
-    it cannot be understood: EOF while parsing a value at line 1 column 0
-    it cannot be understood: expected value at line 1 column 1
-    it cannot be understood: invalid length 0, expected an object at line 1 column 2
-    it cannot be understood: missing field `version` at line 1 column 14
-    its version is 2, and only 1 is known
-    it cannot be understood: invalid type: string "1", expected u32 at line 1 column 14
-    it cannot be understood: invalid type: map, expected a sequence at line 1 column 11
-    it cannot be understood: invalid type: sequence, expected u32 at line 1 column 1
-    it has 2097152 bytes, and at most 1048576 are read
+    cannot parse it: EOF while parsing a value at line 1 column 0
+    cannot parse it: expected value at line 1 column 1
+    cannot parse it: invalid length 0, expected an object at line 1 column 2
+    cannot parse it: missing field `version` at line 1 column 14
+    unsupported version 2; the supported version is 1
+    cannot parse it: invalid type: string "1", expected u32 at line 1 column 14
+    cannot parse it: invalid type: map, expected a sequence at line 1 column 11
+    cannot parse it: invalid type: sequence, expected u32 at line 1 column 1
+    2097152 bytes exceed the limit of 1048576 bytes
     "#);
     assert_eq!(read(json!({"version": 3})), Err(EvaluationsError::UnknownVersion(3)));
 }

@@ -12,9 +12,9 @@ fn an_update_begins_once_every_risk_is_accepted() {
     let ledger = Ledger::new(CURRENT, vec![candidate("4.7.4", risks)], vec![]);
     let world = World::knowing([("A", Ok(true)), ("B", failed()), ("C", Ok(false))]);
     let gate = |world: &World| may_update(&ledger.verdict(&release("4.7.4"), world.round()));
-    insta::assert_snapshot!(gate(&world).unwrap_err(), @"The update to 4.7.4 has risks that were not accepted. These apply to this cluster: A. Of these it is not known whether they apply: B. To accept them and continue: fairway upgrade accept A,B");
+    insta::assert_snapshot!(gate(&world).unwrap_err(), @"The update to 4.7.4 has unaccepted risks. Applying to this cluster: A. Unknown whether they apply: B. To accept them and continue: fairway upgrade accept A,B");
     let world = world.accepting(&["A"]);
-    insta::assert_snapshot!(gate(&world).unwrap_err(), @"The update to 4.7.4 has risks that were not accepted. Of these it is not known whether they apply: B. To accept them and continue: fairway upgrade accept B");
+    insta::assert_snapshot!(gate(&world).unwrap_err(), @"The update to 4.7.4 has unaccepted risks. Unknown whether they apply: B. To accept them and continue: fairway upgrade accept B");
     assert_eq!(gate(&world.accepting(&["A", "B"])), Ok(()));
 }
 

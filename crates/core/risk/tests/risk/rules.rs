@@ -51,14 +51,14 @@ fn what_is_said_about_them() {
     ]
     .map(|rules| applies(&world, rules));
     insta::assert_snapshot!(said.join("\n"), @r#"
-    Applies=True Match: It concerns every cluster.
-    Applies=True Match: The query yields 1: this cluster is exposed.
-    Applies=False NotMatch: The query yields 0: this cluster is not exposed.
-    Applies=Unknown EvaluationFailed: The query yields no series.
-    Applies=Unknown EvaluationFailed: The query has not been answered yet.
-    Applies=True Match: It has no rules, so it concerns every cluster.
-    Applies=True Match: The query yields 1: this cluster is exposed. Skipped: rule 1: rules of type "Telepathy" are not known; rule 2: the query yields no series.
-    Applies=Unknown EvaluationFailed: Rule 1: an Always rule has a query; rule 2: a PromQL rule has no query; rule 3: its query is 20000 bytes long, and at most 16384 are read; rule 4: rules of type "Telepathy" are not known; rule 5: the query yields no series.
+    Applies=True Match: The risk applies to all clusters.
+    Applies=True Match: The query returned 1: the risk applies to this cluster.
+    Applies=False NotMatch: The query returned 0: the risk does not apply to this cluster.
+    Applies=Unknown EvaluationFailed: The query returned no series.
+    Applies=Unknown EvaluationFailed: The query is not evaluated yet.
+    Applies=True Match: The risk has no rules, so it applies to all clusters.
+    Applies=True Match: The query returned 1: the risk applies to this cluster. Skipped: rule 1: unknown rule type "Telepathy"; rule 2: the query returned no series.
+    Applies=Unknown EvaluationFailed: Rule 1: a rule of type Always has a query; rule 2: a rule of type PromQL has no query; rule 3: its query has 20000 bytes; the limit is 16384 bytes; rule 4: unknown rule type "Telepathy"; rule 5: the query returned no series.
     "#);
 }
 
@@ -90,17 +90,17 @@ fn an_answer_is_one_sample_of_zero_or_one() {
     true
     false
     false
-    the query yields no series
-    the query yields 3 series instead of one
-    the query yields 0.5 instead of 0 or 1
-    the query yields NaN instead of 0 or 1
-    the query yields inf instead of 0 or 1
-    the query yields -1 instead of 0 or 1
-    the query yields a scalar instead of one sample
-    the query yields a range of samples instead of one sample
-    the query yields a text instead of one sample
+    the query returned no series
+    the query returned 3 series instead of one
+    the query returned 0.5 instead of 0 or 1
+    the query returned NaN instead of 0 or 1
+    the query returned inf instead of 0 or 1
+    the query returned -1 instead of 0 or 1
+    the query returned a scalar instead of one sample
+    the query returned a range vector instead of one sample
+    the query returned a string instead of one sample
     ");
-    insta::assert_snapshot!(Failure::asking(&"connection refused"), @"the query could not be asked: connection refused");
+    insta::assert_snapshot!(Failure::asking(&"connection refused"), @"cannot evaluate the query: connection refused");
     assert!(Failure::asking(&"x".repeat(10_000)).to_string().len() < 600);
 }
 
@@ -120,7 +120,7 @@ fn a_query_that_costs_too_much_is_not_wanted() {
     let world = World::default();
     let evaluated = world.look(vec![risk("A", vec![promql(&deep)])]);
     assert_eq!(evaluated.wanted_queries, Vec::<String>::new());
-    insta::assert_snapshot!(line(&evaluated.conditional_update_risks[0].conditions[0]), @"Applies=Unknown EvaluationFailed: The query is not sent to the cluster's metrics: brackets are nested more than 32 deep here.");
+    insta::assert_snapshot!(line(&evaluated.conditional_update_risks[0].conditions[0]), @"Applies=Unknown EvaluationFailed: The query is not allowed: brackets are nested more than 32 levels deep.");
     let odd = world.look(vec![risk("A", vec![promql("sum(")])]);
     assert_eq!(odd.wanted_queries, ["sum("], "that is for the cluster's Prometheus to judge");
 }
@@ -134,9 +134,9 @@ fn only_allowed_metrics_are_read() {
     let refused = ["upper", "up or node_load1", r#"{job="x"}"#, "sum("]
         .map(|query| policy.check(query).unwrap_err().to_string());
     insta::assert_snapshot!(refused.join("\n"), @"
-    it reads upper, which is not among the allowed metrics
-    it reads node_load1, which is not among the allowed metrics
-    it has a selector without a metric's name, and only some metrics are allowed
-    it cannot be understood, and only some metrics are allowed (1:4: this ( is never closed)
+    metric upper is not on the list of allowed metrics
+    metric node_load1 is not on the list of allowed metrics
+    a selector has no metric name, and a list of allowed metrics is set
+    cannot parse it, and a list of allowed metrics is set (1:4: unclosed ()
     ");
 }

@@ -66,8 +66,8 @@ fn who_waits_long_is_told_until_when() {
     let told = names(3).iter().map(|query| told(query)).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(told, @"
     true
-    the query has not been answered yet; its turn comes at 2021-08-28T01:10:00Z
-    the query has not been answered yet; its turn comes at 2021-08-28T01:20:00Z
+    the query is not evaluated yet; scheduled for 2021-08-28T01:10:00Z
+    the query is not evaluated yet; scheduled for 2021-08-28T01:20:00Z
     ");
     assert_eq!(scheduler.outcomes_at(second(550), at(550)).len(), 2, "one is about to be asked");
 

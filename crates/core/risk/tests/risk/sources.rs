@@ -57,8 +57,8 @@ fn operators_that_are_not_upgradeable() {
     ];
     insta::assert_snapshot!(told(&cluster_operators(&operators)), @"
     ClusterOperatorUpgradeable-dns MinorOrMajor from the cluster operator dns: Wait for the migration. https://fairway.dev/docs/risks#cluster-operators
-    ClusterOperatorUpgradeable-reason MinorOrMajor from the cluster operator reason: The cluster operator reason is not upgradeable: Busy. https://fairway.dev/docs/risks#cluster-operators
-    ClusterOperatorUpgradeable-silent MinorOrMajor from the cluster operator silent: The cluster operator silent is not upgradeable, and does not say why. https://fairway.dev/docs/risks#cluster-operators
+    ClusterOperatorUpgradeable-reason MinorOrMajor from the cluster operator reason: Cluster operator reason is not upgradeable: Busy. https://fairway.dev/docs/risks#cluster-operators
+    ClusterOperatorUpgradeable-silent MinorOrMajor from the cluster operator silent: Cluster operator silent is not upgradeable, without a message. https://fairway.dev/docs/risks#cluster-operators
     ");
 }
 
@@ -72,7 +72,7 @@ fn risk_reports_replace_the_blanket_condition() {
     insta::assert_snapshot!(told(&cluster_operators(&[not_upgradeable("olm", &report)])), @r#"
     OldOperators Range(Range { text: ">=4.8.0", alternatives: [[AtLeast(Version(Version { major: 4, minor: 8, patch: 0 }))]] }) from the risk report of olm: Some operators do not run on 4.8. https://example.com/old
     Everywhere All from the risk report of olm: This concerns all updates. https://fairway.dev/docs/risks#risk-reports
-    Confused All from the risk report of olm: Something is wrong. It counts for every update, because its targets cannot be read: "soon" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x. https://fairway.dev/docs/risks#risk-reports
+    Confused All from the risk report of olm: Something is wrong. The risk counts for all updates, because its targets are invalid: "soon" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x. https://fairway.dev/docs/risks#risk-reports
     "#);
     let empty = json!({"kind": "RiskReport", "version": "v1", "risks": []});
     let kept = cluster_operators(&[not_upgradeable("olm", &empty)]);
@@ -99,11 +99,11 @@ fn unreadable_reports_are_concerns_of_their_own() {
     ]
     .map(|concerns| concerns[0].risk.message.clone());
     insta::assert_snapshot!(said.join("\n"), @r#"
-    The cluster operator olm reports risks of updates in a form that cannot be read: it has no version.
-    The cluster operator olm reports risks of updates in a form that cannot be read: its version is "v2", and only v1 is known.
-    The cluster operator olm reports risks of updates in a form that cannot be read: its risks are not a list.
-    The cluster operator olm reports risks of updates in a form that cannot be read: it has 100072 bytes, and at most 65536 are read.
-    The cluster operator olm reports risks of updates in a form that cannot be read: it has 51 risks, and at most 50 are read.
+    Cannot read the risk report of cluster operator olm: it has no `version`.
+    Cannot read the risk report of cluster operator olm: unsupported version "v2"; the supported version is v1.
+    Cannot read the risk report of cluster operator olm: `risks` is not a list.
+    Cannot read the risk report of cluster operator olm: 100072 bytes exceed the limit of 65536 bytes.
+    Cannot read the risk report of cluster operator olm: it has 51 risks; the limit is 50.
     "#);
     let kept = json!({"kind": "RiskReport"});
     assert_eq!(cluster_operators(&[not_upgradeable("olm", &kept)]).len(), 2, "both count");
@@ -130,27 +130,27 @@ fn gates_that_nobody_has_confirmed() {
     ]);
     let acks = data(&[("ack-4.6-confirmed", "true"), ("ack-4.6-denied", "yes")]);
     insta::assert_snapshot!(told(&admin_gates(CURRENT, Ok(&gates), Ok(&acks))), @r#"
-    AdminAck-ack-4.6--x MinorOrMajor from the admin gates: The gate ack-4.6--x in the ConfigMap openshift-config-managed/admin-gates is invalid: its name should be ack-X.Y-WHAT. To confirm: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6--x":"true"}}' https://fairway.dev/docs/risks#admin-gates
-    AdminAck-ack-4.6-apis MinorOrMajor from the admin gates: APIs are removed. See https://example.com/apis. To confirm: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-apis":"true"}}' https://example.com/apis
-    AdminAck-ack-4.6-denied MinorOrMajor from the admin gates: Denied. To confirm: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-denied":"true"}}' https://fairway.dev/docs/risks#admin-gates
-    AdminAck-ack-4.6-empty MinorOrMajor from the admin gates: The gate ack-4.6-empty in the ConfigMap openshift-config-managed/admin-gates does not say what to confirm. To confirm: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-empty":"true"}}' https://fairway.dev/docs/risks#admin-gates
-    AdminAck-nonsense MinorOrMajor from the admin gates: The gate nonsense in the ConfigMap openshift-config-managed/admin-gates is invalid: its name should be ack-X.Y-WHAT. To confirm: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"nonsense":"true"}}' https://fairway.dev/docs/risks#admin-gates
+    AdminAck-ack-4.6--x MinorOrMajor from the admin gates: Admin gate ack-4.6--x in ConfigMap openshift-config-managed/admin-gates has an invalid name: expected ack-X.Y-WHAT. To acknowledge: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6--x":"true"}}' https://fairway.dev/docs/risks#admin-gates
+    AdminAck-ack-4.6-apis MinorOrMajor from the admin gates: APIs are removed. See https://example.com/apis. To acknowledge: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-apis":"true"}}' https://example.com/apis
+    AdminAck-ack-4.6-denied MinorOrMajor from the admin gates: Denied. To acknowledge: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-denied":"true"}}' https://fairway.dev/docs/risks#admin-gates
+    AdminAck-ack-4.6-empty MinorOrMajor from the admin gates: Admin gate ack-4.6-empty in ConfigMap openshift-config-managed/admin-gates has no description. To acknowledge: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-empty":"true"}}' https://fairway.dev/docs/risks#admin-gates
+    AdminAck-nonsense MinorOrMajor from the admin gates: Admin gate nonsense in ConfigMap openshift-config-managed/admin-gates has an invalid name: expected ack-X.Y-WHAT. To acknowledge: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"nonsense":"true"}}' https://fairway.dev/docs/risks#admin-gates
     "#);
 
     insta::assert_snapshot!(told(&admin_gates(CURRENT, Err("not found"), Ok(&acks))), @"
-    AdminAckUnknown MinorOrMajor from the admin gates: It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version. https://fairway.dev/docs/risks#admin-gates
-      Applies=Unknown EvaluationFailed: The ConfigMap openshift-config-managed/admin-gates cannot be read: not found.
+    AdminAckUnknown MinorOrMajor from the admin gates: Cannot determine whether an administrator has to acknowledge an admin gate before an update to a later minor or major version. https://fairway.dev/docs/risks#admin-gates
+      Applies=Unknown EvaluationFailed: Cannot read ConfigMap openshift-config-managed/admin-gates: not found.
     ");
     insta::assert_snapshot!(told(&admin_gates(CURRENT, Ok(&gates), Err("not found"))), @"
-    AdminAckUnknown MinorOrMajor from the admin gates: It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version. https://fairway.dev/docs/risks#admin-gates
-      Applies=Unknown EvaluationFailed: The ConfigMap openshift-config/admin-acks cannot be read: not found.
+    AdminAckUnknown MinorOrMajor from the admin gates: Cannot determine whether an administrator has to acknowledge an admin gate before an update to a later minor or major version. https://fairway.dev/docs/risks#admin-gates
+      Applies=Unknown EvaluationFailed: Cannot read ConfigMap openshift-config/admin-acks: not found.
     ");
     assert_eq!(admin_gates(CURRENT, Ok(&data(&[("ack-4.7-later", "x")])), Err("not found")), []);
     assert_eq!(admin_gates("odd", Ok(&data(&[("ack-4.7-later", "x")])), Ok(&acks)).len(), 1);
     let many: BTreeMap<String, String> =
         (0..60).map(|number| (format!("ack-4.6-{number}"), "x".to_owned())).collect();
     let concerns = admin_gates(CURRENT, Ok(&many), Ok(&acks));
-    insta::assert_snapshot!(told(&concerns[50..]), @"AdminAck-more MinorOrMajor from the admin gates: 10 more gates were not confirmed than can be shown. https://fairway.dev/docs/risks#admin-gates");
+    insta::assert_snapshot!(told(&concerns[50..]), @"AdminAck-more MinorOrMajor from the admin gates: 10 more admin gates are not acknowledged. https://fairway.dev/docs/risks#admin-gates");
 }
 
 #[test]
@@ -164,14 +164,14 @@ fn overrides_and_updates_in_progress() {
     };
     assert_eq!(overrides(&[object(0, false)]), None);
     let two = overrides(&[object(0, true), object(1, true), object(2, false)]).unwrap();
-    insta::assert_snapshot!(told(&[two]), @"ClusterVersionOverrides MinorOrMajor from spec.overrides: Objects are excluded from management by spec.overrides, so an update to a later minor or major version would not change them: Deployment object-0, Deployment openshift-dns/object-1. Remove the overrides before such an update. https://fairway.dev/docs/risks#overrides");
+    insta::assert_snapshot!(told(&[two]), @"ClusterVersionOverrides MinorOrMajor from spec.overrides: spec.overrides excludes objects from management, so an update to a later minor or major version would not change them: Deployment object-0, Deployment openshift-dns/object-1. Remove the overrides before such an update. https://fairway.dev/docs/risks#overrides");
     let many: Vec<_> = (0..9).map(|number| object(number, true)).collect();
     assert!(overrides(&many).unwrap().risk.message.contains("and 4 more."));
 
     let progressing = |status| [OperatorCondition::new("Progressing", status)];
     assert_eq!(updating(&[]), None);
     assert_eq!(updating(&progressing(false)), None);
-    insta::assert_snapshot!(told(&[updating(&progressing(true)).unwrap()]), @"ClusterVersionUpdating MinorOrMajor from the update in progress: An update is in progress; the condition Progressing has the details. Until it ends, only patch releases should be chosen. https://fairway.dev/docs/risks#update-in-progress");
+    insta::assert_snapshot!(told(&[updating(&progressing(true)).unwrap()]), @"ClusterVersionUpdating MinorOrMajor from the update in progress: An update is in progress; see the condition Progressing. Until it completes, only updates to patch releases are recommended. https://fairway.dev/docs/risks#update-in-progress");
 }
 
 #[test]
@@ -180,8 +180,8 @@ fn objects_that_are_not_gone_yet_stand_against_minor_versions() {
     let objects: Vec<String> = (1..=7).map(|number| format!("secret \"a/{number}\"")).collect();
     let some = [deletions(&objects[..2]).unwrap(), deletions(&objects).unwrap()];
     insta::assert_snapshot!(told(&some), @r#"
-    ResourceDeletionInProgress MinorOrMajor from the deletions in progress: Objects that the release removes are not gone yet: secret "a/1", secret "a/2". Until they are, only patch releases should be chosen. https://fairway.dev/docs/risks#deletions-in-progress
-    ResourceDeletionInProgress MinorOrMajor from the deletions in progress: Objects that the release removes are not gone yet: secret "a/1", secret "a/2", secret "a/3", secret "a/4", secret "a/5" and 2 more. Until they are, only patch releases should be chosen. https://fairway.dev/docs/risks#deletions-in-progress
+    ResourceDeletionInProgress MinorOrMajor from the deletions in progress: The operator is still deleting objects that the release removes: secret "a/1", secret "a/2". Until then, only updates to patch releases are recommended. https://fairway.dev/docs/risks#deletions-in-progress
+    ResourceDeletionInProgress MinorOrMajor from the deletions in progress: The operator is still deleting objects that the release removes: secret "a/1", secret "a/2", secret "a/3", secret "a/4", secret "a/5" and 2 more. Until then, only updates to patch releases are recommended. https://fairway.dev/docs/risks#deletions-in-progress
     "#);
 }
 
@@ -252,10 +252,10 @@ fn alerts_that_cannot_be_read() {
     ]
     .map(|refused| refused.unwrap_err().to_string());
     insta::assert_snapshot!(refusals.join("\n"), @"
-    the list of alerts cannot be read: expected ident at line 1 column 2
-    the list of alerts cannot be read: invalid type: integer `5`, expected a map at line 1 column 54
-    the metrics server has no list of alerts: shutting down
-    the list of alerts has 17825792 bytes, and at most 16777216 are read
+    cannot parse the list of alerts: expected ident at line 1 column 2
+    cannot parse the list of alerts: invalid type: integer `5`, expected a map at line 1 column 54
+    the metrics server returned no list of alerts: shutting down
+    the list of alerts has 17825792 bytes; the limit is 16777216 bytes
     ");
 }
 
@@ -266,8 +266,8 @@ fn more_alerts_than_can_be_shown_are_counted() {
         .collect();
     let concerns = alerts(&answer(&many)).unwrap();
     insta::assert_snapshot!(told(&concerns[100..]), @"
-    MoreAlerts All from the alerts: 3 more alerts are firing that should be looked into before an update: Alert100, Alert101, Alert102 https://fairway.dev/docs/risks#alerts
-      Applies=True Alert:firing: 3 more alerts are firing that should be looked into before an update: Alert100, Alert101, Alert102
+    MoreAlerts All from the alerts: 3 more firing alerts to investigate before an update: Alert100, Alert101, Alert102 https://fairway.dev/docs/risks#alerts
+      Applies=True Alert:firing: 3 more firing alerts to investigate before an update: Alert100, Alert101, Alert102
     ");
 }
 

@@ -43,44 +43,44 @@ fn a_stand_in_says_what_was_wrong_and_is_never_ruled_out() {
     insta::assert_snapshot!(said.join("\n"), @r#"
     # no name
     InvalidRisk-cb82597ec6b3 https://example.com/A
-    A risk was published in a form that cannot be stored: it has no name. What it warns of: "A goes wrong."
-    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    The status cannot store a published risk: it has no name. Original message: "A goes wrong."
+    Applies=Unknown InvalidRisk: The status cannot store the published risk. This entry replaces it.
     # a long name
     InvalidRisk-c8b868b936a5 https://example.com/A
-    A risk was published in a form that cannot be stored: its name is 300 bytes long, and at most 256 are taken. What it warns of: "A goes wrong."
-    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    The status cannot store a published risk: its name has 300 bytes; the limit is 256 bytes. Original message: "A goes wrong."
+    Applies=Unknown InvalidRisk: The status cannot store the published risk. This entry replaces it.
     # a name of several words
     InvalidRisk-6e48f616be16 https://example.com/A
-    A risk was published in a form that cannot be stored: its name "A, or B" is not CamelCase. What it warns of: "A goes wrong."
-    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    The status cannot store a published risk: its name "A, or B" is not CamelCase. Original message: "A goes wrong."
+    Applies=Unknown InvalidRisk: The status cannot store the published risk. This entry replaces it.
     # no message
     A https://example.com/A
-    A risk was published in a form that cannot be stored: it has no message.
-    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    The status cannot store a published risk: it has no message.
+    Applies=Unknown InvalidRisk: The status cannot store the published risk. This entry replaces it.
     # a megabyte of message
     A https://example.com/A
-    A risk was published in a form that cannot be stored: its message is 1048576 bytes long, and at most 8192 are taken. What it warns of: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"
-    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    The status cannot store a published risk: its message has 1048576 bytes; the limit is 8192 bytes. Original message: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"
+    Applies=Unknown InvalidRisk: The status cannot store the published risk. This entry replaces it.
     # no url
     A https://fairway.dev/docs/risks
-    A risk was published in a form that cannot be stored: it has no url. What it warns of: "A goes wrong."
-    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    The status cannot store a published risk: it has no url. Original message: "A goes wrong."
+    Applies=Unknown InvalidRisk: The status cannot store the published risk. This entry replaces it.
     # a url that is none
     A https://fairway.dev/docs/risks
-    A risk was published in a form that cannot be stored: its url "see the wiki" is not a URI. What it warns of: "A goes wrong."
-    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    The status cannot store a published risk: its url "see the wiki" is not a URI. Original message: "A goes wrong."
+    Applies=Unknown InvalidRisk: The status cannot store the published risk. This entry replaces it.
     # a long url
     A https://fairway.dev/docs/risks
-    A risk was published in a form that cannot be stored: its url is 5014 bytes long, and at most 2048 are taken. What it warns of: "A goes wrong."
-    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    The status cannot store a published risk: its url has 5014 bytes; the limit is 2048 bytes. Original message: "A goes wrong."
+    Applies=Unknown InvalidRisk: The status cannot store the published risk. This entry replaces it.
     # many rules
     A https://example.com/A
-    A risk was published in a form that cannot be stored: it has 1000 rules, and at most 16 are taken. What it warns of: "A goes wrong."
-    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    The status cannot store a published risk: it has 1000 rules; the limit is 16. Original message: "A goes wrong."
+    Applies=Unknown InvalidRisk: The status cannot store the published risk. This entry replaces it.
     # nothing at all
     InvalidRisk-9d908ecfb6b2 https://fairway.dev/docs/risks
-    A risk was published in a form that cannot be stored: it has no name; it has no message; it has no url.
-    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    The status cannot store a published risk: it has no name; it has no message; it has no url.
+    Applies=Unknown InvalidRisk: The status cannot store the published risk. This entry replaces it.
     "#);
 }
 
@@ -95,7 +95,7 @@ fn nameless_risks_are_told_apart() {
 #[test]
 fn what_is_said_of_an_update_with_a_stand_in() {
     let risk = Risk { url: "see the wiki".into(), ..queried("A") };
-    insta::assert_snapshot!(line(recommended(&World::default().look(vec![risk]))), @r#"Recommended=Unknown EvaluationFailed: Unable to determine if the cluster is impacted by A. The risk was published in a form that cannot be stored, and this entry stands in for it. A risk was published in a form that cannot be stored: its url "see the wiki" is not a URI. What it warns of: "A goes wrong." https://fairway.dev/docs/risks"#);
+    insta::assert_snapshot!(line(recommended(&World::default().look(vec![risk]))), @r#"Recommended=Unknown EvaluationFailed: Unable to determine if the cluster is impacted by A. The status cannot store the published risk. This entry replaces it. The status cannot store a published risk: its url "see the wiki" is not a URI. Original message: "A goes wrong." https://fairway.dev/docs/risks"#);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn an_update_with_too_many_risks_is_withheld() {
         assert_eq!(evaluated.withheld.len(), 1);
     }
     let evaluated = World::default().look(risks(201));
-    insta::assert_snapshot!(evaluated.withheld[0], @"The update to 4.7.4 is not shown: it has 201 risks, and at most 200 are taken.");
+    insta::assert_snapshot!(evaluated.withheld[0], @"The status omits the update to 4.7.4: it has 201 risks; the limit is 200.");
 }
 
 #[test]
@@ -156,11 +156,11 @@ fn a_full_status_withholds_the_earliest_updates() {
     assert!(shown > 0 && evaluated.withheld.len() == 100 - shown);
     assert_eq!(evaluated.conditional_updates[0].release.version, "4.7.99");
     assert_eq!(evaluated.withheld[0].release.version, format!("4.7.{}", 99 - shown));
-    insta::assert_snapshot!(evaluated.withheld[0], @"The update to 4.7.88 is not shown: the status has no more room for it and its risks.");
+    insta::assert_snapshot!(evaluated.withheld[0], @"The status omits the update to 4.7.88: the size limit of the status is reached.");
     for update in &evaluated.conditional_updates {
         assert_eq!((update.risks.len(), update.risk_names.len()), (10, 10));
     }
     let many = (0..2500).map(|patch| candidate(&format!("4.7.{patch}"), vec![])).collect();
     let evaluated = Ledger::new(CURRENT, many, vec![]).evaluate(World::default().round());
-    insta::assert_snapshot!(evaluated.withheld[0], @"The update to 4.7.499 is not shown: there are too many updates, and it is one of the earliest.");
+    insta::assert_snapshot!(evaluated.withheld[0], @"The status omits the update to 4.7.499: too many updates; the oldest ones are omitted.");
 }

@@ -70,7 +70,7 @@ fn a_cluster_with_a_proxy_on_vsphere_is_warned_of_all_three() {
           "status": "True",
           "lastTransitionTime": "2021-08-28T01:00:00Z",
           "reason": "Match",
-          "message": "The query yields 1: this cluster is exposed."
+          "message": "The query returned 1: the risk applies to this cluster."
         }
       ],
       "url": "https://bugzilla.redhat.com/show_bug.cgi?id=1941840#c33",
@@ -93,7 +93,7 @@ fn another_cluster_is_recommended_the_update() {
     let world = World::knowing([(PROXY, Ok(false)), (VSPHERE, Ok(false))]);
     let evaluated = ledger().evaluate(world.round());
     assert_eq!(available(&evaluated), ["4.7.4", "4.6.43", "4.6.42"]);
-    insta::assert_snapshot!(line(recommended(&evaluated)), @"Recommended=True NotExposedToRisks: The update is recommended, because none of its risks applies to this cluster.");
+    insta::assert_snapshot!(line(recommended(&evaluated)), @"Recommended=True NotExposedToRisks: The update is recommended: none of its risks applies to this cluster.");
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn a_cluster_without_metrics_cannot_tell() {
     let evaluated = ledger().evaluate(world.round());
     assert_eq!(available(&evaluated), ["4.6.43", "4.6.42"]);
     insta::assert_snapshot!(line(recommended(&evaluated)), @"
-    Recommended=Unknown EvaluationFailed: Unable to evaluate PromQL to determine if the cluster is impacted by AuthOAuthProxyLeakedConnections. The query yields no series. On clusters with a Proxy configured, the authentication operator may keep many oauth-server connections open, resulting in high memory consumption by the authentication operator and router pods. https://bugzilla.redhat.com/show_bug.cgi?id=1941840#c33
+    Recommended=Unknown EvaluationFailed: Unable to evaluate PromQL to determine if the cluster is impacted by AuthOAuthProxyLeakedConnections. The query returned no series. On clusters with a Proxy configured, the authentication operator may keep many oauth-server connections open, resulting in high memory consumption by the authentication operator and router pods. https://bugzilla.redhat.com/show_bug.cgi?id=1941840#c33
 
-    Unable to evaluate PromQL to determine if the cluster is impacted by VSphereHW14CrossNodeNetworkingError. The query yields no series. Clusters on vSphere Virtual Hardware Version 14 and later may experience cross-node networking issues. https://access.redhat.com/solutions/5896081
+    Unable to evaluate PromQL to determine if the cluster is impacted by VSphereHW14CrossNodeNetworkingError. The query returned no series. Clusters on vSphere Virtual Hardware Version 14 and later may experience cross-node networking issues. https://access.redhat.com/solutions/5896081
 
-    Unable to evaluate PromQL to determine if the cluster is impacted by VSphereNodeNameChanges. The query yields no series. vSphere clusters leveraging the vSphere cloud provider may lose node names which can have serious impacts on the stability of the control plane and workloads. https://bugzilla.redhat.com/show_bug.cgi?id=1942207#c3
+    Unable to evaluate PromQL to determine if the cluster is impacted by VSphereNodeNameChanges. The query returned no series. vSphere clusters leveraging the vSphere cloud provider may lose node names which can have serious impacts on the stability of the control plane and workloads. https://bugzilla.redhat.com/show_bug.cgi?id=1942207#c3
     ");
 }
 
@@ -121,7 +121,7 @@ fn accepting_the_risks_makes_the_update_available() {
     let names = [names[0], names[1], "VSphereHW14CrossNodeNetworkingError"];
     let evaluated = ledger().evaluate(world.accepting(&names).round());
     assert_eq!(available(&evaluated), ["4.7.4", "4.6.43", "4.6.42"]);
-    insta::assert_snapshot!(line(recommended(&evaluated)), @"Recommended=True AllExposedRisksAccepted: The update is recommended, because every risk that applies, or may apply, to this cluster was accepted: AuthOAuthProxyLeakedConnections, VSphereHW14CrossNodeNetworkingError, VSphereNodeNameChanges.");
+    insta::assert_snapshot!(line(recommended(&evaluated)), @"Recommended=True AllExposedRisksAccepted: The update is recommended: all risks that apply or may apply to this cluster are accepted: AuthOAuthProxyLeakedConnections, VSphereHW14CrossNodeNetworkingError, VSphereNodeNameChanges.");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn what_was_known_before_a_restart_stands_until_the_query_is_answered() {
     assert_eq!(available(&after), ["4.7.4", "4.6.43", "4.6.42"]);
     assert_eq!(after.wanted_queries, [PROXY, VSPHERE], "it is asked all the same");
     let applies = &after.conditional_update_risks[0].conditions[0];
-    insta::assert_snapshot!(line(applies), @"Applies=False NotMatch: The query yielded 0 when it was last asked.");
+    insta::assert_snapshot!(line(applies), @"Applies=False NotMatch: The last evaluation of the query returned 0.");
     assert_eq!(applies.last_transition_time.clone().unwrap().0, at(0));
 
     world.outcomes = outcomes([(PROXY, failed()), (VSPHERE, Ok(false))]);

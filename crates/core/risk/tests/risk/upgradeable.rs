@@ -43,18 +43,18 @@ fn overrides() -> Concern {
 #[test]
 fn what_stands_against_later_versions() {
     assert_eq!(said(vec![]), "nothing");
-    insta::assert_snapshot!(said(vec![overrides()]), @"Upgradeable=False ClusterVersionOverrides: Objects are excluded from management by spec.overrides, so an update to a later minor or major version would not change them: Deployment openshift-dns/dns. Remove the overrides before such an update.");
+    insta::assert_snapshot!(said(vec![overrides()]), @"Upgradeable=False ClusterVersionOverrides: spec.overrides excludes objects from management, so an update to a later minor or major version would not change them: Deployment openshift-dns/dns. Remove the overrides before such an update.");
     insta::assert_snapshot!(said(vec![operator("dns")]), @"Upgradeable=False ClusterOperatorNotUpgradeable: ClusterOperatorUpgradeable-dns: The dns operator is busy.");
     let gates = BTreeMap::from([("ack-4.6-apis".to_owned(), "APIs go.".to_owned())]);
     let gate = sources::admin_gates(CURRENT, Ok(&gates), Ok(&BTreeMap::new()));
-    insta::assert_snapshot!(said(gate), @r#"Upgradeable=False AdminAckRequired: AdminAck-ack-4.6-apis: APIs go. To confirm: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-apis":"true"}}'"#);
+    insta::assert_snapshot!(said(gate), @r#"Upgradeable=False AdminAckRequired: AdminAck-ack-4.6-apis: APIs go. To acknowledge: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-apis":"true"}}'"#);
     insta::assert_snapshot!(said(vec![operator("dns"), overrides(), operator("network")]), @"
-    Upgradeable=False MultipleReasons: Several risks stand against an update to a later minor or major version:
+    Upgradeable=False MultipleReasons: Several risks block updates to a later minor or major version:
     * ClusterOperatorUpgradeable-dns: The dns operator is busy.
     * ClusterOperatorUpgradeable-network: The network operator is busy.
-    * ClusterVersionOverrides: Objects are excluded from management by spec.overrides, so an update to a later minor or major version would not change them: Deployment openshift-dns/dns. Remove the overrides before such an update.
+    * ClusterVersionOverrides: spec.overrides excludes objects from management, so an update to a later minor or major version would not change them: Deployment openshift-dns/dns. Remove the overrides before such an update.
     ");
-    insta::assert_snapshot!(said(vec![sources::unlisted_cluster_operators("forbidden")]), @"Upgradeable=Unknown ClusterOperatorUpgradeableUnknown: It cannot be told whether the cluster operators allow an update to a later minor or major version. They cannot be listed: forbidden.");
+    insta::assert_snapshot!(said(vec![sources::unlisted_cluster_operators("forbidden")]), @"Upgradeable=Unknown ClusterOperatorUpgradeableUnknown: Cannot determine whether the cluster operators allow an update to a later minor or major version. Cannot list ClusterOperators: forbidden.");
 }
 
 #[test]

@@ -48,10 +48,10 @@ fn what_is_said_about_one_risk() {
     let one =
         |outcome| line(recommended(&World::knowing([("A", outcome)]).look(vec![queried("A")])));
     insta::assert_snapshot!(one(Ok(true)), @"Recommended=False A: A goes wrong. https://example.com/A");
-    insta::assert_snapshot!(one(Ok(false)), @"Recommended=True NotExposedToRisks: The update is recommended, because none of its risks applies to this cluster.");
-    insta::assert_snapshot!(one(failed()), @"Recommended=Unknown EvaluationFailed: Unable to evaluate PromQL to determine if the cluster is impacted by A. The query yields no series. A goes wrong. https://example.com/A");
+    insta::assert_snapshot!(one(Ok(false)), @"Recommended=True NotExposedToRisks: The update is recommended: none of its risks applies to this cluster.");
+    insta::assert_snapshot!(one(failed()), @"Recommended=Unknown EvaluationFailed: Unable to evaluate PromQL to determine if the cluster is impacted by A. The query returned no series. A goes wrong. https://example.com/A");
     let accepted = World::knowing([("A", Ok(true))]).accepting(&["A"]).look(vec![queried("A")]);
-    insta::assert_snapshot!(line(recommended(&accepted)), @"Recommended=True AllExposedRisksAccepted: The update is recommended, because every risk that applies, or may apply, to this cluster was accepted: A.");
+    insta::assert_snapshot!(line(recommended(&accepted)), @"Recommended=True AllExposedRisksAccepted: The update is recommended: all risks that apply or may apply to this cluster are accepted: A.");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn several_messages_are_joined_in_the_order_of_names() {
     let world = World::knowing([("B", Ok(true)), ("A", failed()), ("C", Ok(true))]);
     let evaluated = world.look(["C", "A", "B"].map(queried).to_vec());
     insta::assert_snapshot!(recommended(&evaluated).message, @"
-    Unable to evaluate PromQL to determine if the cluster is impacted by A. The query yields no series. A goes wrong. https://example.com/A
+    Unable to evaluate PromQL to determine if the cluster is impacted by A. The query returned no series. A goes wrong. https://example.com/A
 
     B goes wrong. https://example.com/B
 
@@ -94,22 +94,22 @@ fn whether_risks_are_evaluated() {
     };
     insta::assert_snapshot!(evaluating(vec![queried("A"), risk("B", vec![always()])]), @"
     Evaluating=True PeriodicEvaluation: Periodically evaluating risks associated with this update.
-    Recommended=False MultipleReasons: Unable to evaluate PromQL to determine if the cluster is impacted by A. The query has not been answered yet. A goes wrong. https://example.com/A
+    Recommended=False MultipleReasons: Unable to evaluate PromQL to determine if the cluster is impacted by A. The query is not evaluated yet. A goes wrong. https://example.com/A
 
     B goes wrong. https://example.com/B
     ");
     insta::assert_snapshot!(evaluating(vec![risk("A", vec![])]), @"
-    Evaluating=False NoMatchingRules: Risks have no rules: A.
+    Evaluating=False NoMatchingRules: Risks without rules: A.
     Recommended=False A: A goes wrong. https://example.com/A
     ");
     let unknown = || risk("A", vec![rule_of("Telepathy"), rule_of("Tarot")]);
     insta::assert_snapshot!(evaluating(vec![unknown()]), @r#"
-    Evaluating=False UnrecognizedMatchingRules: Risks have only rules that cannot be evaluated: A.
-    Recommended=Unknown EvaluationFailed: Unable to determine if the cluster is impacted by A. Rule 1: rules of type "Telepathy" are not known; rule 2: rules of type "Tarot" are not known. A goes wrong. https://example.com/A
+    Evaluating=False UnrecognizedMatchingRules: Risks without rules of a supported type: A.
+    Recommended=Unknown EvaluationFailed: Unable to determine if the cluster is impacted by A. Rule 1: unknown rule type "Telepathy"; rule 2: unknown rule type "Tarot". A goes wrong. https://example.com/A
     "#);
     insta::assert_snapshot!(evaluating(vec![unknown(), risk("B", vec![])]), @r#"
-    Evaluating=False NoMatchingRules: Risks have no rules: B.
-    Recommended=False MultipleReasons: Unable to determine if the cluster is impacted by A. Rule 1: rules of type "Telepathy" are not known; rule 2: rules of type "Tarot" are not known. A goes wrong. https://example.com/A
+    Evaluating=False NoMatchingRules: Risks without rules: B.
+    Recommended=False MultipleReasons: Unable to determine if the cluster is impacted by A. Rule 1: unknown rule type "Telepathy"; rule 2: unknown rule type "Tarot". A goes wrong. https://example.com/A
 
     B goes wrong. https://example.com/B
     "#);

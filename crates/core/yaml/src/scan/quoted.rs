@@ -17,10 +17,10 @@ impl<'a> Scanner<'a> {
         let mut is_reported = false;
         loop {
             if self.cursor.is_document_mark() {
-                return self.fail("document mark inside a quoted scalar");
+                return self.fail("document marker inside a quoted scalar");
             }
             if self.cursor.is_end() {
-                return Err(Self::error("quoted scalar has no end", mark));
+                return Err(Self::error("unterminated quoted scalar", mark));
             }
             let mut is_new_line = self.take_quoted_piece(quote, &mut text)?;
             if self.cursor.byte(0) == quote && !is_new_line {

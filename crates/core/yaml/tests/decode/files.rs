@@ -35,9 +35,9 @@ fn documents_after_separator_with_content_are_read() {
     let text = b"a: 1\n--- b\nc: 2\n---\nd: [\n---\n-----BEGIN\n---\ne: 3\n";
     insta::assert_snapshot!(read(text), @r#"
     1: {"a":1}
-    error: line 2, column 4: document separator followed by "b"; only a comment may follow ---
+    error: line 2, column 4: document separator followed by "b"; only a comment may follow `---`
     error: line 5, column 4: '[' is not closed
-    error: line 7, column 4: document separator followed by "--BEGIN"; only a comment may follow ---
+    error: line 7, column 4: document separator followed by "--BEGIN"; only a comment may follow `---`
     9: {"e":3}
     "#);
 }

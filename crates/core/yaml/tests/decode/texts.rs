@@ -31,8 +31,8 @@ fn oddities_of_document_are_reported_by_line() {
     12: key true is not a string
     14: tab used as indentation or separator
     15: 123456789012345678901 exceeds 64 bits and loses precision
-    16: merge key << overrides "a", which is set in front of it
-    18: content behind the document end is ignored
+    16: merge key << overrides "a", which is set before it
+    18: content after the document end is ignored
     "#);
 }
 
@@ -104,7 +104,7 @@ fn errors_name_line_column_and_reason() {
     insta::assert_snapshot!(told.join("\n"), @r#"
     line 1, column 5: mapping values are not allowed here
     line 2, column 1: tab used as indentation
-    line 1, column 4: quoted scalar has no end
+    line 1, column 4: unterminated quoted scalar
     line 1, column 5: unknown escape sequence
     line 1, column 7: expected hexadecimal digits in an escape sequence
     line 1, column 7: escape sequence is not a Unicode character
@@ -132,6 +132,6 @@ fn errors_name_line_column_and_reason() {
     line 2, column 2: mapping values are not allowed here
     line 2, column 1: expected ':' after a key
     line 1, column 4: block sequence entries are not allowed here
-    line 2, column 1: document mark inside a quoted scalar
+    line 2, column 1: document marker inside a quoted scalar
     "#);
 }

@@ -33,7 +33,7 @@ impl Binaries {
     pub fn find(cache: &Cache, progress: Progress<'_>) -> Result<Self> {
         match std::env::var_os(ASSETS).filter(|directory| !directory.is_empty()) {
             Some(directory) => Self::in_directory(Path::new(&directory))
-                .with_context(|| format!("cannot use the Kubernetes that {ASSETS} names")),
+                .with_context(|| format!("cannot use the Kubernetes binaries in {ASSETS}")),
             None => Self::in_directory(&build::ensure(cache, progress)?),
         }
     }
@@ -41,7 +41,7 @@ impl Binaries {
     /// Those in a directory.
     pub fn in_directory(directory: &Path) -> Result<Self> {
         // What runs in a cell has another current directory.
-        let directory = std::path::absolute(directory).context("no directory is named")?;
+        let directory = std::path::absolute(directory).context("the value is empty")?;
         let optional = |name: &str| Some(directory.join(name)).filter(|file| file.is_file());
         let api_server = optional("kube-apiserver")
             .with_context(|| format!("{} has no kube-apiserver", directory.display()))?;
@@ -62,10 +62,9 @@ impl Binaries {
     pub(super) fn kubelet(&self) -> Result<&Path> {
         self.kubelet.as_deref().with_context(|| {
             format!(
-                "a cluster with a node cannot be started: {} has no kubelet. Start a control \
-                 plane only (`cargo xtask kube up --control-plane-only`, in code \
-                 `Options::control_plane()`), or unset {ASSETS} to use the Kubernetes that the \
-                 testbed builds",
+                "cannot start a cluster with a node: {} has no kubelet. Start only a control plane \
+                (`cargo xtask kube up --control-plane-only`, in code `Options::control_plane()`), \
+                or unset {ASSETS} to use the Kubernetes that the testbed builds",
                 self.directory.display()
             )
         })
@@ -102,10 +101,7 @@ mod tests {
         };
         assert_eq!(
             assets.kubelet().unwrap_err().to_string(),
-            "a cluster with a node cannot be started: /envtest has no kubelet. Start a control \
-             plane only (`cargo xtask kube up --control-plane-only`, in code \
-             `Options::control_plane()`), or unset KUBEBUILDER_ASSETS to use the Kubernetes that \
-             the testbed builds"
+            "cannot start a cluster with a node: /envtest has no kubelet. Start only a control plane (`cargo xtask kube up --control-plane-only`, in code `Options::control_plane()`), or unset KUBEBUILDER_ASSETS to use the Kubernetes that the testbed builds"
         );
     }
 

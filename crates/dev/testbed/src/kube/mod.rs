@@ -221,11 +221,11 @@ fn reserve(cache: &Cache, lifetime: Lifetime) -> Result<(Berth, u8)> {
 fn no_net(clusters: usize) -> String {
     if clusters == 0 {
         return format!(
-            "no network is free for a cluster: something else listens on port {API_PORT} of all \
-             loopback addresses; find it with `ss -ltnp` and stop it"
+            "no free network for a cluster: another process listens on port {API_PORT} of all \
+            loopback addresses; find it with `ss -ltnp` and stop it"
         );
     }
-    "every network for clusters is taken; stop one: cargo xtask kube down".to_owned()
+    "all networks for clusters are in use; stop one: cargo xtask kube down".to_owned()
 }
 
 fn address_in(net: u8) -> Ipv4Addr {
@@ -240,7 +240,10 @@ fn can_bind(net: u8) -> std::io::Result<TcpListener> {
 fn check_port() -> Result<()> {
     match can_bind(*NETS.end()) {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            bail!("port {API_PORT} needs root, or: sysctl net.ipv4.ip_unprivileged_port_start=443")
+            bail!(
+                "port {API_PORT} requires root, or: sysctl \
+                net.ipv4.ip_unprivileged_port_start=443"
+            )
         }
         _ => Ok(()),
     }

@@ -135,7 +135,10 @@ pub(super) fn check_user() -> Result<()> {
     if is_root() {
         return Ok(());
     }
-    bail!("a node needs root: it mounts the file systems of containers and makes control groups");
+    bail!(
+        "a node requires root: it mounts the file systems of containers and creates control \
+        groups"
+    );
 }
 
 fn check_directory(berth: &Berth) -> Result<()> {

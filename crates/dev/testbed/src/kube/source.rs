@@ -18,8 +18,8 @@ const DOWNLOAD: Duration = Duration::from_mins(10);
 /// Fetches the source package into `scratch` and unpacks it into `source`.
 pub(super) fn fetch(scratch: &Path, source: &Path) -> Result<()> {
     let archive = download(&scratch.join("apt")).context(
-        "cannot download the source package `kubernetes`; \
-         the testbed is built from the Debian sources that this machine's apt knows",
+        "cannot download the source package `kubernetes`; the testbed builds from the Debian \
+        sources in the apt configuration of this host",
     )?;
     fs::create_dir_all(source)?;
     run(
@@ -60,7 +60,10 @@ fn download(directory: &Path) -> Result<PathBuf> {
         .find(|path| path.to_string_lossy().contains(".orig.tar."))
         .context("apt-get downloaded no archive")?;
     if !archive.to_string_lossy().contains(VERSION) {
-        bail!("this Debian has another Kubernetes than {VERSION}: {}", archive.display());
+        bail!(
+            "this Debian release has a Kubernetes version other than {VERSION}: {}",
+            archive.display()
+        );
     }
     Ok(archive)
 }
@@ -83,7 +86,7 @@ fn source_entries() -> Result<String> {
         };
     }
     if entries.is_empty() {
-        bail!("apt knows no Debian archive on this machine");
+        bail!("apt has no Debian archive on this host");
     }
     Ok(entries)
 }
@@ -165,7 +168,7 @@ pub(super) fn repair_zero_values(source: &Path) -> Result<()> {
         let code =
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         if !code.contains(COMPARISON) {
-            bail!("{} is not the code that needs the repair", path.display());
+            bail!("{} does not contain the code to patch", path.display());
         }
         fs::write(&path, code.replace(COMPARISON, ""))?;
     }
@@ -179,7 +182,7 @@ pub(super) fn openapi_packages(source: &Path) -> Result<String> {
         collect_openapi_packages(source, &source.join(root), &mut packages)?;
     }
     if packages.is_empty() {
-        bail!("no package of {} asks for OpenAPI definitions", source.display());
+        bail!("no package of {} requests OpenAPI definitions", source.display());
     }
     Ok(packages.into_iter().collect::<Vec<_>>().join(","))
 }

@@ -99,7 +99,7 @@ impl TestPlatform {
         let image = self.image(version)?;
         let (_, digest) = image.rsplit_once("@sha256:").context("no digest")?;
         let of_image = self.files.path().join(SIGNATURES).join(format!("sha256={digest}"));
-        fs::remove_dir_all(of_image).context("there was no signature")
+        fs::remove_dir_all(of_image).context("no signature found")
     }
 
     /// Where the update service answers.
@@ -111,7 +111,7 @@ impl TestPlatform {
     pub async fn fairway(&self, arguments: &[&str]) -> Result<Output> {
         let mut command = Command::new(environment::fairway_program()?);
         command.args(arguments).env("KUBECONFIG", self.cluster.kubeconfig()).env("NO_COLOR", "1");
-        command.output().await.context("cannot start the program")
+        command.output().await.context("cannot start the binary")
     }
 
     /// Asks for an update, and expects it to be taken.
@@ -197,7 +197,7 @@ impl TestPlatform {
     /// Waits until a cluster operator has a condition.
     pub async fn until_operator(&self, name: &str, type_: &str, status: &str) -> Result<()> {
         let operators: Api<ClusterOperator> = Api::all(self.cluster.client());
-        wait::until(&format!("{name} to say {type_}={status}"), || async {
+        wait::until(&format!("{name} to report {type_}={status}"), || async {
             let found = operators.get_opt(name).await?.and_then(|operator| operator.status);
             let conditions = found.map(|found| found.conditions).unwrap_or_default();
             let said = conditions.find(type_).map(|condition| condition.status.to_string());

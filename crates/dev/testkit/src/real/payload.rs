@@ -64,7 +64,7 @@ impl RealPayload {
     /// The status of `FeatureGate` `cluster` that the config operator would write for a default
     /// cluster.
     pub fn feature_gates(&self) -> Result<Value> {
-        feature_gates(&self.release).context("the payload says nothing about feature gates")
+        feature_gates(&self.release).context("the payload has no FeatureGate")
     }
 }
 

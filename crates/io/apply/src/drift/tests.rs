@@ -24,18 +24,18 @@ fn every_leaf_has_to_be_there_and_ours() {
         (json!({"replicas": 2, "paused": false}), ""),
         (json!({"replicas": 2, "foreign": 7}), ""),
         (json!({"replicas": 2.0}), ""),
-        (json!({"replicas": 3}), ".spec.replicas is not what the release says"),
-        (json!({"replicas": 2, "paused": true}), ".spec.paused is not what the release says"),
+        (json!({"replicas": 3}), ".spec.replicas differs from the manifest"),
+        (json!({"replicas": 2, "paused": true}), ".spec.paused differs from the manifest"),
         (json!({"paused": false}), ".spec.replicas is missing"),
     ] {
         assert_eq!(found(&wanted, &live(json!({"spec": spec}), &owned)), expected, "{spec}");
     }
     let taken =
         live(json!({"spec": {"replicas": 2}}), &json!({"f:spec": {".": {}, "f:paused": {}}}));
-    assert_eq!(found(&wanted, &taken), ".spec.replicas was taken over by somebody else");
+    assert_eq!(found(&wanted, &taken), ".spec.replicas is owned by another field manager");
     assert_eq!(
         found(&wanted, &json!({"spec": {"replicas": 2}})),
-        ".spec was taken over by somebody else",
+        ".spec is owned by another field manager",
         "an object that nobody applied"
     );
 }
@@ -46,7 +46,7 @@ fn what_a_manifest_no_longer_has_is_left_over() {
     let object = live(json!({"spec": {"replicas": 2, "old": {"a": 1}}}), &owned);
     assert_eq!(
         found(&json!({"spec": {"replicas": 2}}), &object),
-        ".spec.old is no longer part of the release"
+        ".spec.old is no longer in the manifest"
     );
     assert_eq!(found(&json!({"spec": {"replicas": 2, "old": {"a": 1}}}), &object), "");
 }
@@ -71,12 +71,12 @@ fn items_are_found_by_their_keys_whatever_their_order() {
     for (containers, expected) in [
         (json!([a, b]), ""),
         (json!([b, a]), ""),
-        (json!([a]), r#".spec.containers[{"name":"b"}] is no longer part of the release"#),
+        (json!([a]), r#".spec.containers[{"name":"b"}] is no longer in the manifest"#),
         (
             json!([a, {"name": "b", "image": "3"}]),
-            ".spec.containers[1].image is not what the release says",
+            ".spec.containers[1].image differs from the manifest",
         ),
-        (json!([a, b, {"name": "c"}]), ".spec.containers[2] was taken over by somebody else"),
+        (json!([a, b, {"name": "c"}]), ".spec.containers[2] is owned by another field manager"),
     ] {
         assert_eq!(found(&wanted(containers.clone()), &object), expected, "{containers}");
     }
@@ -89,10 +89,10 @@ fn a_list_that_is_one_value_is_compared_as_a_whole() {
     for (rules, expected) in [
         (json!([{"verbs": ["get"], "resources": ["pods"]}]), ""),
         (json!([{"verbs": ["get"], "resources": ["pods"], "apiGroups": [""]}]), ""),
-        (json!([{"verbs": ["*"], "resources": ["pods"]}]), ".rules is not what the release says"),
+        (json!([{"verbs": ["*"], "resources": ["pods"]}]), ".rules differs from the manifest"),
         (
             json!([{"verbs": ["get"], "resources": ["pods"]}, {}]),
-            ".rules is not what the release says",
+            ".rules differs from the manifest",
         ),
     ] {
         assert_eq!(found(&wanted, &live(json!({"rules": rules}), &owned)), expected, "{rules}");
@@ -106,7 +106,7 @@ fn a_set_is_compared_value_by_value() {
     assert_eq!(found(&json!({"metadata": {"finalizers": ["a"]}}), &object), "");
     assert_eq!(
         found(&json!({"metadata": {"finalizers": []}}), &object),
-        r#".metadata.finalizers["a"] is no longer part of the release"#
+        r#".metadata.finalizers["a"] is no longer in the manifest"#
     );
 }
 
@@ -130,7 +130,7 @@ fn of_the_metadata_only_what_manifests_say_counts() {
     });
     assert_eq!(found(&wanted, &object), "");
     wanted["metadata"]["labels"] = json!({});
-    assert_eq!(found(&wanted, &object), ".metadata.labels.a is no longer part of the release");
+    assert_eq!(found(&wanted, &object), ".metadata.labels.a is no longer in the manifest");
 }
 
 #[test]

@@ -174,18 +174,18 @@ fn metadata_that_makes_no_sense_is_left_out() {
     .collect();
     insta::assert_snapshot!(told.join("\n--\n"), @r#"
     5.1.1
-    the address of 5.1.1 is left out, because it is not an http or https URL: "javascript:alert(1)"
+    ignoring the URL of 5.1.1: not an http or https URL: "javascript:alert(1)"
     --
     5.1.1
-    the address of 5.1.1 is left out, because it is not an http or https URL: "relative"
+    ignoring the URL of 5.1.1: not an http or https URL: "relative"
     --
     5.1.1
-    the address of 5.1.1 is left out, because it is not an http or https URL: "https://example.com/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+    ignoring the URL of 5.1.1: not an http or https URL: "https://example.com/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
     --
     5.1.1
-    the channels of 5.1.1 are left out: they have 14000 bytes
+    ignoring the channels of 5.1.1: too large (14000 bytes)
     --
-    5.1.1 is left out, because no release has this architecture: "m68k"
+    ignoring 5.1.1: unknown architecture "m68k"
     "#);
 }
 
@@ -212,18 +212,18 @@ fn each_entry_that_makes_no_sense_costs_itself() {
     });
     insta::assert_snapshot!(told(&answer(&graph)), @r#"
     5.1.1
-    5.1.4 is left out, because this is not an image: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
-    5.1.3 is left out, because this is not an image: "two words"
-    5.1.2 is left out, because this is not an image: ""
-    a node is left out: "nonsense" is not a version
-    5.1.5 is left out: it is claimed by registry.example/release@sha256:5.1.5 and registry.example/other
-    the update from node 0 to node 5 is left out: one of them does not exist
-    the update from node 0 to node 6 is left out: one of them does not exist
-    the update from node 0 to node 7 is left out: one of them does not exist
-    the update from node 0 to node 99 is left out: one of them does not exist
-    the update from node 18446744073709551615 to node 0 is left out: one of them does not exist
-    the update from 5.1.0 to 9.9.9 is left out: one of them does not exist
-    the update from nonsense to nowhere is left out: one of them does not exist
+    ignoring 5.1.4: invalid image "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+    ignoring 5.1.3: invalid image "two words"
+    ignoring 5.1.2: invalid image ""
+    node omitted: "nonsense" is not a version
+    5.1.5 omitted: several images have it: registry.example/release@sha256:5.1.5 and registry.example/other
+    update from node 0 to node 5 omitted: one of the releases does not exist
+    update from node 0 to node 6 omitted: one of the releases does not exist
+    update from node 0 to node 7 omitted: one of the releases does not exist
+    update from node 0 to node 99 omitted: one of the releases does not exist
+    update from node 18446744073709551615 to node 0 omitted: one of the releases does not exist
+    update from 5.1.0 to 9.9.9 omitted: one of the releases does not exist
+    update from nonsense to nowhere omitted: one of the releases does not exist
     "#);
 }
 
@@ -244,8 +244,8 @@ fn releases_that_cannot_be_told_apart_are_withheld() {
     });
     insta::assert_snapshot!(told(&answer(&graph)), @"
     5.1.4
-    5.1.1 and 5.1.2 are left out: they claim the same image sha256:5.1.1
-    5.1.3+a and 5.1.3+b are left out: they claim the same version 5.1.3
+    ignoring 5.1.1 and 5.1.2: they have the same image sha256:5.1.1
+    ignoring 5.1.3+a and 5.1.3+b: they have the same version 5.1.3
     ");
 }
 
@@ -266,9 +266,7 @@ fn a_target_whose_risks_are_lost_is_withheld() {
         let answer = answer(&graph);
         let told = told(&answer);
         assert!(told.starts_with("5.1.2\n"), "{from} {to}: {told}");
-        assert!(
-            told.contains("5.1.1 is left out: the update to it has risks, but under another name")
-        );
+        assert!(told.contains("ignoring 5.1.1: its risks are listed under another version"));
     }
     let others = json!({
         "nodes": [node("5.1.0"), node("5.1.1")],
@@ -315,8 +313,8 @@ fn what_no_status_has_room_for_is_withheld() {
     });
     let answer = answer(&graph);
     insta::assert_snapshot!(answer.problems.join("\n"), @"
-    2 updates to versions before 5.1.3 are left out: there are too many
-    5.1.1000 is left out: no status has room for the 201 risks of the update to it
+    ignoring 2 updates to versions before 5.1.3: too many updates
+    ignoring 5.1.1000: its 201 risks do not fit into a status
     ");
     let candidates = answer.candidates.unwrap();
     assert_eq!(candidates.len(), MOST_TARGETS - 1);
@@ -332,12 +330,12 @@ fn what_is_no_graph_is_refused() {
         ["", "<html>", "[]", "{\"nodes\": 7}", "{\"nodes\": [{}]}", "{\"edges\": [[-1, 0]]}"]
             .map(|text| read(&question(), text.as_bytes()).unwrap_err().to_string());
     insta::assert_snapshot!(told.join("\n"), @"
-    the answer of https://updates.example/graph: EOF while parsing a value at line 1 column 0
-    the answer of https://updates.example/graph: expected value at line 1 column 1
-    the answer of https://updates.example/graph: invalid type: sequence, expected an update graph at line 1 column 0
-    the answer of https://updates.example/graph: invalid type: integer `7`, expected a sequence at line 1 column 11
-    the answer of https://updates.example/graph: missing field `version` at line 1 column 13
-    the answer of https://updates.example/graph: invalid value: integer `-1`, expected u64 at line 1 column 14
+    the response of https://updates.example/graph: EOF while parsing a value at line 1 column 0
+    the response of https://updates.example/graph: expected value at line 1 column 1
+    the response of https://updates.example/graph: invalid type: sequence, expected an update graph at line 1 column 0
+    the response of https://updates.example/graph: invalid type: integer `7`, expected a sequence at line 1 column 11
+    the response of https://updates.example/graph: missing field `version` at line 1 column 13
+    the response of https://updates.example/graph: invalid value: integer `-1`, expected u64 at line 1 column 14
     ");
 }
 

@@ -18,7 +18,7 @@ pub struct Proxies {
 
 /// Why there is no way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the proxy for {scheme} is not an http or https URL")]
+#[error("invalid {scheme} proxy: not an http or https URL")]
 pub struct ProxyError {
     /// What it was to be for: `http` or `https`.
     pub scheme: &'static str,
@@ -114,7 +114,7 @@ mod tests {
             let error = Proxies::parse("", text, "").unwrap_err();
             assert_eq!(error, ProxyError { scheme: "https" }, "{text}");
         }
-        insta::assert_snapshot!(ProxyError { scheme: "http" }, @"the proxy for http is not an http or https URL");
+        insta::assert_snapshot!(ProxyError { scheme: "http" }, @"invalid http proxy: not an http or https URL");
     }
 
     #[test]

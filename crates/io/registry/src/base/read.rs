@@ -33,22 +33,22 @@ impl Base {
         let refused = |why: String| ContentsError::NotAnImage { digest: image.clone(), why };
         let manifest = manifest(source, image, false).await?;
         let Some(config) = manifest.config else {
-            return Err(refused("its manifest names no configuration".to_owned()));
+            return Err(refused("its manifest has no configuration".to_owned()));
         };
         let bytes = source.document(Kind::Blob, &config.digest).await?;
         let Configuration { architecture, os, config, rootfs } = serde_json::from_slice(&bytes)
             .map_err(|error| refused(printable(error.to_string())))?;
         if os != "linux" {
-            return Err(refused(printable(format!("it is for {os}, not for linux"))));
+            return Err(refused(printable(format!("it is built for {os}, not for linux"))));
         }
         if rootfs.diff_ids.len() != manifest.layers.len() {
             return Err(refused(
-                "its configuration names other layers than its manifest".to_owned(),
+                "its configuration and its manifest have different layers".to_owned(),
             ));
         }
         let size = |sum: u64, layer: &Descriptor| sum.saturating_add(layer.size);
         if manifest.layers.iter().fold(0, size) > LARGEST_BASE {
-            return Err(refused(format!("it has more than {LARGEST_BASE} bytes")));
+            return Err(refused(format!("larger than {LARGEST_BASE} bytes")));
         }
         let mut layers = Vec::with_capacity(manifest.layers.len());
         for (descriptor, diff_id) in manifest.layers.into_iter().zip(rootfs.diff_ids) {
@@ -170,11 +170,11 @@ mod tests {
             told.push(error.split(' ').map(anonymous).collect::<Vec<_>>().join(" "));
         }
         insta::assert_snapshot!(told.join("\n"), @r#"
-        DIGEST is not an image: it is for plan9, not for linux
-        DIGEST is not an image: its configuration names other layers than its manifest
-        DIGEST is not an image: it has more than 536870912 bytes
+        DIGEST is not an image: it is built for plan9, not for linux
+        DIGEST is not an image: its configuration and its manifest have different layers
+        DIGEST is not an image: larger than 536870912 bytes
         a file of the layout has more than 1 bytes
-        layer DIGEST is of the type "tar+zstd"; only tar and tar+gzip can be unpacked
+        layer DIGEST has the media type "tar+zstd"; only tar and tar+gzip are supported
         "#);
     }
 }

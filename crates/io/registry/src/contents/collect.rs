@@ -82,7 +82,7 @@ impl Layer {
             // The archive's reader would skip the rest, too, but on the account of headers.
             io::copy(&mut entry, &mut io::sink())?;
         }
-        Err(io::Error::other(format!("it has more than {most_entries} files")))
+        Err(io::Error::other(format!("more than {most_entries} files")))
     }
 
     fn take(&mut self, entry: &mut Entry<'_, impl Read>, wanted: &Wanted) -> io::Result<()> {
@@ -108,7 +108,7 @@ impl Layer {
             // Whoever follows a link leaves what is looked at, and whoever skips it may lose what
             // somebody wanted to say.
             _ if wanted.leads_through(&path) => {
-                Err(io::Error::other(format!("{path} is a link, or no file")))
+                Err(io::Error::other(format!("{path} is not a regular file")))
             }
             _ => Ok(()),
         }
@@ -131,7 +131,7 @@ impl Layer {
         if self.has_room(wanted) && names.iter().sum::<usize>() <= wanted.most_files {
             return Ok(());
         }
-        Err(io::Error::other("it has more files than are read, or longer ones"))
+        Err(io::Error::other("its files exceed the limits of number or size"))
     }
 
     /// Whether there are no more files than are wanted, and no longer ones.
@@ -200,13 +200,13 @@ fn plain(path: &Path) -> io::Result<String> {
             Component::Normal(part) => {
                 let path = path.display();
                 let part = part.to_str();
-                let not_text = || io::Error::other(format!("{path} is not a name in UTF-8"));
+                let not_text = || io::Error::other(format!("{path} is not valid UTF-8"));
                 parts.push(part.ok_or_else(not_text)?);
             }
             Component::CurDir | Component::RootDir => {}
             Component::ParentDir | Component::Prefix(_) => {
                 let path = path.display();
-                return Err(io::Error::other(format!("{path} leads out of the image")));
+                return Err(io::Error::other(format!("{path} is outside of the image")));
             }
         }
     }

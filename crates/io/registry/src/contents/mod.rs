@@ -37,13 +37,13 @@ pub enum ContentsError {
         why: String,
     },
     /// It cannot run here.
-    #[error("{digest} is there, but not for linux/{}", architecture())]
+    #[error("{digest} has no image for linux/{}", architecture())]
     OtherMachine {
         /// What was looked at.
         digest: Digest,
     },
     /// A layer is packed in a way that is not known here.
-    #[error("layer {layer} is of the type {media_type:?}; only tar and tar+gzip can be unpacked")]
+    #[error("layer {layer} has the media type {media_type:?}; only tar and tar+gzip are supported")]
     LayerType {
         /// The layer.
         layer: Digest,
@@ -51,7 +51,7 @@ pub enum ContentsError {
         media_type: String,
     },
     /// A layer cannot be unpacked.
-    #[error("layer {layer} cannot be unpacked: {why}")]
+    #[error("cannot unpack layer {layer}: {why}")]
     Layer {
         /// The layer.
         layer: Digest,
@@ -59,7 +59,7 @@ pub enum ContentsError {
         why: String,
     },
     /// Together, the layers have more than may be kept.
-    #[error("the image has more files than are read, or longer ones")]
+    #[error("the files of the image exceed the limits of number or size")]
     TooMuch,
     /// It cannot be fetched.
     #[error(transparent)]
@@ -109,7 +109,7 @@ pub(crate) async fn manifest(
                 digest = choose(&manifests, any_machine, &digest)?.digest.clone();
             }
             None if document.config.is_none() => {
-                return Err(refused("its manifest names no configuration"));
+                return Err(refused("its manifest has no configuration"));
             }
             None if document.layers.len() > MOST_LAYERS => {
                 return Err(refused("it has too many layers"));
@@ -117,7 +117,7 @@ pub(crate) async fn manifest(
             None => return Ok(document),
         }
     }
-    let why = "its lists of images are nested too deeply".to_owned();
+    let why = "its indexes are nested too deeply".to_owned();
     Err(ContentsError::NotAnImage { digest: image.clone(), why })
 }
 
@@ -132,7 +132,7 @@ async fn check_machine(
     let platform: Platform =
         serde_json::from_slice(&bytes).map_err(|error| ContentsError::NotAnImage {
             digest: image.clone(),
-            why: printable(format!("its configuration makes no sense: {error}")),
+            why: printable(format!("its configuration is invalid: {error}")),
         })?;
     if platform.is_this_machine() {
         return Ok(());
@@ -152,7 +152,7 @@ fn choose<'a>(
         entry.platform.as_ref().is_none_or(|platform| platform.architecture != "unknown")
     };
     let Some(first) = manifests.iter().find(is_image) else {
-        let why = "it is an empty list".to_owned();
+        let why = "its index has no images".to_owned();
         return Err(ContentsError::NotAnImage { digest: list.clone(), why });
     };
     match manifests.iter().find(is_ours) {
@@ -171,7 +171,7 @@ async fn fetch(
     let failed =
         |why: String| ContentsError::Layer { layer: layer.digest.clone(), why: printable(why) };
     if layer.size > LARGEST_LAYER {
-        return Err(failed(format!("it has more than {LARGEST_LAYER} bytes")));
+        return Err(failed(format!("larger than {LARGEST_LAYER} bytes")));
     }
     let Limits { ratio, entries, .. } = Limits::default();
     let (media_type, size, wanted) = (layer.media_type.clone(), layer.size, Arc::clone(wanted));

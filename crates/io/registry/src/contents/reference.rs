@@ -31,7 +31,9 @@ enum Pointer {
 #[derive(Debug, thiserror::Error)]
 pub enum ReferenceError {
     /// It cannot be one.
-    #[error("{name:?} is not an image such as registry.example/graph-data:latest or oci:DIR:NAME")]
+    #[error(
+        "{name:?} is not an image reference such as registry.example/graph-data:latest or oci:DIR:NAME"
+    )]
     Name {
         /// What was given.
         name: String,
@@ -174,11 +176,11 @@ mod tests {
         assert!(!told.concat().contains("password"), "{told:?}");
         insta::assert_snapshot!(told.join("\n"), @r#"
         "graph-data" is not a repository such as registry.example/team/releases
-        "r.example/a:" is not an image such as registry.example/graph-data:latest or oci:DIR:NAME
-        "r.example/a:b?c" is not an image such as registry.example/graph-data:latest or oci:DIR:NAME
-        "r.example/a@sha256:12" is not an image such as registry.example/graph-data:latest or oci:DIR:NAME
+        "r.example/a:" is not an image reference such as registry.example/graph-data:latest or oci:DIR:NAME
+        "r.example/a:b?c" is not an image reference such as registry.example/graph-data:latest or oci:DIR:NAME
+        "r.example/a@sha256:12" is not an image reference such as registry.example/graph-data:latest or oci:DIR:NAME
         "…@r.example/a" is not a repository such as registry.example/team/releases
-        r.example is on another machine, and would be spoken to without TLS
+        r.example is on another host, and the connection would not use TLS
         cannot read missing/oci-layout
         "#);
     }

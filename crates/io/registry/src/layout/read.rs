@@ -48,7 +48,7 @@ pub enum ReadError {
     #[error("{} is larger than {LARGEST_DOCUMENT} bytes", .0.display())]
     TooLarge(PathBuf),
     /// A file is not what it should be.
-    #[error("{} makes no sense", path.display())]
+    #[error("{} is invalid", path.display())]
     Format {
         /// The file.
         path: PathBuf,
@@ -56,16 +56,16 @@ pub enum ReadError {
         source: serde_json::Error,
     },
     /// The content is not what its name says.
-    #[error("{} has other content than its name says", .0.display())]
+    #[error("the content of {} does not match its digest", .0.display())]
     WrongDigest(PathBuf),
     /// The directory has no images, or in another way than this program knows.
     #[error("{} is not an OCI layout of version 1", .0.display())]
     NotALayout(PathBuf),
     /// Indices name indices name indices.
-    #[error("the indices in {} are nested too deeply", .0.display())]
+    #[error("the indexes in {} are nested too deeply", .0.display())]
     TooDeep(PathBuf),
     /// The image has too many layers.
-    #[error("{digest} has {count} layers; {MOST_LAYERS} are possible")]
+    #[error("{digest} has {count} layers; the limit is {MOST_LAYERS}")]
     TooManyLayers {
         /// The image.
         digest: Digest,
@@ -73,10 +73,10 @@ pub enum ReadError {
         count: usize,
     },
     /// The manifest and the configuration contradict each other.
-    #[error("{0} has another number of layers in its manifest than in its configuration")]
+    #[error("the manifest and the configuration of {0} have different numbers of layers")]
     OtherLayers(Digest),
     /// The image exists, but for other machines.
-    #[error("{name} is there, but not for linux/{}", architecture())]
+    #[error("{name} has no image for linux/{}", architecture())]
     OtherPlatform {
         /// What was asked for.
         name: String,
@@ -312,7 +312,7 @@ mod tests {
         let other = json!({ "manifests": [platform("pdp11")] });
         set_index(directory.path(), add(directory.path(), &other), "a:other");
         let error = found.find("a:other").unwrap_err().to_string();
-        assert!(error.starts_with("a:other is there, but not for linux/"), "{error}");
+        assert!(error.starts_with("a:other has no image for linux/"), "{error}");
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub struct Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { object, field, why } = self;
-        write!(f, "{object}: {field} is passed over: {why}")
+        write!(f, "{object}: {field} is ignored: {why}")
     }
 }
 
@@ -137,7 +137,7 @@ impl Reading {
                 self.entries += 1;
                 let at = |rest: &str| (name(object), format!("spec.{field}[{number}]{rest}"));
                 if self.entries > MOST_ENTRIES {
-                    return self.refuse(at(""), format!("no more than {MOST_ENTRIES} are read"));
+                    return self.refuse(at(""), format!("the limit is {MOST_ENTRIES} entries"));
                 }
                 match Entry::deserialize(entry) {
                     Ok(entry) => self.entry(entry, at),
@@ -154,7 +154,7 @@ impl Reading {
         }
         if entry.mirrors.is_empty() {
             if never_contact_source {
-                self.refuse(at(""), "NeverContactSource means nothing without mirrors".to_owned());
+                self.refuse(at(""), "NeverContactSource has no effect without mirrors".to_owned());
             }
             return;
         }
@@ -164,7 +164,7 @@ impl Reading {
         for (number, mirror) in entry.mirrors.into_iter().enumerate() {
             let at = || at(&format!(".mirrors[{number}]"));
             if known + mirrors.len() == MOST_MIRRORS {
-                self.refuse(at(), format!("a source has at most {MOST_MIRRORS} mirrors"));
+                self.refuse(at(), format!("the limit is {MOST_MIRRORS} mirrors for a source"));
                 break;
             }
             if is_place(&mirror) {

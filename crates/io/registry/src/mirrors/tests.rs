@@ -115,13 +115,13 @@ fn what_makes_no_sense_is_passed_over_and_told() {
     ]);
     let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
-    ImageDigestMirrorSet one: spec.imageDigestMirrors[0] is passed over: missing field `source`
-    ImageDigestMirrorSet one: spec.imageDigestMirrors[1].source is passed over: "https://quay.example" is not a repository
-    ImageDigestMirrorSet one: spec.imageDigestMirrors[2].mirrors[0] is passed over: "mirror.test/a:tag" is not a repository
-    ImageDigestMirrorSet one: spec.imageDigestMirrors[3] is passed over: unknown variant `Sometimes`, expected `AllowContactingSource` or `NeverContactSource`
-    ImageDigestMirrorSet one: spec.imageDigestMirrors[4] is passed over: NeverContactSource means nothing without mirrors
-    ImageDigestMirrorSet one: spec.imageDigestMirrors[5].mirrors[32] is passed over: a source has at most 32 mirrors
-    ImageContentSourcePolicy two: spec.repositoryDigestMirrors[0] is passed over: invalid type: integer `7`, expected an object with a source and its mirrors
+    ImageDigestMirrorSet one: spec.imageDigestMirrors[0] is ignored: missing field `source`
+    ImageDigestMirrorSet one: spec.imageDigestMirrors[1].source is ignored: "https://quay.example" is not a repository
+    ImageDigestMirrorSet one: spec.imageDigestMirrors[2].mirrors[0] is ignored: "mirror.test/a:tag" is not a repository
+    ImageDigestMirrorSet one: spec.imageDigestMirrors[3] is ignored: unknown variant `Sometimes`, expected `AllowContactingSource` or `NeverContactSource`
+    ImageDigestMirrorSet one: spec.imageDigestMirrors[4] is ignored: NeverContactSource has no effect without mirrors
+    ImageDigestMirrorSet one: spec.imageDigestMirrors[5].mirrors[32] is ignored: the limit is 32 mirrors for a source
+    ImageContentSourcePolicy two: spec.repositoryDigestMirrors[0] is ignored: invalid type: integer `7`, expected an object with a source and its mirrors
     "#);
     assert_eq!(asked(&mirrors, "quay.example/a"), ["mirror.test/a", "quay.example/a"]);
     assert_eq!(asked(&mirrors, "b.example/a"), ["b.example/a"]);

@@ -111,14 +111,13 @@ impl Auth {
         let response = request.send().await.map_err(|error| PullError::network(&url, &error))?;
         let body = Body::Response(checked(response, &url)?).read(LARGEST_TOKEN).await?;
         let malformed = |why: &str| PullError::Malformed {
-            what: "the registry's token".to_owned(),
+            what: "the token of the registry".to_owned(),
             why: why.to_owned(),
         };
         // What the parser says could repeat a part of the token.
-        let token: Token =
-            serde_json::from_slice(&body).map_err(|_| malformed("it is not JSON"))?;
+        let token: Token = serde_json::from_slice(&body).map_err(|_| malformed("not JSON"))?;
         let token = token.token.or(token.access_token).filter(|token| is_header(token));
-        Ok(format!("Bearer {}", token.ok_or_else(|| malformed("there is none"))?))
+        Ok(format!("Bearer {}", token.ok_or_else(|| malformed("the response has no token"))?))
     }
 
     /// Asks for a token: with user and password, or with what was given for them.
@@ -158,7 +157,7 @@ impl Auth {
 
     /// Where tokens are to be had. Passwords go there: by TLS, or not beyond this machine.
     fn realm(&self, realm: &str) -> Result<Url, PullError> {
-        let what = || "the registry's address for tokens".to_owned();
+        let what = || "the token address of the registry".to_owned();
         let url = Url::parse(realm)
             .map_err(|error| PullError::Malformed { what: what(), why: error.to_string() })?;
         let near = self.on_this_machine || self.allow_plain_http;

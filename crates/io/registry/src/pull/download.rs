@@ -67,7 +67,7 @@ impl Download<'_> {
         let broken_off = |why: String| PullError::Network { url: error::place(&self.url), why };
         let mut chunk = match answer.response.chunk().await {
             Ok(Some(chunk)) => chunk,
-            Ok(None) => return Err(broken_off("it ends too early".to_owned())),
+            Ok(None) => return Err(broken_off("the response ended early".to_owned())),
             Err(error) => return Err(broken_off(fairway_text::root_cause(&error))),
         };
         answer.pass_over_known(&mut chunk);
@@ -91,7 +91,7 @@ impl Download<'_> {
             Some(known) => Ok(Answer { response, known, gained: 0 }),
             None => Err(PullError::Malformed {
                 what: error::place(&self.url),
-                why: format!("it does not begin at byte {}, as it was asked to", self.received),
+                why: format!("the response does not start at the requested byte {}", self.received),
             }),
         }
     }

@@ -24,13 +24,13 @@ pub enum PullError {
         address: String,
     },
     /// Everybody on the way could read and change what is said.
-    #[error("{host} is on another machine, and would be spoken to without TLS")]
+    #[error("{host} is on another host, and the connection would not use TLS")]
     Plain {
         /// The machine.
         host: String,
     },
     /// This machine cannot speak to any registry.
-    #[error("no connection to any registry can be made: {why}")]
+    #[error("cannot create an HTTP client for registries: {why}")]
     Client {
         /// Why.
         why: String,
@@ -58,13 +58,13 @@ pub enum PullError {
         url: String,
     },
     /// The registry wants to know who asks, or does not allow it.
-    #[error("{url} is not for us to read: check the pull secret")]
+    #[error("{url}: access denied; check the pull secret")]
     Unauthorised {
         /// What was asked for.
         url: String,
     },
     /// The registry answers something else.
-    #[error("{url} is answered with status {status}")]
+    #[error("{url}: HTTP status {status}")]
     Status {
         /// What was asked for.
         url: String,
@@ -83,13 +83,13 @@ pub enum PullError {
         limit: u64,
     },
     /// The content is not what its name says.
-    #[error("{digest} has other content than its name says")]
+    #[error("the content of {digest} does not match its digest")]
     WrongDigest {
         /// The name.
         digest: Digest,
     },
     /// It cannot be understood.
-    #[error("{what} makes no sense: {why}")]
+    #[error("{what} is invalid: {why}")]
     Malformed {
         /// What was read.
         what: String,
@@ -97,13 +97,13 @@ pub enum PullError {
         why: String,
     },
     /// There is no end of tags.
-    #[error("there are more than {limit} tags, or pages of them that lead nowhere")]
+    #[error("more than {limit} tags, or a cycle of pages")]
     TooManyTags {
         /// How many are read.
         limit: usize,
     },
     /// It could be any of several.
-    #[error("{what} has not exactly one image: name one of {}", names.join(", "))]
+    #[error("{what} does not have exactly one image: specify one of {}", names.join(", "))]
     Ambiguous {
         /// What was asked for.
         what: String,
@@ -111,7 +111,7 @@ pub enum PullError {
         names: Vec<String>,
     },
     /// A file of a layout cannot be read.
-    #[error("cannot read a file of the layout: {why}")]
+    #[error("cannot read a file of the OCI layout: {why}")]
     File {
         /// Why.
         why: String,

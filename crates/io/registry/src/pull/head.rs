@@ -86,7 +86,7 @@ pub(crate) fn sized(what: String, size: u64, blob: &Descriptor) -> Result<(), Pu
     if size == blob.size {
         return Ok(());
     }
-    let why = format!("it has {size} bytes instead of {}", blob.size);
+    let why = format!("it has {size} bytes, expected {}", blob.size);
     Err(PullError::Malformed { what, why })
 }
 

@@ -265,14 +265,14 @@ fn client_that(redirects: Policy, options: &Options) -> Result<Client, PullError
 /// another machine.
 fn redirected(attempt: Attempt<'_>, allow_plain_http: bool) -> reqwest::redirect::Action {
     if attempt.previous().len() > MOST_REDIRECTS {
-        return attempt.error("it was redirected too often");
+        return attempt.error("too many redirects");
     }
     let came_by_tls = attempt.previous().iter().any(|url| url.scheme() == "https");
     let leads_to = attempt.url();
     let plain = leads_to.scheme() != "https";
     if plain && (came_by_tls || !may_be_plain(leads_to, allow_plain_http)) {
         let to = error::place(leads_to);
-        return attempt.error(format!("it was redirected to {to}, which is not protected by TLS"));
+        return attempt.error(format!("redirected to {to}, which does not use TLS"));
     }
     attempt.follow()
 }
@@ -351,7 +351,7 @@ mod tests {
         "…@registry.example/a" is not a repository such as registry.example/team/releases
         "…@registry.example/a@sha256:12" is not a repository such as registry.example/team/releases
         "registry.example:port/a" is not a repository such as registry.example/team/releases
-        registry.example is on another machine, and would be spoken to without TLS
+        registry.example is on another host, and the connection would not use TLS
         "#);
     }
 }

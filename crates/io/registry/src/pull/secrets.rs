@@ -29,10 +29,10 @@ pub(crate) enum Credentials {
 #[derive(Debug, thiserror::Error)]
 pub enum SecretsError {
     /// It is too large to be looked at.
-    #[error("the pull secret has {0} bytes, and at most {MAX_BYTES} are read")]
+    #[error("the pull secret has {0} bytes; the limit is {MAX_BYTES}")]
     TooLarge(usize),
     /// It is not what it should be. What is there is not repeated: it is a secret.
-    #[error("the pull secret is not JSON with `auths`: line {line}, column {column}")]
+    #[error("the pull secret is not valid JSON with `auths`: line {line}, column {column}")]
     Malformed {
         /// Where.
         line: usize,
@@ -41,7 +41,8 @@ pub enum SecretsError {
     },
     /// The credentials of a registry cannot be read.
     #[error(
-        "the pull secret has no `auth` for {0} that is base64 of a user, a colon and a password"
+        "the pull secret has an invalid `auth` for {0}: expected the base64 encoding of \
+         USER:PASSWORD"
     )]
     Auth(String),
 }
@@ -172,10 +173,10 @@ mod tests {
         ];
         let told = texts.map(|text| PullSecrets::parse(text.as_bytes()).unwrap_err().to_string());
         insta::assert_snapshot!(told.join("\n"), @"
-        the pull secret has no `auth` for registry.example that is base64 of a user, a colon and a password
-        the pull secret has no `auth` for registry.example that is base64 of a user, a colon and a password
-        the pull secret is not JSON with `auths`: line 1, column 19
-        the pull secret is not JSON with `auths`: line 1, column 12
+        the pull secret has an invalid `auth` for registry.example: expected the base64 encoding of USER:PASSWORD
+        the pull secret has an invalid `auth` for registry.example: expected the base64 encoding of USER:PASSWORD
+        the pull secret is not valid JSON with `auths`: line 1, column 19
+        the pull secret is not valid JSON with `auths`: line 1, column 12
         ");
         let debug = format!("{:?}", secrets());
         assert_eq!(

@@ -61,8 +61,8 @@ impl Repository {
         let response = self.send(Method::GET, url, "application/json").await?;
         let next = next_page(url, response.headers())?;
         let bytes = Body::Response(response).read(LARGEST_DOCUMENT).await?;
-        let page: Page = serde_json::from_slice(&bytes)
-            .map_err(|_| malformed(url, &"it is not a list of tags"))?;
+        let page: Page =
+            serde_json::from_slice(&bytes).map_err(|_| malformed(url, &"not a list of tags"))?;
         Ok((page.tags.unwrap_or_default(), next))
     }
 }
@@ -79,7 +79,7 @@ fn next_page(url: &Url, headers: &HeaderMap) -> Result<Option<Url>, PullError> {
     };
     let next = url.join(target).map_err(|error| malformed(url, &error))?;
     if next.origin() != url.origin() || next.path() != url.path() {
-        return Err(malformed(url, &"the next page of tags is elsewhere"));
+        return Err(malformed(url, &"the next page of tags has another address"));
     }
     Ok(Some(next))
 }

@@ -20,7 +20,7 @@ use crate::unpack::{Limits, Unpacked};
 pub(super) async fn search(source: &Source, layer: &Descriptor) -> Result<Option<Vec<u8>>, Reason> {
     let failed = |why: String| Reason::Layer { layer: layer.digest.clone(), why: printable(why) };
     if layer.size > LARGEST_LAYER {
-        return Err(failed(format!("it has more than {LARGEST_LAYER} bytes")));
+        return Err(failed(format!("larger than {LARGEST_LAYER} bytes")));
     }
     let body = source.layer(layer).await?;
     let (media_type, size) = (layer.media_type.clone(), layer.size);
@@ -68,7 +68,7 @@ fn find_in(archive: Unpacked, most_entries: u64) -> io::Result<Option<Vec<u8>>> 
         }
         skip(entry)?;
     }
-    Err(io::Error::other(format!("it has more than {most_entries} files")))
+    Err(io::Error::other(format!("more than {most_entries} files")))
 }
 
 /// Reads on to the next entry. The archive's reader would, too, but on the account of its headers.
@@ -149,6 +149,9 @@ mod tests {
         let Err(FindError::Archive(error)) = find(Cursor::new(bomb), PLAIN, size) else {
             panic!("it was read");
         };
-        assert_eq!(error.to_string(), "it unpacks to far more than its size lets expect");
+        assert_eq!(
+            error.to_string(),
+            "the uncompressed size exceeds the maximum compression ratio"
+        );
     }
 }

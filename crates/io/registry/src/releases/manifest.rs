@@ -65,7 +65,7 @@ async fn understand(source: &Source, digest: &Digest) -> Result<Manifest, Reason
         return platforms(manifests).map(Manifest::List);
     }
     let config = document.config.ok_or_else(|| Reason::NotAnImage {
-        why: "its manifest names no configuration".to_owned(),
+        why: "its manifest has no configuration".to_owned(),
     })?;
     if document.layers.len() > MOST_LAYERS {
         return Err(Reason::TooManyLayers { count: document.layers.len() });
@@ -91,7 +91,7 @@ fn platforms(manifests: Vec<Descriptor>) -> Result<Vec<Digest>, Reason> {
         return Err(Reason::TooManyPlatforms);
     }
     if images.is_empty() {
-        return Err(Reason::NotAnImage { why: "it is a list without images".to_owned() });
+        return Err(Reason::NotAnImage { why: "its index has no images".to_owned() });
     }
     Ok(images)
 }
@@ -119,6 +119,6 @@ async fn parse<T: DeserializeOwned>(
 ) -> Result<T, Reason> {
     let bytes = source.document(kind, digest).await?;
     serde_json::from_slice(&bytes).map_err(|error| Reason::NotAnImage {
-        why: printable(format!("{digest} makes no sense: {error}")),
+        why: printable(format!("{digest} is invalid: {error}")),
     })
 }

@@ -46,7 +46,7 @@ pub struct Problem {
 #[serde(tag = "reason", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Reason {
     /// It is not a release image.
-    #[error("no layer has {}", fairway_release::metadata::PATH)]
+    #[error("no layer contains {}", fairway_release::metadata::PATH)]
     NoMetadata,
     /// What it says about itself cannot be understood.
     #[error("{why}")]
@@ -55,43 +55,43 @@ pub enum Reason {
         why: String,
     },
     /// It is not an image at all.
-    #[error("it is not an image: {why}")]
+    #[error("not an image: {why}")]
     NotAnImage {
         /// Why.
         why: String,
     },
     /// Its configuration does not say which machines it is for.
-    #[error("its architecture is {architecture:?}")]
+    #[error("unsupported architecture {architecture:?}")]
     Architecture {
         /// What it says instead.
         architecture: String,
     },
     /// It has more layers than can be.
-    #[error("it has {count} layers")]
+    #[error("too many layers: {count}")]
     TooManyLayers {
         /// How many.
         count: usize,
     },
     /// It is a list of more images than can be.
-    #[error("it is a list of too many images")]
+    #[error("its index has too many images")]
     TooManyPlatforms,
     /// Lists name lists name lists.
-    #[error("its lists of images are nested too deeply")]
+    #[error("its indexes are nested too deeply")]
     TooDeep,
     /// Images of one list say that they are different releases.
-    #[error("its images say that they are different releases: {}", versions.join(", "))]
+    #[error("its images belong to different releases: {}", versions.join(", "))]
     DifferentVersions {
         /// What they say.
         versions: Vec<String>,
     },
     /// Not all images of the list can be used.
-    #[error("its image {image} cannot be used")]
+    #[error("cannot use its image {image}")]
     Incomplete {
         /// The first that cannot.
         image: Digest,
     },
     /// A layer is packed in a way that is not known here.
-    #[error("layer {layer} is of the type {media_type:?}; only tar and tar+gzip can be unpacked")]
+    #[error("layer {layer} has the media type {media_type:?}; only tar and tar+gzip are supported")]
     LayerType {
         /// The layer.
         layer: Digest,
@@ -99,7 +99,7 @@ pub enum Reason {
         media_type: String,
     },
     /// A layer cannot be unpacked.
-    #[error("layer {layer} cannot be unpacked: {why}")]
+    #[error("cannot unpack layer {layer}: {why}")]
     Layer {
         /// The layer.
         layer: Digest,
@@ -107,16 +107,16 @@ pub enum Reason {
         why: String,
     },
     /// It takes too long.
-    #[error("it was not read within {seconds} seconds")]
+    #[error("timed out after {seconds} seconds")]
     TooSlow {
         /// How long it was given.
         seconds: u64,
     },
     /// There was no time left for it.
-    #[error("the scan ended before its turn")]
+    #[error("the scan timed out before it read this release")]
     NoTimeLeft,
     /// There was no memory left for it.
-    #[error("other releases say so much that there is no room for this one")]
+    #[error("the metadata of other releases uses all memory of the scan")]
     NoRoomLeft,
     /// It cannot be read.
     #[error(transparent)]
@@ -153,7 +153,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { repository, tags, releases, read, known, problems } = self;
         write!(f, "{repository}: {releases} releases in {tags} tags; ")?;
-        write!(f, "{read} manifests were read, {known} were known")?;
+        write!(f, "{read} manifests read, {known} cached")?;
         problems.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
     }
 }
@@ -164,7 +164,7 @@ impl fmt::Display for Problem {
         if let Some(digest) = &self.digest {
             write!(f, " ({digest})")?;
         }
-        let consequence = if self.kept { "stays as it was" } else { "is left out" };
+        let consequence = if self.kept { "unchanged" } else { "omitted" };
         write!(f, " {consequence}: {}", self.reason)
     }
 }

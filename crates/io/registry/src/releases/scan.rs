@@ -73,7 +73,7 @@ pub enum ScanError {
         source: PullError,
     },
     /// It takes too long.
-    #[error("the tags of {repository} were not listed within {} seconds", limit.as_secs())]
+    #[error("cannot list the tags of {repository}: timed out after {} seconds", limit.as_secs())]
     TooSlow {
         /// The repository.
         repository: String,

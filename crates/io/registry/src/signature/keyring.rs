@@ -45,7 +45,7 @@ pub enum KeyringError {
         why: String,
     },
     /// No key in the keyring may sign.
-    #[error("keyring contains no key that may sign")]
+    #[error("keyring contains no key that can sign")]
     NoKeys,
 }
 

@@ -39,34 +39,34 @@ pub struct Signed {
 #[derive(Debug, thiserror::Error)]
 pub enum SigningError {
     /// The key is none.
-    #[error("it is not an OpenPGP secret key: {why}")]
+    #[error("not an OpenPGP secret key: {why}")]
     NotAKey {
         /// Why.
         why: String,
     },
     /// The key is for something else, or its secret part is elsewhere.
-    #[error("it has no secret key that may sign")]
+    #[error("no secret key that can sign")]
     NoSigner,
     /// The key is locked.
-    #[error("the key {key} needs a passphrase")]
+    #[error("key {key} requires a passphrase")]
     Locked {
         /// The key.
         key: String,
     },
     /// The key stays locked.
-    #[error("the passphrase does not open the key {key}")]
+    #[error("wrong passphrase for key {key}")]
     Passphrase {
         /// The key.
         key: String,
     },
     /// Most verifiers do not know such keys.
-    #[error("the key {key} is of a version that most others cannot verify: make one of version 4")]
+    #[error("key {key} has a version that most verifiers do not support: generate a version 4 key")]
     Version {
         /// The key.
         key: String,
     },
     /// Something else is wrong with the key.
-    #[error("the key {key} cannot sign: {why}")]
+    #[error("cannot sign with key {key}: {why}")]
     Failed {
         /// The key.
         key: String,
@@ -74,7 +74,7 @@ pub enum SigningError {
         why: String,
     },
     /// What was made would not count.
-    #[error("what the key signs does not count")]
+    #[error("the new signature is not valid")]
     Worthless(#[from] SignatureError),
 }
 
@@ -109,7 +109,7 @@ pub fn sign(
 fn parse(bytes: &[u8]) -> Result<SignedSecretKey, SigningError> {
     let refused = |why: &str| SigningError::NotAKey { why: why.to_owned() };
     if bytes.len() > LARGEST_KEY {
-        return Err(refused(&format!("it has more than {LARGEST_KEY} bytes")));
+        return Err(refused(&format!("larger than {LARGEST_KEY} bytes")));
     }
     let mut found = None;
     for block in blocks(bytes, SECRET_KEY) {
@@ -117,11 +117,11 @@ fn parse(bytes: &[u8]) -> Result<SignedSecretKey, SigningError> {
         let (keys, _) = SignedSecretKey::from_reader_many_buf(block).map_err(malformed)?;
         for key in keys {
             if found.replace(key.map_err(malformed)?).is_some() {
-                return Err(refused("there are several, and it could be any of them"));
+                return Err(refused("the file contains more than one key"));
             }
         }
     }
-    found.ok_or_else(|| refused("there is none"))
+    found.ok_or_else(|| refused("the file contains no key"))
 }
 
 /// The public keys of a secret key that may sign.
@@ -284,16 +284,16 @@ mod tests {
             super::super::keyring::anonymous(&format!("{error}{}", source.unwrap_or_default()))
         });
         insta::assert_snapshot!(told.join("\n"), @"
-        the key KEY needs a passphrase
-        the passphrase does not open the key KEY
-        it has no secret key that may sign
-        what the key signs does not count: key KEY is revoked
-        what the key signs does not count: key KEY expired at 2026-01-01T00:00:00Z, before it signed at 2026-06-01T00:00:00Z
-        what the key signs does not count: signed data has no docker-reference
-        it is not an OpenPGP secret key: unexpected block type: PGP PUBLIC KEY BLOCK
-        it is not an OpenPGP secret key: empty input
-        it is not an OpenPGP secret key: there are several, and it could be any of them
-        it is not an OpenPGP secret key: it has more than 1048576 bytes
+        key KEY requires a passphrase
+        wrong passphrase for key KEY
+        no secret key that can sign
+        the new signature is not valid: key KEY is revoked
+        the new signature is not valid: key KEY expired at 2026-01-01T00:00:00Z, before it signed at 2026-06-01T00:00:00Z
+        the new signature is not valid: signed data has no docker-reference
+        not an OpenPGP secret key: unexpected block type: PGP PUBLIC KEY BLOCK
+        not an OpenPGP secret key: empty input
+        not an OpenPGP secret key: the file contains more than one key
+        not an OpenPGP secret key: larger than 1048576 bytes
         ");
     }
 }

@@ -99,7 +99,7 @@ async fn read(path: PathBuf) -> Result<Option<Vec<u8>>, StoreError> {
     let read = async {
         // Whoever opens a pipe waits for somebody to write to it.
         if !tokio::fs::metadata(&path).await?.is_file() {
-            return Err(io::Error::other("it is not a file"));
+            return Err(io::Error::other("not a regular file"));
         }
         let file = tokio::fs::File::open(&path).await?;
         file.take(LIMIT).read_to_end(&mut bytes).await

@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use crate::Digest;
 
-/// Findings that are told in a text: it has to fit into a condition.
+/// Maximum number of findings in a message, which must fit into a condition.
 const MOST_TOLD: usize = 8;
 
 /// Image with a valid signature for every keyring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[must_use = "only what is verified may be used"]
+#[must_use = "use only images that are verified"]
 pub struct Verified {
     /// Digest of the image.
     #[schemars(with = "String")]

@@ -31,10 +31,10 @@ pub struct Verifier {
 #[derive(Debug, thiserror::Error)]
 pub enum VerifierError {
     /// Nobody would have to sign.
-    #[error("there is no keyring to verify signatures with")]
+    #[error("no keyring to verify signatures with")]
     NoKeyrings,
     /// Somebody would have to sign, but who?
-    #[error("{name} cannot be used")]
+    #[error("cannot use {name}")]
     Keyring {
         /// Which keyring.
         name: String,
@@ -110,7 +110,7 @@ impl Verifier {
         let beginning = format!("sha256-{}", image.hex());
         for ClusterSignature { config_map, key, signature } in &sources.cluster {
             if key.starts_with(&beginning) {
-                search.consider(&format!("{key} of the ConfigMap {config_map}"), signature);
+                search.consider(&format!("{key} of ConfigMap {config_map}"), signature);
             }
         }
         if !search.is_over() {

@@ -61,7 +61,9 @@ pub struct PackedLayer {
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     /// The layer is packed in a way that is not known here.
-    #[error("layer {digest} is of the type {media_type:?}; only tar and tar+gzip can be unpacked")]
+    #[error(
+        "layer {digest} has the media type {media_type:?}; only tar and tar+gzip are supported"
+    )]
     MediaType {
         /// The layer.
         digest: Digest,
@@ -69,10 +71,10 @@ pub enum UnpackError {
         media_type: String,
     },
     /// The content is not what its name says.
-    #[error("layer {0} has other content than its name says")]
+    #[error("the content of layer {0} does not match its digest")]
     WrongDigest(Digest),
     /// A path would lead out of the directory.
-    #[error("a layer has the path {0:?}, which leads out of the image")]
+    #[error("a layer contains the path {0:?}, which is outside of the image")]
     Path(PathBuf),
     /// It would take too much.
     #[error("the image has more than {0}")]

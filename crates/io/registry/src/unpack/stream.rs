@@ -173,7 +173,7 @@ impl Read for Unpacked {
         let count = self.archive.read(buffer)?;
         self.read += count as u64;
         if self.read > self.longest {
-            return Err(invalid("it unpacks to far more than its size lets expect"));
+            return Err(invalid("the uncompressed size exceeds the maximum compression ratio"));
         }
         self.meter.spend(count)?;
         Ok(count)

@@ -24,18 +24,18 @@ pub(super) struct Demands {
 pub(super) fn faults(pem: &[u8], demands: Demands) -> Result<Vec<String>, CannotTell> {
     let mut faults = Vec::new();
     if Pem::iter_from_buffer(pem).next().is_none() {
-        return Err(CannotTell::because("there is no certificate"));
+        return Err(CannotTell::because("no certificate found"));
     }
     for (index, pem) in Pem::iter_from_buffer(pem).take(LONGEST_CHAIN).enumerate() {
-        let unreadable =
-            || CannotTell::because(format!("certificate {} cannot be read", index + 1));
+        let unreadable = || CannotTell::because(format!("cannot parse certificate {}", index + 1));
         let pem = pem.map_err(|_| unreadable())?;
         let certificate = pem.parse_x509().map_err(|_| unreadable())?;
         let whose = if index == 0 { "it".to_owned() } else { certificate.subject().to_string() };
         if let Some(bits) = rsa_bits(&certificate).filter(|bits| *bits < demands.rsa_bits) {
             let wanted = demands.rsa_bits;
-            faults
-                .push(format!("{whose} has an RSA key of {bits} bits, where {wanted} are wanted"));
+            faults.push(format!(
+                "{whose} has an RSA key of {bits} bits; the minimum is {wanted} bits"
+            ));
         }
         if demands.refuses_sha1 && is_signed_with_sha1(&certificate, index) {
             faults.push(format!("{whose} is signed with SHA-1"));
@@ -71,19 +71,19 @@ mod tests {
     fn what_is_wrong_with_a_certificate_is_said() {
         let told = |pem: &str| faults(pem.as_bytes(), STRICT).unwrap().join("\n");
         insta::assert_snapshot!(told(WEAK), @"
-        it has an RSA key of 1024 bits, where 2048 are wanted
+        it has an RSA key of 1024 bits; the minimum is 2048 bits
         it is signed with SHA-1
         ");
         assert_eq!(told(STRONG), "");
         assert_eq!(told(CURVE), "");
-        insta::assert_snapshot!(told(&format!("{STRONG}{WEAK}")), @"CN=*.apps.platform.example has an RSA key of 1024 bits, where 2048 are wanted");
+        insta::assert_snapshot!(told(&format!("{STRONG}{WEAK}")), @"CN=*.apps.platform.example has an RSA key of 1024 bits; the minimum is 2048 bits");
     }
 
     #[test]
     fn where_there_is_no_certificate_nothing_is_told() {
         for text in ["", "not in PEM"] {
             let error = faults(text.as_bytes(), STRICT).unwrap_err();
-            assert_eq!(error.to_string(), "there is no certificate");
+            assert_eq!(error.to_string(), "no certificate found");
         }
     }
 
@@ -97,6 +97,6 @@ mod tests {
     fn what_is_no_certificate_cannot_be_told() {
         let broken = WEAK.replace("MII", "AAA");
         let error = faults(broken.as_bytes(), STRICT).unwrap_err();
-        insta::assert_snapshot!(error, @"certificate 1 cannot be read");
+        insta::assert_snapshot!(error, @"cannot parse certificate 1");
     }
 }

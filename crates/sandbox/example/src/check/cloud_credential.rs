@@ -49,7 +49,7 @@ fn missing<'a>(asked: &'a str, granted: &str) -> Vec<&'a str> {
 
 fn found_required(missing: &[&str], target: &str) -> Option<Finding> {
     let message = format!(
-        "{target} needs permissions that were not granted: {}. The update would stop halfway.",
+        "{target} requires permissions that are not granted: {}. The update would fail halfway.",
         missing.join(", ")
     );
     described(Finding::critical("CloudCredentialPermissionsMissing", message), missing)
@@ -57,8 +57,8 @@ fn found_required(missing: &[&str], target: &str) -> Option<Finding> {
 
 fn found_optional(missing: &[&str], target: &str) -> Option<Finding> {
     let message = format!(
-        "{target} makes use of permissions that were not granted: {}. What needs them will not \
-         work.",
+        "{target} uses permissions that are not granted: {}. The features that need them will not \
+        work.",
         missing.join(", ")
     );
     described(Finding::warning("CloudCredentialPermissionsIncomplete", message), missing)
@@ -66,7 +66,7 @@ fn found_optional(missing: &[&str], target: &str) -> Option<Finding> {
 
 fn described(finding: Finding, missing: &[&str]) -> Option<Finding> {
     let remediation = format!(
-        "Grant {}, and add that to `granted`: `kubectl -n {NAMESPACE} edit configmap {CREDENTIALS}`",
+        "Grant {}, and add it to `granted`: `kubectl -n {NAMESPACE} edit configmap {CREDENTIALS}`",
         missing.join(" ")
     );
     let finding =

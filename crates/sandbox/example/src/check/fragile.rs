@@ -123,7 +123,8 @@ impl Check for Fragile {
         if done.is_empty() {
             return Err(CannotTell::because(format!("{}: {words}", refused.join(", "))));
         }
-        let message = format!("A check may do what it should not: {}.", done.join(", "));
+        let message =
+            format!("The check has more permissions than it should have: {}.", done.join(", "));
         Ok(vec![Finding::critical("FragileCheckMayDoTooMuch", message)])
     }
 }

@@ -26,7 +26,7 @@ impl Check for Ingress {
         let Some(secret) = secrets.get(CERTIFICATE).await? else { return Ok(Vec::new()) };
         let pem = secret.data.and_then(|mut data| data.remove("tls.crt"));
         let pem = pem.ok_or_else(|| {
-            CannotTell::because(format!("the Secret {CERTIFICATE} has no key tls.crt"))
+            CannotTell::because(format!("Secret {CERTIFICATE} has no key tls.crt"))
         })?;
         let faults = certificate::faults(&pem.0, demands(context)?)?;
         Ok(found(&faults, &context.target().to_string()).into_iter().collect())

@@ -60,7 +60,7 @@ async fn ignition(context: &Context) -> Result<Vec<Finding>, CannotTell> {
     })
     .await?;
     let found = found_ignition(&old, &context.target().to_string());
-    let why = || format!("these are no Ignition configurations: {}", broken.join(", "));
+    let why = || format!("not valid Ignition configurations: {}", broken.join(", "));
     Ok(all(context, found, (!broken.is_empty()).then(why)))
 }
 
@@ -72,7 +72,7 @@ fn all(context: &Context, found: Option<Finding>, untold: Option<String>) -> Vec
 
 fn found_ignition(old: &[String], target: &str) -> Option<Finding> {
     let message = format!(
-        "{target} does not read Ignition v2 any more, in which these configurations are: {}.",
+        "{target} does not support Ignition v2. These configurations use it: {}.",
         old.join(", ")
     );
     let remediation = "Translate them to Ignition v3: `kubectl -n openshift-machine-config get \
@@ -102,7 +102,7 @@ async fn kernels(context: &Context) -> Result<Vec<Finding>, CannotTell> {
         })
         .await?;
     let found = old.map(|kernel| found_kernel(&kernel, &context.target().to_string()));
-    let why = unknown.map(|node| format!("node {node} does not say which kernel it has"));
+    let why = unknown.map(|node| format!("node {node} reports no kernel version"));
     Ok(all(context, found, why))
 }
 

@@ -59,7 +59,7 @@ fn is_dual_stack(networks: &str) -> Result<bool, CannotTell> {
             Some(IpAddr::V4(_)) => four = true,
             Some(IpAddr::V6(_)) => six = true,
             None => {
-                let why = format!("{network:?} in the ConfigMap network-config is no network");
+                let why = format!("{network:?} in ConfigMap network-config is not a network");
                 return Err(CannotTell::because(why));
             }
         }
@@ -83,6 +83,6 @@ mod tests {
             assert_eq!(is_dual_stack(networks), Ok(dual), "{networks}");
         }
         let error = is_dual_stack("10.128.0.0/14,everything").unwrap_err();
-        insta::assert_snapshot!(error, @r#""everything" in the ConfigMap network-config is no network"#);
+        insta::assert_snapshot!(error, @r#""everything" in ConfigMap network-config is not a network"#);
     }
 }

@@ -42,8 +42,9 @@ fn found(driver: &Version, minimum: &Version, target: &Version) -> Option<Findin
 
 fn version(text: &str) -> Result<Version, CannotTell> {
     let text = text.trim().trim_start_matches('v');
-    Version::parse(text)
-        .map_err(|_| CannotTell::because(format!("the CSI driver has no version, but {text:?}")))
+    Version::parse(text).map_err(|_| {
+        CannotTell::because(format!("the version of the CSI driver is invalid: {text:?}"))
+    })
 }
 
 #[cfg(test)]
@@ -60,6 +61,6 @@ mod tests {
             let found = found(&driver, &minimum, &Version::new(5, 2, 0));
             assert_eq!(found.is_none(), enough, "{driver}");
         }
-        insta::assert_snapshot!(version("new").unwrap_err(), @r#"the CSI driver has no version, but "new""#);
+        insta::assert_snapshot!(version("new").unwrap_err(), @r#"the version of the CSI driver is invalid: "new""#);
     }
 }

@@ -48,7 +48,7 @@ impl Settings {
 
 /// It was told to end like this.
 #[derive(Debug, thiserror::Error)]
-#[error("the operator crashes, as it was told to: {0}")]
+#[error("crash requested by the ConfigMap: {0}")]
 pub struct Crash(String);
 
 /// Reports until it is told to crash.
@@ -79,7 +79,10 @@ pub async fn run(client: Client, settings: &Settings) -> Result<Infallible, Cras
         let rolled_out = due(begun, behaviour).is_none();
         let situation = Situation { version: &settings.version, behaviour, rolled_out };
         if let Err(error) = write(&operators, &settings.name, live.as_ref(), &situation).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "cannot report; trying again");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "cannot update ClusterOperator, retrying"
+            );
             retry = Some(Instant::now() + AFTER_A_FAILURE);
         }
     }
@@ -109,7 +112,7 @@ async fn write(
             if !changed {
                 return Ok(());
             }
-            tracing::info!(version = situation.version, "reporting");
+            tracing::info!(version = situation.version, "updating ClusterOperator");
             let wanted = ClusterOperator { status: Some(status), ..live.clone() };
             operators.replace_status(&live.name_any(), &parameters, &wanted).await
         }
@@ -121,5 +124,5 @@ async fn write(
 }
 
 fn cannot_watch(error: &(dyn std::error::Error + 'static)) {
-    tracing::warn!(error, "cannot watch; trying again");
+    tracing::warn!(error, "watch failed, retrying");
 }

@@ -54,7 +54,7 @@ fn conditions(
 ) -> [OperatorCondition; 4] {
     let Situation { version, behaviour, rolled_out: _ } = situation;
     let on_the_way = match reached {
-        Some(reached) => format!("Moving from {reached} to {version}."),
+        Some(reached) => format!("Updating from {reached} to {version}."),
         None => format!("Installing {version}."),
     };
     let works = reached.is_some() || arrived;
@@ -161,7 +161,7 @@ mod tests {
         insta::assert_snapshot!(told(&fragile, Some("5.0.1"), false), @"
         5.0.1:
           Available=True AsExpected
-          Progressing=True RollingOut (Moving from 5.0.1 to 5.1.0.)
+          Progressing=True RollingOut (Updating from 5.0.1 to 5.1.0.)
           Degraded=True AsTold (fragile)
           Upgradeable=True AsExpected
         ");
@@ -187,7 +187,7 @@ mod tests {
         insta::assert_snapshot!(told(&badly, Some("5.0.1"), true), @"
         5.0.1:
           Available=False AsTold (unavailable)
-          Progressing=True AsTold (Moving from 5.0.1 to 5.1.0. stuck)
+          Progressing=True AsTold (Updating from 5.0.1 to 5.1.0. stuck)
           Degraded=True AsTold (degraded)
           Upgradeable=False AsTold (not upgradeable)
         ");

@@ -63,8 +63,8 @@ async fn the_next_releases_find_nothing_in_a_cluster_as_it_comes() -> Result<()>
 #[tokio::test]
 async fn the_one_after_them_finds_what_can_be_fixed_with_a_command() -> Result<()> {
     insta::assert_snapshot!(all(&cluster("5.0.0", "5.2.0")).await?, @r#"
-    warning CloudCredentialPermissionsIncomplete: 5.2.0 makes use of permissions that were not granted: disks.label. What needs them will not work.
-      remediation: Grant disks.label, and add that to `granted`: `kubectl -n openshift-cloud-credential edit configmap cloud-credentials`
+    warning CloudCredentialPermissionsIncomplete: 5.2.0 uses permissions that are not granted: disks.label. The features that need them will not work.
+      remediation: Grant disks.label, and add it to `granted`: `kubectl -n openshift-cloud-credential edit configmap cloud-credentials`
       url: https://platform.example/credentials/permissions
     critical StorageCSIDriverIncompatible: Current CSI driver version 2.3.1 incompatible with 5.2.0. Minimum version 2.4.0 required.
       remediation: Update the driver: `kubectl -n openshift-storage patch configmap csi-driver --type=merge -p '{"data":{"version":"2.4.0"}}'`
@@ -108,23 +108,23 @@ async fn configurations_that_are_not_read_any_more() -> Result<()> {
     let old =
         map("openshift-machine-config", "old", r#"{config: '{"ignition":{"version":"2.2.0"}}'}"#);
     insta::assert_snapshot!(changed("5.1.0", &old, MachineConfig).await?, @"
-    critical MachineConfigIgnitionV2Unsupported: 5.1.0 does not read Ignition v2 any more, in which these configurations are: old.
+    critical MachineConfigIgnitionV2Unsupported: 5.1.0 does not support Ignition v2. These configurations use it: old.
       remediation: Translate them to Ignition v3: `kubectl -n openshift-machine-config get configmaps -l platform.example/machine-config`
       url: https://platform.example/machines/ignition
     ");
     assert!(changed("5.0.1", &old, MachineConfig).await?.is_clean());
     let broken = map("openshift-machine-config", "broken", "{config: nothing}");
     insta::assert_snapshot!(changed("5.1.0", &broken, MachineConfig).await?, @"
-    warning MachineConfigCompatibilityUnknown: Whether machine-config is compatible with 5.1.0 is unknown: these are no Ignition configurations: broken.
-      remediation: Remove the cause; the check is tried again
+    warning MachineConfigCompatibilityUnknown: Compatibility of machine-config with 5.1.0 is unknown: not valid Ignition configurations: broken.
+      remediation: Resolve the cause; Fairway retries the check
     ");
     let both = format!("{old}\n---\n{broken}");
     insta::assert_snapshot!(changed("5.1.0", &both, MachineConfig).await?, @"
-    critical MachineConfigIgnitionV2Unsupported: 5.1.0 does not read Ignition v2 any more, in which these configurations are: old.
+    critical MachineConfigIgnitionV2Unsupported: 5.1.0 does not support Ignition v2. These configurations use it: old.
       remediation: Translate them to Ignition v3: `kubectl -n openshift-machine-config get configmaps -l platform.example/machine-config`
       url: https://platform.example/machines/ignition
-    warning MachineConfigCompatibilityUnknown: Whether machine-config is compatible with 5.1.0 is unknown: these are no Ignition configurations: broken.
-      remediation: Remove the cause; the check is tried again
+    warning MachineConfigCompatibilityUnknown: Compatibility of machine-config with 5.1.0 is unknown: not valid Ignition configurations: broken.
+      remediation: Resolve the cause; Fairway retries the check
     ");
     Ok(())
 }
@@ -155,8 +155,8 @@ async fn permissions_that_were_not_granted() -> Result<()> {
         )
     };
     insta::assert_snapshot!(changed("5.1.0", &few("Manual"), CloudCredential).await?, @"
-    critical CloudCredentialPermissionsMissing: 5.1.0 needs permissions that were not granted: disks.create, disks.delete. The update would stop halfway.
-      remediation: Grant disks.create disks.delete, and add that to `granted`: `kubectl -n openshift-cloud-credential edit configmap cloud-credentials`
+    critical CloudCredentialPermissionsMissing: 5.1.0 requires permissions that are not granted: disks.create, disks.delete. The update would fail halfway.
+      remediation: Grant disks.create disks.delete, and add it to `granted`: `kubectl -n openshift-cloud-credential edit configmap cloud-credentials`
       url: https://platform.example/credentials/permissions
     ");
     assert!(changed("5.1.0", &few("Mint"), CloudCredential).await?.is_clean());
@@ -167,7 +167,7 @@ async fn permissions_that_were_not_granted() -> Result<()> {
 async fn a_certificate_that_is_too_weak() -> Result<()> {
     let weak = secret(include_str!("../data/weak.pem"));
     insta::assert_snapshot!(changed("5.1.0", &weak, Ingress).await?, @"
-    critical IngressCertificateRejected: 5.1.0 rejects the default serving certificate: it has an RSA key of 1024 bits, where 2048 are wanted; it is signed with SHA-1.
+    critical IngressCertificateRejected: 5.1.0 rejects the default serving certificate: it has an RSA key of 1024 bits; the minimum is 2048 bits; it is signed with SHA-1.
       remediation: Replace it: `kubectl -n openshift-ingress create secret tls default-certificate --cert=tls.crt --key=tls.key --dry-run=client -o yaml | kubectl apply -f -`
       url: https://platform.example/ingress/certificate
     ");

@@ -42,7 +42,7 @@ fn where_each_release_leads() {
     releases: 6, recommended updates: 5, conditional updates: 2
 
     4.9 ARCH
-      4.9.0+ARCH  no updates lead here
+      4.9.0+ARCH  no updates to this release
 
     5.0 ARCH
       5.0.0+ARCH

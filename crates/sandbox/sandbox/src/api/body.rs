@@ -146,7 +146,7 @@ fn check_type(object: &mut Value, request: &Request<'_>) -> Result<(), Unfit> {
         ))
     };
     let Some(fields) = object.as_object_mut() else {
-        return Err(unrecognized("an object is expected").into());
+        return Err(unrecognized("expected an object").into());
     };
     let is_custom = resource.custom.is_some();
     for (field, default) in
@@ -158,7 +158,7 @@ fn check_type(object: &mut Value, request: &Request<'_>) -> Result<(), Unfit> {
                 fields.insert(field.to_owned(), default.into());
             }
             None | Some(Value::String(_) | Value::Null) => {}
-            Some(_) => return Err(unrecognized(&format!("{field} is no text")).into()),
+            Some(_) => return Err(unrecognized(&format!("{field} is not a string")).into()),
         }
     }
     if is_custom {

@@ -233,5 +233,5 @@ fn read<K: Object>(object: &Value) -> Result<K, Refusal> {
 }
 
 fn unexpected(reply: &Reply) -> Refusal {
-    Refusal::internal(format!("an answer of another sort was expected, not {reply:?}"))
+    Refusal::internal(format!("unexpected reply: {reply:?}"))
 }

@@ -95,7 +95,7 @@ fn of_body(options: &Value) -> Result<Words, Refusal> {
         ));
     }
     // The real server makes no `Status` of its own of it, hence the 500 without a reason.
-    let wrong = |field: &str| Refusal::new(500, "", format!("{field} has another type"));
+    let wrong = |field: &str| Refusal::new(500, "", format!("{field} has an invalid type"));
     let text = |place: &Value, field: &str| match place.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),

@@ -42,6 +42,7 @@ pub(super) fn uid() -> Result<String, Refusal> {
 fn bytes<const N: usize>() -> Result<[u8; N], Refusal> {
     let mut bytes = [0; N];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| Refusal::internal("the system has no random numbers"))?;
+    filled
+        .map_err(|_| Refusal::internal("cannot read random numbers from the operating system"))?;
     Ok(bytes)
 }

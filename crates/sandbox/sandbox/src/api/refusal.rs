@@ -104,7 +104,7 @@ impl Refusal {
 
     /// 501: the real server can do it, this one cannot.
     pub fn not_implemented(what: &str) -> Self {
-        Self::new(501, "NotImplemented", format!("the sandbox does not know {what}"))
+        Self::new(501, "NotImplemented", format!("the sandbox does not support {what}"))
     }
 
     /// The `Status` that says so.

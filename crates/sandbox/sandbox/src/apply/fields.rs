@@ -26,16 +26,16 @@ pub(super) struct Node {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The name of a field is not one of the forms there are.
-    #[error("{0:?} is no path element")]
+    #[error("{0:?} is not a path element")]
     Element(String),
     /// Something other than an object is where only an object can be.
-    #[error("a set of fields consists of objects only")]
+    #[error("a field set contains only objects")]
     NoObject,
     /// It is nested deeper than any object can be.
-    #[error("a set of fields may not be nested deeper than {MAX_DEPTH} levels")]
+    #[error("a field set is nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
     /// A part of an entry of `managedFields` is missing or not what it should be.
-    #[error("{0} is not what it should be")]
+    #[error("invalid path element {0}")]
     Entry(&'static str),
 }
 

@@ -83,7 +83,7 @@ pub struct Catalog {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogError {
     /// A definition is named after its resource.
-    #[error("the definition {name:?} has to be named {expected:?}, with no part empty")]
+    #[error("CRD {name:?} must be named {expected:?}, without empty parts")]
     Name {
         /// What it is named.
         name: String,
@@ -91,7 +91,7 @@ pub enum CatalogError {
         expected: String,
     },
     /// The scope is a word that has no meaning.
-    #[error("the scope of {name:?} is `Namespaced` or `Cluster`, not {scope:?}")]
+    #[error("the scope of CRD {name:?} must be `Namespaced` or `Cluster`, not {scope:?}")]
     Scope {
         /// The definition.
         name: String,

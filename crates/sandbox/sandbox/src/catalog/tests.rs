@@ -94,8 +94,8 @@ fn definitions_that_contradict_themselves_are_refused() {
     nowhere.spec.scope = "Universe".to_owned();
     let errors = [misnamed, nowhere].map(|it| Catalog::default().define(&it).unwrap_err());
     insta::assert_snapshot!(errors.map(|error| error.to_string()).join("\n"), @r#"
-    the definition "widgets.x.test" has to be named "gadgets.x.test", with no part empty
-    the scope of "gadgets.x.test" is `Namespaced` or `Cluster`, not "Universe"
+    CRD "widgets.x.test" must be named "gadgets.x.test", without empty parts
+    the scope of CRD "gadgets.x.test" must be `Namespaced` or `Cluster`, not "Universe"
     "#);
 }
 

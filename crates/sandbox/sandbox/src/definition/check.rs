@@ -230,7 +230,7 @@ fn rule_compiles(rule: &ValidationRule, path: &str, errors: &mut Vec<FieldError>
     }
     for (name, text) in [("rule", rule.rule.as_str()), ("messageExpression", message)] {
         if !expression::is_shallow(text) {
-            let why = "compilation failed: the expression nests too deeply";
+            let why = "compilation failed: the expression is nested too deeply";
             errors.push(FieldError::invalid(format!("{path}.{name}"), text, why));
             return;
         }
@@ -247,7 +247,7 @@ fn rule_compiles(rule: &ValidationRule, path: &str, errors: &mut Vec<FieldError>
     let (of_message, why) = match expression::with_room(compile) {
         Some(None) => return,
         Some(Some(error)) => error,
-        None => (false, "the expression cannot be read".to_owned()),
+        None => (false, "cannot parse the expression".to_owned()),
     };
     let (name, text) =
         if of_message { ("messageExpression", message) } else { ("rule", rule.rule.as_str()) };

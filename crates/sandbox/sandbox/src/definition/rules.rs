@@ -70,7 +70,7 @@ impl Rules {
             walk.found
         };
         expression::with_room(evaluate).unwrap_or_else(|| {
-            vec![FieldError::invalid("", Value::Null, "the validation rules cannot be evaluated")]
+            vec![FieldError::invalid("", Value::Null, "cannot evaluate the validation rules")]
         })
     }
 }

@@ -86,7 +86,7 @@ fn node(
     errors: &mut Vec<FieldError>,
 ) {
     let Some(depth) = depth.checked_sub(1) else {
-        errors.push(FieldError::forbidden(path, "the schema nests too deeply"));
+        errors.push(FieldError::forbidden(path, "the schema is nested too deeply"));
         return;
     };
     type_is_given(props, place, path, errors);
@@ -291,7 +291,7 @@ fn all_nested(
 /// Inside of logic only values are validated: nothing there may say what a field is.
 fn nested(props: &JSONSchemaProps, path: &str, depth: usize, errors: &mut Vec<FieldError>) {
     let Some(depth) = depth.checked_sub(1) else {
-        errors.push(FieldError::forbidden(path, "the schema nests too deeply"));
+        errors.push(FieldError::forbidden(path, "the schema is nested too deeply"));
         return;
     };
     let undefined = "must be undefined to be structural";

@@ -30,7 +30,7 @@ pub(super) fn run() -> io::Result<ExitCode> {
 
 fn start(attachment: &Attachment) -> Result<Child, String> {
     let plan = &attachment.plan;
-    join(attachment).map_err(|error| format!("cannot join the container: {error}"))?;
+    join(attachment).map_err(|error| format!("cannot enter the container: {error}"))?;
     let mut command = r#become::command(plan)?;
     let directory = match plan.confinement {
         Confinement::Plain => plain::outside(plan, &plan.working_directory),

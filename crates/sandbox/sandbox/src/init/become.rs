@@ -42,7 +42,7 @@ fn own_number() -> io::Result<i32> {
 
 fn prepare(plan: &Plan) -> Result<(), String> {
     // A session of its own: what is meant for the sandbox's terminal is not for containers.
-    rustix::process::setsid().map_err(|error| format!("cannot begin a session: {error}"))?;
+    rustix::process::setsid().map_err(|error| format!("cannot create a session: {error}"))?;
     if plan.confinement != Confinement::Plain {
         mounts::build(plan).map_err(|failure| failure.to_string())?;
         rustix::system::sethostname(plan.hostname.as_bytes())

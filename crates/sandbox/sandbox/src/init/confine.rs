@@ -14,7 +14,7 @@ pub(super) fn run(user: bool) -> io::Result<ExitCode> {
     let started = enter(user).and_then(|()| {
         // Standard input, output and error go on to it.
         let spawned = again(Stage::Supervise { first: true }).spawn();
-        spawned.map_err(|error| format!("cannot start the first process: {error}"))
+        spawned.map_err(|error| format!("cannot start the init process: {error}"))
     });
     match started {
         Ok(mut first) => {
@@ -33,14 +33,13 @@ fn enter(user: bool) -> Result<(), String> {
     if user {
         let (user_outside, group_outside) = (geteuid().as_raw(), getegid().as_raw());
         unshare(UnshareFlags::NEWUSER)
-            .map_err(|error| format!("the kernel refuses a namespace of users: {error}"))?;
+            .map_err(|error| format!("cannot create a user namespace: {error}"))?;
         map_user((0, user_outside), (0, group_outside))
-            .map_err(|error| format!("the kernel refuses to map a user: {error}"))?;
+            .map_err(|error| format!("cannot map users: {error}"))?;
     }
     let others =
         UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWUTS | UnshareFlags::NEWIPC;
-    unshare(others)
-        .map_err(|error| format!("the kernel refuses namespaces of mounts and processes: {error}"))
+    unshare(others).map_err(|error| format!("cannot create mount and PID namespaces: {error}"))
 }
 
 /// Makes one user and one group of a new namespace, the first numbers, out of one each of the
@@ -55,7 +54,7 @@ pub(super) fn map_user(user: (u32, u32), group: (u32, u32)) -> io::Result<()> {
 
 #[expect(
     deprecated,
-    reason = "only the flag FILES makes it unsafe, which nobody passes, and there is one thread"
+    reason = "unsafe only with the flag FILES, which is never set, and there is one thread"
 )]
 pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
     Ok(rustix::thread::unshare(flags)?)

@@ -54,7 +54,7 @@ impl<T, E: Into<std::io::Error>> Doing<T> for Result<T, E> {
 /// Gives this process, and those that share its namespace, the root of the container.
 pub(super) fn build(plan: &Plan) -> Outcome {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private).doing(|| "keep mounts apart from the machine's".to_owned())?;
+    mount_change("/", private).doing(|| "make mounts private".to_owned())?;
     let root = mount_root(plan)?;
     let devices = DEVICES.map(|name| (name, detach(Path::new("/dev").join(name).as_path())));
     let volumes: Vec<OwnedFd> =
@@ -82,18 +82,18 @@ fn mount_root(plan: &Plan) -> Outcome<PathBuf> {
     match &plan.root {
         Root::Directory(directory) => {
             mount_bind_recursive(directory, directory)
-                .doing(|| format!("use {}", directory.display()))?;
+                .doing(|| format!("open {}", directory.display()))?;
         }
         Root::Overlay(directory) => {
             // Relative, because the options have no way to write commas and colons.
             std::env::set_current_dir(directory)
-                .doing(|| format!("use {}", directory.display()))?;
+                .doing(|| format!("open {}", directory.display()))?;
             let options = match plan.confinement {
                 Confinement::User => c"lowerdir=lower,upperdir=upper,workdir=work,userxattr",
                 _ => c"lowerdir=lower,upperdir=upper,workdir=work",
             };
             mount("overlay", "root", "overlay", MountFlags::empty(), options)
-                .doing(|| format!("lay {} over an image", directory.display()))?;
+                .doing(|| format!("mount the overlay {}", directory.display()))?;
         }
     }
     Ok(root)
@@ -101,7 +101,7 @@ fn mount_root(plan: &Plan) -> Outcome<PathBuf> {
 
 /// Makes a directory the root; the machine's stays mounted until it is left.
 fn enter(root: &Path) -> Outcome<OwnedFd> {
-    let doing = || format!("make {} the root", root.display());
+    let doing = || format!("pivot the root to {}", root.display());
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let machine = rustix::fs::open("/", flags, Mode::empty()).doing(doing)?;
     std::env::set_current_dir(root).doing(doing)?;
@@ -111,7 +111,7 @@ fn enter(root: &Path) -> Outcome<OwnedFd> {
 }
 
 fn leave(machine: &OwnedFd) -> Outcome {
-    let doing = || "leave the root of the machine".to_owned();
+    let doing = || "detach the root of the host".to_owned();
     rustix::process::fchdir(machine).doing(doing)?;
     unmount(".", UnmountFlags::DETACH).doing(doing)?;
     std::env::set_current_dir("/").doing(doing)
@@ -165,7 +165,7 @@ fn detach(source: &Path) -> Outcome<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
-    open_tree(CWD, source, flags).doing(|| format!("use {}", source.display()))
+    open_tree(CWD, source, flags).doing(|| format!("open {}", source.display()))
 }
 
 /// Gives it a place, which is made if it is missing.
@@ -189,7 +189,7 @@ fn make_directory(path: &Path) -> Outcome {
     if path.is_dir() {
         return Ok(());
     }
-    let doing = || format!("make {}", path.display());
+    let doing = || format!("create {}", path.display());
     fs::create_dir_all(path).doing(doing)?;
     fs::set_permissions(path, Permissions::from_mode(0o755)).doing(doing)
 }

@@ -33,7 +33,7 @@ pub(super) fn run(first: bool) -> io::Result<ExitCode> {
         plain::end_children();
     }
     let report = outcome.unwrap_or_else(|error| {
-        let message = format!("cannot look after the container: {error}");
+        let message = format!("cannot supervise the container: {error}");
         Some(Report::Refused { message })
     });
     if let Some(report) = report {

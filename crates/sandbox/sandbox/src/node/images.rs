@@ -96,8 +96,8 @@ impl Images {
         let places = if places.is_empty() { "nowhere".to_owned() } else { places.join(", ") };
         let problems = problems.join("; ");
         Err(format!(
-            "the sandbox pulls no images: {name:?} is in no OCI layout directory it was given \
-             (looked in: {places}) {problems}"
+            "image {name:?} is in no OCI layout directory of the sandbox, which pulls no images \
+            (layouts: {places}) {problems}"
         ))
     }
 }

@@ -44,7 +44,7 @@ pub(super) async fn stay_alive(client: Client, name: String, cancel: Cancellatio
             _ = beat.tick() => {}
         }
         if let Err(refusal) = renew(&client, &name) {
-            tracing::warn!(node = name, %refusal, "cannot renew the lease");
+            tracing::warn!(node = name, error = %refusal, "cannot renew Lease");
         }
     }
 }

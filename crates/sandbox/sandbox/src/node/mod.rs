@@ -66,7 +66,7 @@ pub struct NodeOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
     /// Their directory cannot be used, or their program cannot be started.
-    #[error("cannot prepare the nodes' directory {}", path.display())]
+    #[error("cannot prepare the node directory {}", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -104,7 +104,7 @@ impl Nodes {
         remove_tree(&probe).map_err(failed)?;
         let runtime = Runtime::probe(options.program.clone(), &probe).await.map_err(failed)?;
         for refusal in &runtime.mode().refusals {
-            tracing::info!(refusal, "the kernel allows containers less than it could");
+            tracing::info!(reason = refusal, "container isolation reduced");
         }
         let (logs, tracker) = (Logs::new(&client), TaskTracker::new());
         for name in &options.names {
@@ -152,7 +152,7 @@ async fn dispatch(context: Arc<Context>, tracker: TaskTracker, cancel: Cancellat
         let mut watcher = match context.client.watch::<Pod>() {
             Ok(watcher) => watcher,
             Err(refusal) => {
-                tracing::error!(%refusal, "cannot watch pods");
+                tracing::error!(error = %refusal, "cannot watch pods");
                 return;
             }
         };

@@ -96,7 +96,7 @@ async fn once(probe: &Probe, target: &Target<'_>) -> Result<(), String> {
     if let Some(socket) = &probe.tcp_socket {
         return connect(socket, target.container).await.map(drop);
     }
-    Err("the sandbox knows the probes exec, httpGet and tcpSocket only".to_owned())
+    Err("the sandbox supports only the probes exec, httpGet and tcpSocket".to_owned())
 }
 
 async fn run(command: Vec<String>, target: &Target<'_>) -> Result<(), String> {

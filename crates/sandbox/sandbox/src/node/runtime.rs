@@ -42,11 +42,13 @@ impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.confinement {
             Confinement::Plain => {
-                f.write_str("Pods run as plain processes with all that this user has")?;
+                f.write_str(
+                    "Pods run as processes without isolation, with all permissions of this user",
+                )?;
                 self.refusals.iter().try_for_each(|why| write!(f, "; {why}"))?;
                 f.write_str(".")
             }
-            _ => f.write_str("Pods run as processes in namespaces of their own."),
+            _ => f.write_str("Pods run as processes in separate namespaces."),
         }
     }
 }
@@ -58,7 +60,7 @@ pub enum StartError {
     #[error("{0}")]
     Refused(String),
     /// It could not even be asked.
-    #[error("cannot start the container's first process")]
+    #[error("cannot start the container's init process")]
     Io(#[from] io::Error),
 }
 
@@ -168,7 +170,7 @@ impl Runtime {
         match report? {
             Some(Report::Ended { code }) => Ok((code, output)),
             Some(Report::Refused { message }) => Err(StartError::Refused(message)),
-            _ => Err(StartError::Refused("the container has ended".to_owned())),
+            _ => Err(StartError::Refused("the container has exited".to_owned())),
         }
     }
 
@@ -185,7 +187,7 @@ impl Runtime {
             Some(Report::Ended { code: 0 }) if plan.command.is_empty() => 0,
             Some(Report::Refused { message }) => return Err(StartError::Refused(message)),
             other => {
-                let message = format!("the container's first process has ended: {other:?}");
+                let message = format!("the container's init process has exited: {other:?}");
                 return Err(StartError::Refused(message));
             }
         };

@@ -9,7 +9,7 @@ pub enum PatchError {
     #[error("malformed patch: {0}")]
     Malformed(&'static str),
     /// It nests too deeply.
-    #[error("the patch nests deeper than {MAX_DEPTH} levels")]
+    #[error("the patch is nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
     /// It has too many operations.
     #[error(
@@ -49,31 +49,31 @@ pub enum PatchError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OperationError {
     /// The operation is none of the six.
-    #[error("there is no such operation")]
+    #[error("unknown operation")]
     Unknown,
     /// A path is missing, empty or does not begin with a slash.
-    #[error("{0:?} has to be a path that begins with a slash")]
+    #[error("{0:?} must be a path that starts with a slash")]
     NoPath(&'static str),
     /// A path leads nowhere.
     #[error("{0:?} does not exist")]
     Missing(String),
     /// An index lies beyond the list, or is no number.
-    #[error("{0:?} is no index of the list")]
+    #[error("{0:?} is not an index of the list")]
     NoIndex(String),
     /// A value is to be moved into itself.
     #[error("a value cannot be moved into itself")]
     IntoItself,
     /// The tested value is another one.
-    #[error("the value is not the expected one")]
+    #[error("the value differs from the expected value")]
     Different,
     /// The copies are too large.
     #[error("the operations copy more than {MAX_COPIED_BYTES} bytes")]
     TooMuchCopied,
     /// The operations move too much.
-    #[error("the operations move too much")]
+    #[error("the operations move too many values")]
     TooMuchMoved,
     /// The result is too deep.
-    #[error("the object would nest deeper than {MAX_DEPTH} levels")]
+    #[error("the object would be nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
 }
 
@@ -81,22 +81,22 @@ pub enum OperationError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DirectiveError {
     /// `$patch` says something unknown.
-    #[error("$patch is {0}; it can be \"replace\" or \"delete\"")]
+    #[error("$patch is {0}; expected \"replace\" or \"delete\"")]
     Unknown(String),
     /// `$retainKeys` is no list of names, or leaves out a field of the patch.
-    #[error("$retainKeys has to be a list with the names of all fields of the patch beside it")]
+    #[error("$retainKeys must be a list with the names of all other fields of the patch")]
     RetainKeys,
     /// A directive needs a list.
-    #[error("{0} has to be a list")]
+    #[error("{0} must be a list")]
     NotAList(&'static str),
     /// The field is no list.
-    #[error("values can be deleted from lists only")]
+    #[error("values can be deleted only from lists")]
     NotInAList,
     /// An item does not say which one it is.
     #[error("an item has no {0:?}, which identifies it")]
     NoKey(String),
     /// The items do not belong into one list.
-    #[error("the items of the list are not of one type")]
+    #[error("the items of the list have different types")]
     MixedItems,
     /// `$setElementOrder` contradicts the patch.
     #[error("the order of the items contradicts $setElementOrder")]

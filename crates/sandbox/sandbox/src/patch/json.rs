@@ -12,13 +12,13 @@ pub(super) fn apply(patch: &Value, object: &Value) -> Result<Value, PatchError> 
     let operations = match patch {
         Value::Null => return Ok(object.clone()),
         Value::Array(operations) => operations,
-        _ => return Err(PatchError::Malformed("a JSON patch is a list of operations")),
+        _ => return Err(PatchError::Malformed("a JSON patch must be a list of operations")),
     };
     if operations.len() > MAX_OPERATIONS {
         return Err(PatchError::TooManyOperations(operations.len()));
     }
     let operations: Option<Vec<&Operation>> = operations.iter().map(Value::as_object).collect();
-    let operations = operations.ok_or(PatchError::Malformed("an operation is an object"))?;
+    let operations = operations.ok_or(PatchError::Malformed("an operation must be an object"))?;
 
     let mut document = Document { root: object.clone(), copied: 0, moved: 0 };
     for (index, operation) in operations.into_iter().enumerate() {

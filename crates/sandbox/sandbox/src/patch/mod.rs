@@ -28,7 +28,7 @@ pub fn json(patch: &Value, object: &Value) -> Result<Value, PatchError> {
 /// Applies a merge patch.
 pub fn merge(patch: &Value, object: &Value) -> Result<Value, PatchError> {
     if !patch.is_object() {
-        return Err(PatchError::Malformed("a merge patch is an object"));
+        return Err(PatchError::Malformed("a merge patch must be an object"));
     }
     bounds::check_depth(patch)?;
     let mut object = object.clone();
@@ -47,6 +47,6 @@ pub fn strategic(patch: &Value, object: &Value, schema: &Schema) -> Result<Value
         (Value::Object(patch), Value::Object(object)) => {
             Ok(strategic::merge(object.clone(), patch, schema)?.into())
         }
-        _ => Err(PatchError::Malformed("a strategic merge patch is an object")),
+        _ => Err(PatchError::Malformed("a strategic merge patch must be an object")),
     }
 }

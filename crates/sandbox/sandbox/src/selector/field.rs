@@ -31,13 +31,13 @@ struct Term {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldSelectorError {
     /// It is longer than any that makes sense.
-    #[error("a selector has at most {MAX_LENGTH} bytes, not {length}")]
+    #[error("the selector has {length} bytes; the limit is {MAX_LENGTH} bytes")]
     TooLong {
         /// How long it is, in bytes.
         length: usize,
     },
     /// It has more terms than any that makes sense.
-    #[error("a selector has at most {MAX_REQUIREMENTS} requirements")]
+    #[error("the selector has more than {MAX_REQUIREMENTS} requirements")]
     TooMany,
     /// A term has no operator.
     #[error("invalid selector: '{selector}'; can't understand '{term}'")]

@@ -18,7 +18,7 @@ pub struct LabelSelector {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LabelSelectorError {
     /// It is longer than any that makes sense.
-    #[error("a selector has at most {MAX_LENGTH} bytes, not {length}")]
+    #[error("the selector has {length} bytes; the limit is {MAX_LENGTH} bytes")]
     TooLong {
         /// How long it is, in bytes.
         length: usize,

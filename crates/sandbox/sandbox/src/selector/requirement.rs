@@ -80,7 +80,7 @@ pub enum RequirementError {
         operator: String,
     },
     /// More requirements than a selector may have.
-    #[error("a selector has at most {} requirements", super::MAX_REQUIREMENTS)]
+    #[error("the selector has more than {} requirements", super::MAX_REQUIREMENTS)]
     TooMany,
 }
 

@@ -118,7 +118,7 @@ impl AuditLog {
             let _ = done.await;
         };
         if timeout(PATIENCE, wait).await.is_err() {
-            tracing::warn!(path = %self.path.display(), "the audit log cannot be written in time");
+            tracing::warn!(path = %self.path.display(), "audit log write timed out");
         }
     }
 }
@@ -128,7 +128,7 @@ fn write_all(mut file: File, mut lines: mpsc::Receiver<Line>) {
     while lines.blocking_recv_many(&mut batch, QUEUE) > 0 {
         let text: String = batch.iter().map(|line| line.text.as_str()).collect();
         if let Err(error) = file.write_all(text.as_bytes()) {
-            tracing::warn!(%error, "the audit log cannot be written");
+            tracing::warn!(%error, "cannot write audit log");
         }
         for line in batch.drain(..) {
             // Whoever has gone meanwhile does not need to know.

@@ -40,7 +40,9 @@ pub(super) async fn read(
     match collected {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limit.bytes)),
-        Ok(Err(error)) => Err(Refusal::bad_request(format!("the body broke off: {error}"))),
+        Ok(Err(error)) => {
+            Err(Refusal::bad_request(format!("the request body is incomplete: {error}")))
+        }
         Err(_) => {
             let message = "Timeout: request did not complete within the allotted timeout";
             Err(Refusal::new(504, "Timeout", message))
@@ -155,7 +157,7 @@ fn whole(value: Value) -> Result<Value, String> {
         Value::Object(_) => Ok(value),
         Value::Null => Ok(Value::Object(serde_json::Map::new())),
         Value::Array(_) => Err("json: cannot unmarshal array into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }".to_owned()),
-        _ => Err("an object is wanted".to_owned()),
+        _ => Err("expected an object".to_owned()),
     }
 }
 
@@ -253,7 +255,7 @@ mod tests {
                 "application/vnd.kubernetes.protobuf",
                 "k8s",
                 400,
-                "the object provided is unrecognized (must be of type ConfigMap): the body is no Protocol Buffers message of Kubernetes (6b3873)",
+                "the object provided is unrecognized (must be of type ConfigMap): the body is not a Kubernetes Protocol Buffers message (6b3873)",
             ),
             (
                 Verb::Create,

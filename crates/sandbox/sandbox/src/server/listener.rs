@@ -74,7 +74,7 @@ pub(crate) async fn serve(
             Ok(accepted) => accepted,
             Err(error) => {
                 // Usually there are too many open files, which passes as connections end.
-                tracing::warn!(%error, "a connection could not be accepted");
+                tracing::warn!(%error, "cannot accept connection");
                 tokio::task::yield_now().await;
                 continue;
             }
@@ -83,7 +83,7 @@ pub(crate) async fn serve(
         tasks.spawn(async move {
             let _slot = slot;
             if let Err(error) = connection(stream, peer, acceptor, router, &server).await {
-                tracing::debug!(%error, %peer, "a connection ended badly");
+                tracing::debug!(%error, %peer, "connection failed");
             }
         });
     }

@@ -160,7 +160,7 @@ fn spec<T: DeserializeOwned + Default>(call: &Call) -> Result<T, Refusal> {
 /// The question, as the type that it has to be.
 pub(super) fn typed<T: DeserializeOwned>(call: &Call) -> Result<T, Refusal> {
     let Body::Object(object) = &call.body else {
-        return Err(Refusal::bad_request("a question is wanted"));
+        return Err(Refusal::bad_request("expected a review object"));
     };
     check_kind(call, object)?;
     let mut question = object.clone();
@@ -200,7 +200,7 @@ fn kind(call: &Call) -> &str {
 /// The question with its answer.
 pub(super) fn reviewed(call: &Call, status: Value) -> Result<Value, Refusal> {
     let Body::Object(question) = &call.body else {
-        return Err(Refusal::bad_request("a question is wanted"));
+        return Err(Refusal::bad_request("expected a review object"));
     };
     let mut answer = question.clone();
     if let Some(fields) = answer.as_object_mut() {

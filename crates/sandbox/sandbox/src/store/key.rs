@@ -47,7 +47,7 @@ pub struct Key {
 
 /// A name that cannot stand in a path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name:?} cannot be a name: it is empty, '.' or '..', or has a '/' or '%'")]
+#[error("{name:?} is not a valid name: it is empty, '.' or '..', or contains '/' or '%'")]
 pub struct InvalidKey {
     /// The name.
     pub name: String,

@@ -20,7 +20,7 @@ pub(super) fn columns(declared: &[CustomResourceColumnDefinition]) -> Vec<Printe
             name: "Age".to_owned(),
             type_: "date".to_owned(),
             json_path: ".metadata.creationTimestamp".to_owned(),
-            description: Some("How long ago the object was created".to_owned()),
+            description: Some("Time since the object was created".to_owned()),
             ..CustomResourceColumnDefinition::default()
         };
         return vec![PrinterColumn::of(&age)];

@@ -38,13 +38,13 @@ struct Test {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JsonPathError {
     /// It is longer than any that makes sense.
-    #[error("a path has at most {MAX_LENGTH} bytes, not {length}")]
+    #[error("the path has {length} bytes; the limit is {MAX_LENGTH} bytes")]
     TooLong {
         /// How long it is, in bytes.
         length: usize,
     },
     /// Filters are nested deeper than any that make sense.
-    #[error("filters are at most {MAX_DEPTH} deep")]
+    #[error("filters are nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
     /// Something else is expected here.
     #[error("expected {expected} at {rest:?}")]
@@ -238,7 +238,7 @@ impl<'a> Parser<'a> {
             self.take_while(|it| it.is_ascii_alphanumeric() || matches!(it, '.' | '-' | '+'));
         let value: Option<Value> = serde_json::from_str(word).ok();
         let scalar = value.filter(|value| value.is_boolean() || value.is_number());
-        scalar.ok_or_else(|| before.expected("a text, a number or a truth value"))
+        scalar.ok_or_else(|| before.expected("a string, a number or a boolean"))
     }
 
     /// A text between quotes of either kind, if there is one here.

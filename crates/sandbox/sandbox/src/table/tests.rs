@@ -241,7 +241,7 @@ fn what_is_no_path_is_refused() {
     .a[ → expected an index at ""
     .a[] → expected an index at "]"
     .a[x] → expected an index at "x]"
-    .a[?(@.b==)] → expected a text, a number or a truth value at ")]"
+    .a[?(@.b==)] → expected a string, a number or a boolean at ")]"
     .a[?(@.b=="x)] → expected a closing quote at "\"x)]"
     .a[?(b)] → expected @ at "b)]"
     .a['b] → expected ' at ""
@@ -250,7 +250,7 @@ fn what_is_no_path_is_refused() {
     .a\ → expected a character at ""
     .a[1:2] → expected ] at ":2]"
     .a[99999999999999999999] → expected an index at "]"
-    .a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a → filters are at most 4 deep
+    .a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a → filters are nested more than 4 levels deep
     "#);
     assert_eq!(JsonPath::parse(&".a".repeat(600)), Err(JsonPathError::TooLong { length: 1200 }));
 }

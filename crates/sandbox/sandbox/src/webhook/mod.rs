@@ -46,7 +46,11 @@ pub fn candidates(store: &Store, call: &Call) -> Vec<ValidatingWebhook> {
 pub fn failure(webhook: &ValidatingWebhook, problem: &str) -> Result<(), Refusal> {
     let name = &webhook.name;
     if webhook.failure_policy.as_deref() == Some("Ignore") {
-        tracing::warn!(webhook = name, problem, "a webhook does not answer, which is ignored");
+        tracing::warn!(
+            webhook = name,
+            error = problem,
+            "webhook failed, ignored by its failure policy"
+        );
         return Ok(());
     }
     Err(Refusal::internal_because(&format!("failed calling webhook {name:?}: {problem}")))

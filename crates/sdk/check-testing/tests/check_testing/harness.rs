@@ -57,7 +57,7 @@ async fn it_looks_at_the_fixtures() -> Result<()> {
     insta::assert_snapshot!(said, @"warning KernelTooOld: The kernel of node a is too old.");
     let said = Fixture::from("5.0.0").to("5.2.0").run(Kernel).await?;
     assert!(said.is_clean(), "{said}");
-    insta::assert_snapshot!(said, @"nothing stands in the way");
+    insta::assert_snapshot!(said, @"no findings");
     Ok(())
 }
 
@@ -65,9 +65,9 @@ async fn it_looks_at_the_fixtures() -> Result<()> {
 async fn versions_may_be_too_far_apart() -> Result<()> {
     let said = cluster().to("5.3.0").run(Kernel).await?;
     insta::assert_snapshot!(said, @"
-    cannot tell: 5.3.0 understands clusters that are at most 2 minor versions behind, and this one has 5.0.0
-    warning MachineConfigVersionSkew: Whether machine-config is compatible with 5.3.0 is unknown: 5.3.0 understands clusters that are at most 2 minor versions behind, and this one has 5.0.0.
-      remediation: Run a preflight of a release in between
+    no result: 5.3.0 supports clusters that are at most 2 minor versions behind, and this cluster runs 5.0.0
+    warning MachineConfigVersionSkew: Compatibility of machine-config with 5.3.0 is unknown: 5.3.0 supports clusters that are at most 2 minor versions behind, and this cluster runs 5.0.0.
+      remediation: Run a preflight of an intermediate release
     ");
     Ok(())
 }
@@ -97,9 +97,9 @@ async fn whatever_goes_wrong_no_check_passes_by_accident() -> Result<()> {
     }
     insta::assert_snapshot!(told, @"
     the cluster does not serve nodes
-    the check may not read nodes: the request was made to be forbidden
-    nodes cannot be read: Internal error occurred: the request was made to fail
-    the check had no answer after 0 seconds
+    the check is not permitted to read nodes: forbidden by a fault injected by the sandbox
+    cannot read nodes: Internal error occurred: fault injected by the sandbox
+    the check timed out after 0 seconds
     ");
     Ok(())
 }
@@ -120,9 +120,9 @@ impl Check for Panics {
 #[tokio::test]
 async fn a_check_that_panics_cannot_tell() -> Result<()> {
     insta::assert_snapshot!(cluster().run(Panics).await?, @"
-    cannot tell: the check failed: index out of bounds
-    warning PanicsCompatibilityUnknown: Whether panics is compatible with 5.2.0 is unknown: the check failed: index out of bounds.
-      remediation: Remove the cause; the check is tried again
+    no result: the check failed: index out of bounds
+    warning PanicsCompatibilityUnknown: Compatibility of panics with 5.2.0 is unknown: the check failed: index out of bounds.
+      remediation: Resolve the cause; Fairway retries the check
     ");
     Ok(())
 }

@@ -89,7 +89,7 @@ impl Failure {
                 _ => status.message.clone(),
             },
             Self::Refused(error) => error.to_string(),
-            Self::Slow(time) => format!("no answer within {} seconds", time.as_secs()),
+            Self::Slow(time) => format!("timed out after {} seconds", time.as_secs()),
         };
         CannotTell::Unreadable { what, words }
     }
@@ -186,8 +186,8 @@ mod tests {
     fn people_are_told_what_is_wrong() {
         let told = |failure: Failure| failure.about("nodes".to_owned()).to_string();
         insta::assert_snapshot!(told(refused(404, 0)), @"the cluster does not serve nodes");
-        insta::assert_snapshot!(told(refused(403, 0)), @"the check may not read nodes: in the server's words");
-        insta::assert_snapshot!(told(refused(500, 0)), @"nodes cannot be read: in the server's words");
-        insta::assert_snapshot!(told(Failure::Slow(Duration::from_secs(30))), @"nodes cannot be read: no answer within 30 seconds");
+        insta::assert_snapshot!(told(refused(403, 0)), @"the check is not permitted to read nodes: in the server's words");
+        insta::assert_snapshot!(told(refused(500, 0)), @"cannot read nodes: in the server's words");
+        insta::assert_snapshot!(told(Failure::Slow(Duration::from_secs(30))), @"cannot read nodes: timed out after 30 seconds");
     }
 }

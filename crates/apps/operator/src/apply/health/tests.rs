@@ -47,16 +47,16 @@ fn deployments_have_to_be_rolled_out() {
     .map(|status| said_of("apps", "Deployment", &json!({"replicas": 2}), &status))
     .collect();
     insta::assert_snapshot!(told.join("\n"), @"
-    waiting: was changed, and its controller has not seen it yet
-    waiting: was changed, and its controller has not seen it yet
-    waiting: has 1 of 2 Pods of its new version
-    waiting: still has 1 Pods that are to be replaced
-    waiting: has 1 of 2 Pods available
+    waiting: the controller has not observed the latest change
+    waiting: the controller has not observed the latest change
+    waiting: 1 of 2 Pods updated
+    waiting: 1 old Pods still running
+    waiting: 1 of 2 Pods available
     good
     good
-    WorkloadNotProgressing: makes no progress: ProgressDeadlineExceeded: took too long
-    WorkloadNotAvailable: is not available (MinimumReplicasUnavailable: too few) and makes no progress: ProgressDeadlineExceeded: took too long
-    WorkloadNotProgressing: cannot create its Pods: FailedCreate: exceeded quota
+    WorkloadNotProgressing: not progressing: ProgressDeadlineExceeded: took too long
+    WorkloadNotAvailable: not available (MinimumReplicasUnavailable: too few) and not progressing: ProgressDeadlineExceeded: took too long
+    WorkloadNotProgressing: cannot create Pods: FailedCreate: exceeded quota
     ");
     let idle = json!({"observedGeneration": 2});
     assert_eq!(said_of("apps", "Deployment", &json!({"replicas": 0}), &idle), "good");
@@ -75,9 +75,9 @@ fn daemon_sets_have_to_be_on_all_nodes() {
     .map(|status| said_of("apps", "DaemonSet", &json!({}), &status))
     .collect();
     insta::assert_snapshot!(told.join("\n"), @"
-    waiting: was changed, and its controller has not seen it yet
-    waiting: has Pods of its new version on 2 of 3 nodes
-    waiting: has Pods available on 2 of 3 nodes
+    waiting: the controller has not observed the latest change
+    waiting: Pods updated on 2 of 3 nodes
+    waiting: Pods available on 2 of 3 nodes
     good
     good
     ");
@@ -100,8 +100,8 @@ fn jobs_have_to_succeed() {
     .map(|status| said_of("batch", "Job", &json!({}), &status))
     .collect();
     insta::assert_snapshot!(told.join("\n"), @"
-    waiting: has not succeeded yet
-    waiting: has not succeeded yet, after 2 failed Pods
+    waiting: the Job is not complete
+    waiting: the Job is not complete, 2 Pods failed
     UpdatePayloadFailed: failed: BackoffLimitExceeded: it failed too often
     good
     good
@@ -109,7 +109,7 @@ fn jobs_have_to_succeed() {
     let some = json!({"succeeded": 2});
     assert_eq!(
         said_of("batch", "Job", &json!({"completions": 3}), &some),
-        "waiting: has not succeeded yet"
+        "waiting: the Job is not complete"
     );
 }
 
@@ -125,8 +125,8 @@ fn definitions_have_to_be_established() {
     .map(|status| said_of("apiextensions.k8s.io", "CustomResourceDefinition", &json!({}), &status))
     .collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
-    waiting: is not established yet
-    UpdatePayloadResourceInvalid: cannot be established: PluralConflict: "things" is in use
+    waiting: the CRD is not established
+    UpdatePayloadResourceInvalid: the CRD cannot be established: PluralConflict: "things" is in use
     good
     "#);
 }
@@ -134,7 +134,10 @@ fn definitions_have_to_be_established() {
 #[test]
 fn what_is_being_deleted_is_not_there_for_long() {
     let live = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
-    assert_eq!(check(&id("", "ConfigMap"), &live), Health::Waiting("is being deleted".to_owned()));
+    assert_eq!(
+        check(&id("", "ConfigMap"), &live),
+        Health::Waiting("the object is being deleted".to_owned())
+    );
     assert_eq!(check(&id("", "ConfigMap"), &json!({})), Health::Good);
 }
 

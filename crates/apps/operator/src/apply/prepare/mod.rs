@@ -41,10 +41,10 @@ pub struct Owner {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unprepared {
     /// It is of a kind that has namespaces, and names none.
-    #[error("its manifest names no namespace")]
+    #[error("the manifest has no namespace")]
     NoNamespace,
     /// An annotation has a value that means nothing.
-    #[error("its annotation {annotation} is {value:?}, which means nothing; it can be \"true\"")]
+    #[error("annotation {annotation} has the invalid value {value:?}; use \"true\"")]
     Annotation {
         /// The annotation.
         annotation: &'static str,
@@ -52,9 +52,7 @@ pub enum Unprepared {
         value: String,
     },
     /// A container is to get something, and is not there.
-    #[error(
-        "its annotation {annotation} names the container {container:?}, which it does not have"
-    )]
+    #[error("annotation {annotation} names container {container:?}, which does not exist")]
     NoContainer {
         /// The annotation.
         annotation: &'static str,
@@ -62,9 +60,7 @@ pub enum Unprepared {
         container: String,
     },
     /// What is injected makes no sense.
-    #[error(
-        "the cluster's Infrastructure has {0:?} for the address of the API server, which is no URL"
-    )]
+    #[error("invalid API server address {0:?} in Infrastructure cluster: not a URL")]
     ApiServer(String),
 }
 

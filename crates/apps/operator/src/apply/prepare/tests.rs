@@ -78,8 +78,8 @@ fn what_a_manifest_wants_to_become_of_the_object() {
         (json!({"release.openshift.io/delete": "true"}), Ok(Intent::Delete)),
         (
             json!({"release.openshift.io/delete": "yes"}),
-            Err("its annotation release.openshift.io/delete is \"yes\", which means nothing; it can \
-                 be \"true\""
+            Err("annotation release.openshift.io/delete has the invalid value \"yes\"; use \
+                 \"true\""
                 .to_owned()),
         ),
     ] {
@@ -179,7 +179,7 @@ fn the_way_to_the_outside_is_given_to_those_who_ask() {
     assert_eq!(with["containers"][0]["env"].as_array().map(Vec::len), Some(4));
     assert_eq!(with["containers"][1].get("env"), None);
     let error = prepared(&deployment("a", &annotations("x"), &pod), &context).unwrap_err();
-    insta::assert_snapshot!(error, @r#"its annotation config.openshift.io/inject-proxy names the container "x", which it does not have"#);
+    insta::assert_snapshot!(error, @r#"annotation config.openshift.io/inject-proxy names container "x", which does not exist"#);
 }
 
 #[test]
@@ -204,5 +204,5 @@ fn the_operator_finds_the_api_server_without_its_service() {
     assert_eq!(other["spec"]["template"]["spec"], pod);
     context.surroundings.api_server = Some("nowhere".to_owned());
     let error = prepared(&operator, &context).unwrap_err();
-    insta::assert_snapshot!(error, @r#"the cluster's Infrastructure has "nowhere" for the address of the API server, which is no URL"#);
+    insta::assert_snapshot!(error, @r#"invalid API server address "nowhere" in Infrastructure cluster: not a URL"#);
 }

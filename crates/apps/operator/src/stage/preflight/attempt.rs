@@ -146,7 +146,7 @@ impl Attempt {
         let id = match RunId::random() {
             Ok(id) => id,
             Err(error) => {
-                let message = format!("no name for a run can be made: {error}");
+                let message = format!("cannot generate a run ID: {error}");
                 let reason = preflight_failed::DEPLOYMENT_FAILED;
                 self.has_failed(Trouble::passing(reason, message), Instant::now());
                 return Some(Standing::Clear { not_before: self.not_before });

@@ -127,8 +127,8 @@ impl Course {
         let document = self.document.as_ref()?;
         (document.execution_status == ExecutionStatus::Failed).then(|| {
             let words = crate::text::one_line(&document.message);
-            let words = if words.is_empty() { "it does not say why" } else { &words };
-            let message = format!("the target release says that it cannot go on: {words}");
+            let words = if words.is_empty() { "no message" } else { &words };
+            let message = format!("the target release reports a failure: {words}");
             Trouble::passing(preflight_failed::RUNNER_FAILED, message)
         })
     }
@@ -187,24 +187,22 @@ impl Course {
     fn crashed(troubles: &[Trouble]) -> Trouble {
         let (reason, why) = match troubles.first() {
             Some(trouble) => (trouble.reason, trouble.message.as_str()),
-            None => (preflight_failed::CRASH_LOOP_BACK_OFF, "nobody knows why"),
+            None => (preflight_failed::CRASH_LOOP_BACK_OFF, "cause unknown"),
         };
-        Trouble::lasting(reason, format!("it was given up after {CRASHES} attempts; {why}"))
+        Trouble::lasting(reason, format!("stopped after {CRASHES} failed attempts; {why}"))
     }
 
     fn too_slow(&self, troubles: &[Trouble], is_rehearsed: bool) -> Trouble {
         let time = self.patience.whole.unwrap_or(self.patience.silence);
         let time = SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX);
         let what = match &self.document {
-            Some(_) if self.is_completed() && self.patience.whole.is_none() => {
-                "it gave no sign of life for"
-            }
-            Some(_) if self.has_said_all() && !is_rehearsed => "its dry-run was not over after",
-            Some(_) if self.is_overtaken() => "its answers were overtaken by changes after",
-            Some(_) => "it said nothing new for",
-            None => "it said nothing for",
+            Some(_) if self.is_completed() && self.patience.whole.is_none() => "no heartbeat for",
+            Some(_) if self.has_said_all() && !is_rehearsed => "dry run not complete after",
+            Some(_) if self.is_overtaken() => "results still stale after",
+            Some(_) => "no new results for",
+            None => "no results for",
         };
-        let given_up = format!("it was given up because {what} {time:#}");
+        let given_up = format!("timed out: {what} {time:#}");
         match troubles.first() {
             Some(Trouble { reason, message, .. }) => {
                 Trouble::lasting(*reason, format!("{given_up}; {message}"))
@@ -216,7 +214,7 @@ impl Course {
 
 /// Results of which something is missing now.
 fn not_whole(dropped: &[String]) -> Option<Trouble> {
-    let message = format!("the results were not taken whole: {}", dropped.join("; "));
+    let message = format!("some results are dropped: {}", dropped.join("; "));
     let trouble = Trouble::passing(preflight_failed::INVALID_RESULTS, message);
     (!dropped.is_empty()).then_some(trouble)
 }

@@ -106,14 +106,14 @@ impl Desk {
             .map_err(std::io::Error::from)
             .and_then(|bytes| directory.write(ANSWERS, &bytes));
         if let Err(error) = written {
-            tracing::warn!(why = text::chain(&error), "a preflight cannot be answered");
+            tracing::warn!(error = text::chain(&error), "cannot write preflight Job answers");
         }
     }
 }
 
 /// What the run asks for; nothing where that cannot be understood. The run sees that nobody answers.
 fn asked(directory: &RunDirectory, run: &str) -> Option<JobRequests> {
-    let complain = |why: String| tracing::warn!(why, "what a preflight asks for is not read");
+    let complain = |error: String| tracing::warn!(error, "cannot read preflight Job requests");
     let bytes = directory.read(REQUESTS).inspect_err(|error| complain(text::chain(error)));
     let requests = JobRequests::read(&bytes.ok()??, run);
     requests.inspect_err(|error| complain(text::chain(error))).ok()

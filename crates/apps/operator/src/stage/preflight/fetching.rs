@@ -36,7 +36,7 @@ impl Ready {
         let version = self.content.metadata.version.to_string();
         match &wanted.version {
             Some(asked) if *asked != version => {
-                let message = format!("the image holds the version {version}, not {asked}");
+                let message = format!("the image contains version {version}, not {asked}");
                 Err(Trouble::lasting(preflight_failed::VERIFY_PAYLOAD_VERSION, message))
             }
             _ => Ok(()),
@@ -104,15 +104,15 @@ impl Fetching {
 fn not_retrieved(failure: &Failure) -> Trouble {
     match failure {
         Failure::Retrieval(why) => {
-            let message = format!("the release cannot be fetched: {why}");
+            let message = format!("cannot retrieve the release: {why}");
             Trouble::passing(preflight_failed::RETRIEVE_PAYLOAD, message)
         }
         Failure::Signature(why) => {
-            let message = format!("the release is not started: {why}");
+            let message = format!("release not started: {why}");
             Trouble::passing(preflight_failed::IMAGE_VERIFICATION_FAILED, message)
         }
         Failure::Content(why) => {
-            let message = format!("the release makes no sense: {why}");
+            let message = format!("invalid release: {why}");
             Trouble::passing(preflight_failed::LOAD_PAYLOAD, message)
         }
     }

@@ -50,9 +50,9 @@ pub struct Hands {
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
 enum HandsError {
-    #[error("the API server did not answer within {} seconds", PATIENCE.as_secs())]
+    #[error("request to the API server timed out after {} seconds", PATIENCE.as_secs())]
     TooSlow,
-    #[error("the API server did not do it")]
+    #[error("request to the API server failed")]
     Refused(#[from] kube::Error),
 }
 
@@ -63,7 +63,7 @@ impl Hands {
         loop {
             match memory::load(&self.client, namespace).await {
                 Ok(found) => return found,
-                Err(why) => pauses.after(&why, "what is kept of preflights cannot be read").await,
+                Err(why) => pauses.after(&why, "cannot read preflight records").await,
             }
         }
     }
@@ -77,7 +77,7 @@ impl Hands {
             match in_time(deployments.get_opt(NAME)).await {
                 Ok(found) => return found.as_ref().and_then(deployment::read),
                 Err(error) => {
-                    pauses.after(&text::chain(&error), "it cannot be looked for a preflight").await;
+                    pauses.after(&text::chain(&error), "cannot get preflight Deployment").await;
                 }
             }
         }
@@ -89,13 +89,13 @@ impl Hands {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
         let (until, mut pauses) = (Instant::now() + FAREWELL, Pauses::default());
         while let Err(error) = self.remove(&deployments, &pods, until).await {
-            pauses.after(&text::chain(&error), "a preflight cannot be removed").await;
+            pauses.after(&text::chain(&error), "cannot remove preflight").await;
         }
         self.remove_jobs(until + FAREWELL).await;
         let removed = tokio::task::spawn_blocking(move || root.remove_others(None));
         if let Ok(Err(error)) = removed.await {
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "the directory of a preflight cannot be removed");
+            tracing::warn!(error, "cannot remove preflight directory");
         }
     }
 
@@ -107,13 +107,10 @@ impl Hands {
                 Ok(0) => return,
                 Ok(_) if Instant::now() < until => {}
                 Err(error) if Instant::now() < until => {
-                    tracing::warn!(
-                        why = text::chain(&error),
-                        "Jobs of a preflight are still there"
-                    );
+                    tracing::warn!(error = text::chain(&error), "cannot remove preflight Jobs");
                 }
                 _ => {
-                    tracing::warn!("Jobs of a preflight do not go; they are waited for no longer");
+                    tracing::warn!("preflight Jobs not removed in time");
                     return;
                 }
             }
@@ -151,7 +148,7 @@ impl Hands {
         let root = Root::new(&settings.results.here);
         let directory = root.make(&run.id).map_err(|error| {
             let place = settings.results.here.display();
-            let message = format!("{place} cannot be used for results: {error}");
+            let message = format!("cannot use {place} for results: {error}");
             Trouble::passing(preflight_failed::RESULTS_UNREADABLE, message)
         })?;
         Box::pin(self.create(&run, &namespace, &settings)).await.map_err(|error| match error {
@@ -247,9 +244,10 @@ struct Pauses(u32);
 impl Pauses {
     /// Says what went wrong, and waits.
     async fn after(&mut self, why: &str, complaint: &str) {
-        tracing::warn!(why, "{complaint}; trying again");
         self.0 = self.0.saturating_add(1);
-        fairway_clock::pause(RETRY_BACKOFF.after(self.0)).await;
+        let (attempt, retry_in) = (self.0, RETRY_BACKOFF.after(self.0));
+        tracing::warn!(error = why, attempt, ?retry_in, "{complaint}; retrying");
+        fairway_clock::pause(retry_in).await;
     }
 }
 
@@ -267,7 +265,7 @@ async fn until_gone(
             return Ok(());
         }
         if Instant::now() >= until {
-            tracing::warn!("the Pod of a preflight does not go; it is waited for no longer");
+            tracing::warn!("preflight Pod not removed in time");
             return Ok(());
         }
         fairway_clock::sleep_until(Some(Instant::now() + LOOKS)).await;

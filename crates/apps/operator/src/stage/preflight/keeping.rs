@@ -133,7 +133,7 @@ impl Keeping {
 
     /// What stands in the way of keeping it.
     pub(super) fn trouble(&self) -> Option<Trouble> {
-        let message = format!("the results cannot be saved: {}", self.store.problem()?);
+        let message = format!("cannot save the results: {}", self.store.problem()?);
         Some(Trouble::passing(preflight_failed::RESULTS_NOT_STORED, message))
     }
 

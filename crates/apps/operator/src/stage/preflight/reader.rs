@@ -15,14 +15,14 @@ pub(super) fn trouble(roles: &[Objects<ClusterRole>]) -> Option<Trouble> {
         .iter()
         .map(|roles| roles.values().filter_map(|role| excess(role)).collect::<Vec<_>>().join("; "));
     let told = found.find(|told| !told.is_empty())?;
-    let message = format!("preflights would get more than the right to read: {told}");
+    let message = format!("added ClusterRoles grant more than read access: {told}");
     Some(Trouble::lasting(preflight_failed::READER_ROLE_REFUSED, message))
 }
 
 /// What a role gives beyond reading.
 fn excess(role: &ClusterRole) -> Option<String> {
     let told = |what: &str| format!("ClusterRole {}, {what}", role.name_any());
-    let Ok(value) = serde_json::to_value(role) else { return Some(told("which is no object")) };
+    let Ok(value) = serde_json::to_value(role) else { return Some(told("invalid object")) };
     let (field, why) = vet::rules_read_only(&value, Scope::Cluster).err()?;
     Some(told(&format!("{field}: {why}")))
 }
@@ -66,8 +66,8 @@ mod tests {
         .map(|roles| trouble(&roles).map_or("nothing".to_owned(), |trouble| trouble.message));
         insta::assert_snapshot!(told.join("\n"), @r"
         nothing
-        preflights would get more than the right to read: ClusterRole a-secrets, rules[0].resources[0]: a check reads Secrets of one namespace, by a Role; ClusterRole b-exec, rules[0].resources[0]: a check reads no subresource but pods/log and status; ClusterRole c-wildcard, rules[0].resources[0]: a check says which resources it reads; ClusterRole d-write, rules[0].verbs[0]: a check may get, list and watch
-        preflights would get more than the right to read: ClusterRole preflight-reader-of-the-platform, rules[0].verbs[0]: a check may get, list and watch
+        added ClusterRoles grant more than read access: ClusterRole a-secrets, rules[0].resources[0]: a check may read Secrets only in one namespace, by a Role; ClusterRole b-exec, rules[0].resources[0]: a check may read only the subresources pods/log and status; ClusterRole c-wildcard, rules[0].resources[0]: a check must name its resources, without wildcards; ClusterRole d-write, rules[0].verbs[0]: a check may only get, list and watch
+        added ClusterRoles grant more than read access: ClusterRole preflight-reader-of-the-platform, rules[0].verbs[0]: a check may only get, list and watch
         ");
     }
 }

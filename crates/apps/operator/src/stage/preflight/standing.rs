@@ -72,7 +72,8 @@ impl Site {
 
     /// Begins a run.
     pub(super) fn start(&self, run: Run, patience: Patience) -> Standing {
-        tracing::info!(run = %run.id, version = run.version, image = run.image, "a preflight begins");
+        let (version, image) = (&run.version, &run.image);
+        tracing::info!(run = %run.id, version, image, "preflight started");
         let (namespace, settings) = (self.place.namespace.clone(), self.settings.clone());
         let work = self.hands.clone().start(run.clone(), namespace, settings).boxed();
         Standing::Starting(Box::new(Starting { run, patience, work }))
@@ -81,7 +82,7 @@ impl Site {
     /// Goes on with a run that an operator before this one has begun.
     pub(super) fn adopt(&self, run: Run, patience: Patience) -> io::Result<Standing> {
         let directory = self.root().open(&run.id)?;
-        tracing::info!(run = %run.id, version = run.version, "a preflight goes on");
+        tracing::info!(run = %run.id, version = run.version, "preflight resumed");
         let namespace = self.place.namespace.clone();
         let work = self.hands.clone().resume(run.clone(), namespace, directory).boxed();
         Ok(Standing::Starting(Box::new(Starting { run, patience, work })))
@@ -123,7 +124,8 @@ impl Site {
                         None
                     }
                     Err(why) => {
-                        tracing::warn!(run = %run.id, why = why.message, "a preflight cannot begin");
+                        let error = &why.message;
+                        tracing::warn!(run = %run.id, error, "cannot start preflight");
                         *standing = self.clear();
                         Some(NotStarted { image: run.image, why })
                     }

@@ -68,17 +68,19 @@ fn ended(what: &What) -> Option<Ended> {
 fn told(News { version, what, .. }: &News) -> Told {
     match what {
         What::Started => {
-            let note = format!("The preflight of {version} begins to look at this cluster.");
+            let note = format!("The preflight of {version} started.");
             Told::new(EventType::Normal, "PreflightStarted", &note)
         }
         What::Answered { complete, risks } => {
-            let checks = if *complete { "all checks answered" } else { "not all checks answered" };
-            let note =
-                format!("The preflight of {version} is done: {checks}, risks found: {risks}.");
+            let checks = if *complete { "all" } else { "not all" };
+            let note = format!(
+                "The preflight of {version} completed: {checks} checks have a result, risks found: \
+                 {risks}."
+            );
             Told::new(EventType::Normal, "PreflightCompleted", &note)
         }
         What::Failed(Failure { reason, message: why, .. }) => {
-            let note = format!("The preflight of {version} is given up ({reason}): {why}");
+            let note = format!("The preflight of {version} failed ({reason}): {why}");
             Told::new(EventType::Warning, "PreflightFailed", &note)
         }
     }
@@ -106,10 +108,10 @@ mod tests {
         .map(|Told { type_, reason, note }| format!("{type_:?} {reason}: {note}"))
         .collect();
         insta::assert_snapshot!(told.join("\n"), @r"
-        Normal PreflightStarted: The preflight of 5.2.0 begins to look at this cluster.
-        Normal PreflightCompleted: The preflight of 5.2.0 is done: all checks answered, risks found: 0.
-        Normal PreflightCompleted: The preflight of 5.2.0 is done: not all checks answered, risks found: 2.
-        Warning PreflightFailed: The preflight of 5.2.0 is given up (OOMKilled): it needs more memory
+        Normal PreflightStarted: The preflight of 5.2.0 started.
+        Normal PreflightCompleted: The preflight of 5.2.0 completed: all checks have a result, risks found: 0.
+        Normal PreflightCompleted: The preflight of 5.2.0 completed: not all checks have a result, risks found: 2.
+        Warning PreflightFailed: The preflight of 5.2.0 failed (OOMKilled): it needs more memory
         ");
     }
 }

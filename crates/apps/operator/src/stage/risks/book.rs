@@ -36,7 +36,7 @@ impl Book {
         self.refuse(&view.updates.candidates);
         let problems: Vec<String> = view.acceptance.problems().collect();
         for problem in problems.iter().filter(|problem| !self.problems.contains(problem)) {
-            tracing::warn!(problem, "a risk does not count as accepted");
+            tracing::warn!(error = problem, "accepted risk ignored");
         }
         self.problems = problems;
         let (candidates, concerns) = (view.candidates.clone(), view.concerns.clone());
@@ -65,7 +65,7 @@ impl Book {
     /// This was said. Whatever a status cannot show is in the log.
     pub(super) fn remember(&mut self, evaluated: &Evaluated) {
         for withheld in evaluated.withheld.iter().filter(|one| !self.withheld.contains(one)) {
-            tracing::warn!(%withheld);
+            tracing::warn!(error = %withheld, "update omitted from status");
         }
         self.withheld.clone_from(&evaluated.withheld);
         self.previous = Some(Arc::new(Previous::from(evaluated)));
@@ -85,7 +85,7 @@ impl Book {
         for query in refused.difference(&self.refused) {
             self.metrics.refused();
             let query: String = query.chars().take(SHOWN).collect();
-            tracing::warn!(query, "a query of a risk is not sent to the cluster's metrics");
+            tracing::warn!(query, "risk query refused by policy");
         }
         self.refused = refused;
     }

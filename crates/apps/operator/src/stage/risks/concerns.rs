@@ -9,11 +9,11 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::cluster::{Objects, only};
 
-/// What people read about what could not be seen for so long.
-const UNLISTED: &str = "The operator cannot list them; its log says why.";
+/// Why ClusterOperators are unknown if they could not be listed within the grace period.
+const UNLISTED: &str = "see the operator log";
 
-/// Why a ConfigMap is unknown that was not read for so long.
-const UNREAD: &str = "the operator cannot read it, and its log says why";
+/// Why a ConfigMap is unknown if it could not be read within the grace period.
+const UNREAD: &str = "see the operator log";
 
 /// What was found.
 #[derive(Clone, Copy)]
@@ -56,7 +56,7 @@ pub(super) fn collect<'a>(current: &str, findings: Findings<'a>) -> Vec<Concern>
         admin_gates.map(|seen| only(Some(seen)).and_then(|it| data(it)).unwrap_or(&nothing));
     let acks = match (admin_acks, only(admin_acks)) {
         (None, _) => Err(UNREAD),
-        (Some(_), None) => Err("there is no such ConfigMap"),
+        (Some(_), None) => Err("the ConfigMap does not exist"),
         (Some(_), Some(acks)) => Ok(data(acks).unwrap_or(&nothing)),
     };
     let gates = sources::admin_gates(current, gates.ok_or(UNREAD), acks);

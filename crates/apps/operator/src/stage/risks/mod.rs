@@ -171,6 +171,6 @@ async fn work(
 
 fn warn_of(problem: Option<String>) {
     if let Some(problem) = problem {
-        tracing::warn!(problem, "what came of queries cannot be noted for those who ask why");
+        tracing::warn!(error = problem, "cannot store query results");
     }
 }

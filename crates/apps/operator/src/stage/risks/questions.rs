@@ -72,10 +72,10 @@ impl Alerts {
     /// There is no answer; whether that is news. The last good one stands.
     fn fail(&mut self, error: &str) -> bool {
         if *self != Self::Asked {
-            tracing::debug!(error, "the alerts are not known; those before count");
+            tracing::debug!(error, "cannot read alerts; using previous alerts");
             return false;
         }
-        tracing::warn!(error, "the alerts are not known; those in the status count");
+        tracing::warn!(error, "cannot read alerts; using alerts of the status");
         *self = Self::Unknown;
         true
     }
@@ -210,7 +210,7 @@ impl Questions {
             Ok(_) => self.metrics.answered(time),
             Err(failure) => {
                 self.metrics.failed();
-                tracing::info!(query, %failure, "a query does not say if a risk applies");
+                tracing::info!(query, error = %failure, "risk query failed");
             }
         }
         self.scheduler.answered(query, outcome, now);

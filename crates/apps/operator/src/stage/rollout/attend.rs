@@ -146,7 +146,7 @@ impl Work<'_> {
             && outcome == Outcome::Written
             && let Some(repairs) = self.keeper().repaired(&task.id, Instant::now())
         {
-            tracing::warn!(%task, repairs, "somebody else changes it again and again");
+            tracing::warn!(manifest = %task, repairs, "another client repeatedly changes object");
             self.site.metrics.contended(&task.id, repairs);
             self.site.hands.applier.tell_of_fight(&self.manifests()[task.position]);
         }
@@ -185,9 +185,9 @@ impl Work<'_> {
             return None;
         }
         let what = format!(
-            "is not applied: it does not run the image of its release, {image}, so that nobody \
-             would go on from here. Ask for another release, or list the object in spec.overrides \
-             of ClusterVersion as unmanaged"
+            "not applied: it does not run the release image {image}, so no operator would \
+             continue the rollout. Request another release, or list the object as unmanaged in \
+             spec.overrides of ClusterVersion"
         );
         Some(of_object(task, Effect::Fail, reason::UPDATE_PAYLOAD_FAILED.code, &what))
     }
@@ -259,13 +259,18 @@ impl Work<'_> {
         Some(failure::of_cluster_operator(name, &trouble, fairway_clock::now()))
     }
 
-    /// A moment's error is nobody's concern; one that stays is told.
+    /// Transient errors are reported only after the grace period.
     fn failed(&self, task: &Task, error: &ApplyError, failures: &mut Failures) {
         self.site.metrics.failed();
         failures.count = failures.count.saturating_add(1);
         let since = *failures.since.get_or_insert_with(Instant::now);
         let failure = of_error(task, error);
-        tracing::debug!(reason = failure.reason, message = failure.message, "trying again");
+        tracing::debug!(
+            manifest = %task,
+            reason = failure.reason,
+            error = failure.message,
+            "cannot apply manifest; retrying"
+        );
         if error.is_final() || since.elapsed() >= self.site.pace.grace {
             self.site.board.note(task.position, failure);
         }
@@ -308,7 +313,7 @@ fn of_object(task: &Task, effect: Effect, reason: &'static str, what: &str) -> F
     Failure {
         effect,
         reason,
-        message: format!("{task} {}", text::one_line(what)),
+        message: format!("{task}: {}", text::one_line(what)),
         cluster_operator: None,
         since: fairway_clock::now(),
     }

@@ -43,7 +43,7 @@ impl Work<'_> {
                 }
             }
         });
-        tracing::info!(version, image, ?phase, found = count, "a release begins");
+        tracing::info!(version, image, ?phase, found = count, "rollout started");
     }
 
     /// What is known of manifests without doing anything: those whose objects are in place already,

@@ -43,7 +43,7 @@ impl Board {
         let said = |failure: &Failure| (failure.reason, failure.message.clone());
         if self.progress().failure(position).map(said) != Some(said(&failure)) {
             let Failure { effect, reason, message, .. } = &failure;
-            tracing::info!(?effect, reason, message, "a manifest is not in place");
+            tracing::info!(?effect, reason, error = message, "manifest not reconciled");
         }
         self.change(|progress| progress.note(position, failure));
     }
@@ -66,12 +66,13 @@ impl Board {
 
     /// Everything is in place, if it is.
     pub(super) fn complete(&self) {
-        let is_news = {
+        let completed = {
             let progress = self.progress();
-            progress.phase() != Phase::Reconciling && progress.is_whole()
+            let is_news = progress.phase() != Phase::Reconciling && progress.is_whole();
+            is_news.then(|| progress.image().to_owned())
         };
-        if is_news {
-            tracing::info!("everything is in place");
+        if let Some(image) = completed {
+            tracing::info!(image, "rollout complete");
             self.change(Progress::completed);
         }
     }

@@ -133,11 +133,11 @@ pub(super) fn check(
 ) -> Option<Trouble> {
     let trouble = |complaint, detail| Some(Trouble { complaint, detail });
     if wanted.is_empty() {
-        let detail = "the release says nothing in the status of its manifest".to_owned();
+        let detail = "its manifest has no status.versions".to_owned();
         return trouble(Complaint::NoVersions, detail);
     }
     let Some(live) = live else {
-        return trouble(Complaint::NotAvailable, "it does not exist".to_owned());
+        return trouble(Complaint::NotAvailable, "the ClusterOperator does not exist".to_owned());
     };
     let nothing = ClusterOperatorStatus::default();
     let status = live.status.as_ref().unwrap_or(&nothing);
@@ -173,7 +173,7 @@ fn undone(wanted: &[OperandVersion], status: &ClusterOperatorStatus) -> Vec<Stri
 /// What a cluster operator says in a condition.
 fn said(status: &ClusterOperatorStatus, type_: &str) -> String {
     let Some(condition) = status.conditions.find(type_) else {
-        return format!("it has no condition {type_}");
+        return format!("condition {type_} is not reported");
     };
     let mut parts = Vec::new();
     if !matches!(condition.status, ConditionStatus::True | ConditionStatus::False) {
@@ -182,7 +182,7 @@ fn said(status: &ClusterOperatorStatus, type_: &str) -> String {
     let texts = [&condition.reason, &condition.message].into_iter().flatten();
     parts.extend(texts.map(|text| one_line(text)).filter(|text| !text.is_empty()));
     if parts.is_empty() {
-        return format!("its condition {type_} says nothing more");
+        return format!("condition {type_} has no reason or message");
     }
     parts.join(": ")
 }
@@ -236,10 +236,10 @@ mod tests {
     fn the_first_thing_that_is_wrong_is_said() {
         type Pairs = &'static [(&'static str, &'static str)];
         let cases: [(Pairs, Pairs, Pairs, &str); 15] = [
-            (&[], NEW, GOOD, "NoVersions: the release says nothing in the status of its manifest"),
-            (&[], &[], DOWN, "NoVersions: the release says nothing in the status of its manifest"),
-            (NEW, &[], &[], "NotAvailable: it has no condition Available"),
-            (NEW, NEW, &[], "NotAvailable: it has no condition Available"),
+            (&[], NEW, GOOD, "NoVersions: its manifest has no status.versions"),
+            (&[], &[], DOWN, "NoVersions: its manifest has no status.versions"),
+            (NEW, &[], &[], "NotAvailable: condition Available is not reported"),
+            (NEW, NEW, &[], "NotAvailable: condition Available is not reported"),
             (NEW, NEW, DOWN, "NotAvailable: Because: so said Available"),
             (NEW, OLD, DOWN, "NotAvailable: Because: so said Available"),
             (
@@ -248,12 +248,17 @@ mod tests {
                 &[("Available", "Unknown")],
                 "NotAvailable: Available is Unknown: Because: so said Available",
             ),
-            (NEW, NEW, &[("Degraded", "False")], "NotAvailable: it has no condition Available"),
+            (
+                NEW,
+                NEW,
+                &[("Degraded", "False")],
+                "NotAvailable: condition Available is not reported",
+            ),
             (NEW, OLD, GOOD, "Updating: operator from 5.0.0 to 5.1.0"),
             (NEW, &[], GOOD, "Updating: operator to 5.1.0, operand to 7"),
             (NEW, OLD, DEGRADED, "Updating: operator from 5.0.0 to 5.1.0"),
             (NEW, NEW, DEGRADED, "Degraded: Because: so said Degraded"),
-            (NEW, NEW, &[("Available", "True")], "Degraded: it has no condition Degraded"),
+            (NEW, NEW, &[("Available", "True")], "Degraded: condition Degraded is not reported"),
             (
                 NEW,
                 NEW,
@@ -282,7 +287,7 @@ mod tests {
             assert_eq!(complaint(NEW, &live, Phase::Installing), expected);
         }
         assert_eq!(complaint(&[], &operator(NEW, GOOD), Phase::Installing), {
-            "NoVersions: the release says nothing in the status of its manifest"
+            "NoVersions: its manifest has no status.versions"
         });
     }
 
@@ -290,7 +295,7 @@ mod tests {
     fn what_does_not_exist_is_not_available() {
         let found = check(&versions(NEW), None, Phase::Installing).unwrap();
         assert_eq!(found.complaint, Complaint::NotAvailable);
-        assert_eq!(found.detail, "it does not exist");
+        assert_eq!(found.detail, "the ClusterOperator does not exist");
     }
 
     #[test]

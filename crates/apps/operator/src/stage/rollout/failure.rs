@@ -45,8 +45,8 @@ fn summary(effect: Effect, failures: &[Failure]) -> Option<Summary> {
             let said: BTreeSet<&str> =
                 several.iter().map(|failure| failure.message.as_str()).collect();
             let first = match effect {
-                Effect::Report => "Several things are not as they should be:",
-                Effect::Wait | Effect::Fail => "Several errors are in the way:",
+                Effect::Report => "Multiple problems are reported:",
+                Effect::Wait | Effect::Fail => "Multiple errors are preventing progress:",
             };
             let listed = said.iter().take(MOST_LISTED).map(|line| format!("\n* {line}"));
             let rest = said.len().saturating_sub(MOST_LISTED);
@@ -224,7 +224,7 @@ mod tests {
         insta::assert_snapshot!(text(&[&degraded, &updating]), @"Report ClusterOperatorDegraded: Cluster operator a is degraded: Slow: very");
         insta::assert_snapshot!(text(&[&degraded, &updating, &down]), @"Fail ClusterOperatorNotAvailable: Cluster operator b is not available: Crash: loop");
         insta::assert_snapshot!(text(&[&degraded, &error, &down, &error]), @r"
-        Fail MultipleErrors: Several errors are in the way:
+        Fail MultipleErrors: Multiple errors are preventing progress:
         * Cluster operator b is not available: Crash: loop
         * Could not update x
         ");

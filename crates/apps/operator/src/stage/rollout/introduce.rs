@@ -26,7 +26,7 @@ impl Work<'_> {
             let is_known = self.operator(&task.id.name).is_some();
             if !is_known && let Err(error) = self.apply(&self.manifests()[task.position]).await {
                 let error = text::cause(&error);
-                tracing::warn!(%task, error, "cannot create the ClusterOperator early");
+                tracing::warn!(manifest = %task, error, "cannot create ClusterOperator early");
                 continue;
             }
             self.relate(task).await;
@@ -68,7 +68,8 @@ impl Work<'_> {
             Ok(Ok(_)) => true,
             Ok(Err(error)) => {
                 let error = text::cause(&error);
-                tracing::warn!(%task, error, "cannot write relatedObjects of the ClusterOperator");
+                let manifest = task.to_string();
+                tracing::warn!(manifest, error, "cannot write ClusterOperator relatedObjects");
                 false
             }
             // Another operator leads.

@@ -73,7 +73,7 @@ pub async fn run(
                 tracing::info!("handing over to the operator of the new release");
                 let drained = site.hands.applier.drain();
                 if timeout(HANDOVER_GRACE_PERIOD, drained).await.is_err() {
-                    tracing::warn!("writes are still unanswered at the handover");
+                    tracing::warn!("writes still pending at handover");
                 }
                 superseded.cancel();
                 return std::future::pending().await;

@@ -70,12 +70,12 @@ fn unknown_release(
     match images.as_slice() {
         [] if update.mode.is_some() && updates.knows(version) => None,
         [] => Some(format!(
-            "{field}: {version:?} is not among the updates of this channel; see what there is with \
-             `fairway upgrade --include-not-recommended`, or give the image as well"
+            "{field}: {version:?} is not an available update in this channel; list updates with \
+             `fairway upgrade --include-not-recommended`, or set the image as well"
         )),
         [_] => None,
         several => Some(format!(
-            "{field}: {} releases are called {version:?}; give the image as well",
+            "{field}: {} releases have version {version:?}; set the image as well",
             several.len()
         )),
     }
@@ -96,8 +96,8 @@ fn not_for_several(version: &str, updates: &Updates) -> Option<String> {
     let is_there = offered.any(|release| release.version == version && is_multi(release));
     (!is_there).then(|| {
         format!(
-            "spec.desiredUpdate.architecture: the update service has no image of {version:?} that \
-             serves several architectures; withdraw it with `fairway upgrade --clear`"
+            "spec.desiredUpdate.architecture: the update service has no multi-architecture image \
+             of {version:?}; withdraw the request with `fairway upgrade --clear`"
         )
     })
 }

@@ -188,9 +188,9 @@ impl Inputs {
 
 #[derive(Debug, thiserror::Error)]
 enum WriteError {
-    #[error("the API server did not answer within {} seconds", PATIENCE.as_secs())]
+    #[error("request to the API server timed out after {} seconds", PATIENCE.as_secs())]
     TooSlow,
-    #[error("the API server did not take it")]
+    #[error("request to the API server failed")]
     Refused(#[from] kube::Error),
 }
 
@@ -225,5 +225,5 @@ async fn write(
 
 fn complain(error: &WriteError) {
     let error = error as &dyn std::error::Error;
-    tracing::warn!(error, "the status of ClusterVersion cannot be written");
+    tracing::warn!(error, "cannot write ClusterVersion status; retrying");
 }

@@ -226,7 +226,7 @@ fn a_version_has_to_be_one_that_is_offered() {
     };
     assert_eq!(invalid(accepting, &updates), None);
 
-    insta::assert_snapshot!(invalid(objects::update_to("5.9.9"), &updates).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.version: "5.9.9" is not among the updates of this channel; see what there is with `fairway upgrade --include-not-recommended`, or give the image as well"#);
+    insta::assert_snapshot!(invalid(objects::update_to("5.9.9"), &updates).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.version: "5.9.9" is not an available update in this channel; list updates with `fairway upgrade --include-not-recommended`, or set the image as well"#);
     let preflight = Update { mode: Some(UpdateMode::Preflight), ..objects::update_to("5.9.9") };
     assert!(invalid(preflight, &updates).is_some(), "of a release that nobody knows");
 
@@ -239,7 +239,7 @@ fn a_version_has_to_be_one_that_is_offered() {
             .into(),
         ..updates.clone()
     };
-    insta::assert_snapshot!(invalid(objects::update_to("5.0.2"), &twice).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.version: 2 releases are called "5.0.2"; give the image as well"#);
+    insta::assert_snapshot!(invalid(objects::update_to("5.0.2"), &twice).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.version: 2 releases have version "5.0.2"; set the image as well"#);
 
     let blind = Updates { fresh: None, ..updates };
     assert_eq!(invalid(objects::update_to("5.9.9"), &blind), None, "nobody could say that");
@@ -249,7 +249,7 @@ fn a_version_has_to_be_one_that_is_offered() {
 fn several_architectures_need_a_release_that_serves_them() {
     let wish = || Update { architecture: Some(Architecture::Multi), ..objects::update_to("5.0.1") };
     let updates = offering(&["5.0.2"]);
-    insta::assert_snapshot!(invalid(wish(), &updates).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.architecture: the update service has no image of "5.0.1" that serves several architectures; withdraw it with `fairway upgrade --clear`"#);
+    insta::assert_snapshot!(invalid(wish(), &updates).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.architecture: the update service has no multi-architecture image of "5.0.1"; withdraw the request with `fairway upgrade --clear`"#);
     let multi = |version: &str| {
         let architecture = Some(Architecture::Multi);
         let release = Release { architecture, ..objects::release(version) };

@@ -56,13 +56,13 @@ fn not_recommended(overridden: &Overridden) -> Option<String> {
             )
         }
         (false, _) if !has_channel => {
-            format!("Updating from {from} to {to} was not looked up, because no channel is chosen.")
+            format!("The update from {from} to {to} is not looked up: no channel is set.")
         }
         (false, _) if !is_answered => format!(
-            "It is not known whether the update service offers the update from {from} to {to}, nor \
-             which risks it would name."
+            "It is unknown whether the update service offers the update from {from} to {to}, and \
+             which risks it has."
         ),
-        (false, _) => format!("Updating from {from} to {to} is not offered by the update service."),
+        (false, _) => format!("The update service does not offer the update from {from} to {to}."),
     };
     let reason = match risks.as_slice() {
         [] if *has_channel => precondition::recommended_update::UNKNOWN_UPDATE.code,
@@ -90,7 +90,7 @@ fn advice(Overridden { to, verdict, on_update, .. }: &Overridden) -> Option<Stri
     let told: Vec<String> = advice
         .map(|risk| format!("* {}: {} ({})", risk.name, risk.description, risk.message))
         .collect();
-    (!told.is_empty()).then(|| format!("The preflight of {to} says:\n{}", told.join("\n")))
+    (!told.is_empty()).then(|| format!("The preflight of {to} reports:\n{}", told.join("\n")))
 }
 
 /// As the condition `Recommended` would say it if nothing had been accepted.
@@ -121,12 +121,12 @@ fn takers(risks: &[&Exposure]) -> Option<String> {
 fn forced(overridden: &Overridden) -> Option<String> {
     let Overridden { to, forced, unaccepted, unverified, .. } = overridden;
     let signature = unverified.map(|why| {
-        format!("The release {to} cannot be verified, but the update was forced: {why}")
+        format!("The signature of release {to} is not verified, but the update is forced: {why}")
     });
     let guards = forced.iter().map(|objection| format!("Forced through: {objection}"));
     let risks = unaccepted.map(|Refusal { applying, unknown, .. }| {
         let names: Vec<&str> = applying.iter().chain(unknown).map(String::as_str).collect();
-        format!("Forced through: risks that were not accepted: {}", names.join(", "))
+        format!("Forced through: unaccepted risks: {}", names.join(", "))
     });
     let told: Vec<String> = signature.into_iter().chain(guards).chain(risks).collect();
     (!told.is_empty()).then(|| told.join("\n"))

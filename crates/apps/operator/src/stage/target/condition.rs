@@ -43,19 +43,19 @@ pub(super) fn loaded(release: &Named, architecture: &str) -> OperatorCondition {
 
 /// Nobody knows yet which release is meant, or what speaks against it.
 pub(super) fn waiting() -> OperatorCondition {
-    let message = "Waiting until the updates of this cluster and their risks are known.";
+    let message = "Waiting for the updates of this cluster and their risks.";
     condition(ConditionStatus::Unknown, release_accepted::EVALUATING_RISKS, message)
 }
 
 /// The release is asked about this cluster before the update to it begins.
 pub(super) fn checking(release: &Named) -> OperatorCondition {
-    let message = format!("Waiting for what the preflight says about payload {release}");
+    let message = format!("Waiting for the preflight results of payload {release}");
     condition(ConditionStatus::Unknown, release_accepted::EVALUATING_RISKS, &message)
 }
 
 /// Nothing of a preflight runs beside an update.
 pub(super) fn clearing(release: &Named) -> OperatorCondition {
-    let message = format!("Waiting until the preflight is removed before payload {release}");
+    let message = format!("Waiting for the removal of the preflight before payload {release}");
     condition(ConditionStatus::Unknown, release_accepted::EVALUATING_RISKS, &message)
 }
 
@@ -88,7 +88,7 @@ pub(super) fn other_version(release: &Named, has: &str) -> OperatorCondition {
 pub(super) fn installing(release: &Named, has: &str) -> OperatorCondition {
     let message = format!(
         "Preconditions failed for payload {release}: the cluster is still being installed; the \
-         update is considered once {has} is complete"
+         operator evaluates the update once {has} is installed"
     );
     condition(ConditionStatus::False, release_accepted::PRECONDITION_CHECKS, &message)
 }

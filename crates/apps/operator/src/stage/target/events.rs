@@ -31,7 +31,7 @@ impl Told {
         if let Some(risks) = accepted_risks {
             return Self::new(EventType::Warning, "PreconditionWarn", risks);
         }
-        let note = format!("Nothing stands against the update to {version}.");
+        let note = format!("All preconditions of the update to {version} passed.");
         Self::new(EventType::Normal, "PreconditionsPassed", &note)
     }
 }
@@ -66,9 +66,9 @@ mod tests {
         Warning LoadPayloadFailed: Loading payload failed version="5.1.0" image="r.example/release@sha256:1" failure=it is empty
         Warning VerifyPayloadVersionFailed: Verifying payload failed version="5.1.0" image="r.example/release@sha256:1" failure=release image version 5.1.1 does not match the expected version 5.1.0
         Warning PreconditionBlock: Preconditions failed for payload loaded version="5.1.0" image="r.example/release@sha256:1":
-        Warning PreconditionBlock: Preconditions failed for payload version="5.1.0" image="r.example/release@sha256:1": the cluster is still being installed; the update is considered once 5.0.0 is complete
+        Warning PreconditionBlock: Preconditions failed for payload version="5.1.0" image="r.example/release@sha256:1": the cluster is still being installed; the operator evaluates the update once 5.0.0 is installed
         Normal PayloadLoaded: Payload loaded version="5.1.0" image="r.example/release@sha256:1" architecture="amd64"
-        Normal PreconditionsPassed: Nothing stands against the update to 5.1.0.
+        Normal PreconditionsPassed: All preconditions of the update to 5.1.0 passed.
         Warning PreconditionWarn: It was forced.
         "#);
     }

@@ -58,14 +58,14 @@ fn rollback(Step { from, to, previous, .. }: Step) -> Option<Objection> {
     let why = match before {
         Some(before) if before == *to && to.stream() == from.stream() => return None,
         Some(before) if before == *to => format!(
-            "{to} is older than {from}; it is what this cluster had before, but a cluster goes \
-             back only within a minor version"
+            "{to} is older than {from}; it is the previous release of this cluster, but a rollback \
+             is supported only within a minor version"
         ),
         Some(before) => format!(
-            "{to} is older than {from}; a cluster goes back only to what it had before, which is \
+            "{to} is older than {from}; a rollback is supported only to the previous release, \
              {before}"
         ),
-        None => format!("{to} is older than {from}, and this cluster had no release before"),
+        None => format!("{to} is older than {from}, and this cluster has no previous release"),
     };
     Some(Objection { check: rollback::TYPE, reason: rollback::LOW_DESIRED_VERSION, why })
 }
@@ -76,14 +76,14 @@ fn giant_hop(Step { from, to, offered, checked, .. }: Step) -> Option<Objection>
         Leap::Major => object(
             giant_hop::MAJOR_VERSION_UPDATE,
             format!(
-                "{to} belongs to a later major version than {from}; the only such update is from \
-                 4.y to 5.0"
+                "{to} has a later major version than {from}; the only supported major update is \
+                 from 4.y to 5.0"
             ),
         ),
         Leap::TooFar { minors } => object(
             giant_hop::MULTIPLE_MINOR_VERSIONS_UPDATE,
             format!(
-                "{to} is {minors} minor versions after {from}, and one update crosses at most \
+                "{to} is {minors} minor versions after {from}; one update can cross at most \
                  {MOST_MINORS}"
             ),
         ),
@@ -97,9 +97,9 @@ fn giant_hop(Step { from, to, offered, checked, .. }: Step) -> Option<Objection>
         Leap::SkipLevel if !checked => object(
             giant_hop::SKIP_LEVEL_NOT_CHECKED,
             format!(
-                "{to} skips a minor version after {from}, and no complete preflight of the last 24 \
-                 hours says that nothing will go wrong; run one with \
-                 `fairway upgrade --mode=preflight --to={to}`, or go by way of a release in between"
+                "{to} skips a minor version after {from}, which needs a complete preflight of the \
+                 last 24 hours without unaccepted risks; run \
+                 `fairway upgrade --mode=preflight --to={to}`, or update to a release in between"
             ),
         ),
         Leap::Usual | Leap::SkipLevel | Leap::Back => None,
@@ -140,11 +140,11 @@ mod tests {
             told(("5.1.2", "5.1.1"), Some("what"), (true, true)),
         ];
         insta::assert_snapshot!(refused.join("\n"), @r#"
-        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.1.0 is older than 5.1.2; a cluster goes back only to what it had before, which is 5.1.1
-        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.0.9 is older than 5.1.0; it is what this cluster had before, but a cluster goes back only within a minor version
-        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 4.21.3 is older than 5.0.0; it is what this cluster had before, but a cluster goes back only within a minor version
-        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.1.1 is older than 5.1.2, and this cluster had no release before
-        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.1.1 is older than 5.1.2, and this cluster had no release before
+        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.1.0 is older than 5.1.2; a rollback is supported only to the previous release, 5.1.1
+        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.0.9 is older than 5.1.0; it is the previous release of this cluster, but a rollback is supported only within a minor version
+        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 4.21.3 is older than 5.0.0; it is the previous release of this cluster, but a rollback is supported only within a minor version
+        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.1.1 is older than 5.1.2, and this cluster has no previous release
+        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.1.1 is older than 5.1.2, and this cluster has no previous release
         "#);
     }
 
@@ -163,10 +163,10 @@ mod tests {
             [("5.0.0", "5.3.0"), ("4.21.0", "5.1.0"), ("5.0.0", "6.0.0"), ("3.11.0", "5.0.0")]
                 .map(|step| told(step, None, (true, true)));
         insta::assert_snapshot!(refused.join("\n"), @r#"
-        Precondition "ClusterVersionGiantHop" failed because of "MultipleMinorVersionsUpdate": 5.3.0 is 3 minor versions after 5.0.0, and one update crosses at most 2
-        Precondition "ClusterVersionGiantHop" failed because of "MajorVersionUpdate": 5.1.0 belongs to a later major version than 4.21.0; the only such update is from 4.y to 5.0
-        Precondition "ClusterVersionGiantHop" failed because of "MajorVersionUpdate": 6.0.0 belongs to a later major version than 5.0.0; the only such update is from 4.y to 5.0
-        Precondition "ClusterVersionGiantHop" failed because of "MajorVersionUpdate": 5.0.0 belongs to a later major version than 3.11.0; the only such update is from 4.y to 5.0
+        Precondition "ClusterVersionGiantHop" failed because of "MultipleMinorVersionsUpdate": 5.3.0 is 3 minor versions after 5.0.0; one update can cross at most 2
+        Precondition "ClusterVersionGiantHop" failed because of "MajorVersionUpdate": 5.1.0 has a later major version than 4.21.0; the only supported major update is from 4.y to 5.0
+        Precondition "ClusterVersionGiantHop" failed because of "MajorVersionUpdate": 6.0.0 has a later major version than 5.0.0; the only supported major update is from 4.y to 5.0
+        Precondition "ClusterVersionGiantHop" failed because of "MajorVersionUpdate": 5.0.0 has a later major version than 3.11.0; the only supported major update is from 4.y to 5.0
         "#);
     }
 
@@ -178,7 +178,7 @@ mod tests {
         insta::assert_snapshot!(refused.join("\n"), @r#"
         Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotOffered": 5.2.0 skips a minor version after 5.0.0, and the update service does not offer this update
         Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotOffered": 5.2.0 skips a minor version after 5.0.0, and the update service does not offer this update
-        Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.0, and no complete preflight of the last 24 hours says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
+        Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.0, which needs a complete preflight of the last 24 hours without unaccepted risks; run `fairway upgrade --mode=preflight --to=5.2.0`, or update to a release in between
         "#);
     }
 }

@@ -358,7 +358,7 @@ impl Stage {
 
     fn accept(&mut self, view: &View, mut accepted: Accepted) {
         let Release { version, image, .. } = &accepted.release;
-        tracing::info!(version, image, "an update begins");
+        tracing::info!(version, image, "update accepted");
         self.announcer.tell(Told::accepted(version, accepted.overridden.as_deref()));
         let after = accepted.payload(self.when_loaded(view, &accepted.release.version));
         let before = self.accepted.as_ref().map(|before| before.release.version.clone());

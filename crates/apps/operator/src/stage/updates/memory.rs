@@ -224,7 +224,7 @@ mod tests {
         let updates = memory.updates(&question(), 1).unwrap();
         insta::assert_snapshot!(told(&updates), @r#"
         False ResponseFailed
-        Unable to retrieve available updates: https://updates.example/graph answers with the HTTP status 503 Service Unavailable. The updates listed are those of 2026-11-15T13:00:00Z; they are dropped at 2026-11-16T13:00:00Z.
+        Unable to retrieve available updates: https://updates.example/graph returned HTTP status 503 Service Unavailable. The listed updates are from 2026-11-15T13:00:00Z; the operator drops them at 2026-11-16T13:00:00Z.
         ["5.1.1"] of 2 releases
         "#);
         assert_eq!(updates.fresh, Some(clock.after(1).1));
@@ -240,7 +240,7 @@ mod tests {
         let updates = memory.updates(&question(), 1).unwrap();
         insta::assert_snapshot!(told(&updates), @"
         False ResponseFailed
-        Unable to retrieve available updates: https://updates.example/graph answers with the HTTP status 503 Service Unavailable.
+        Unable to retrieve available updates: https://updates.example/graph returned HTTP status 503 Service Unavailable.
         [] of 0 releases
         ");
         assert_eq!((updates.graph_digest.as_str(), updates.fresh), ("", None));
@@ -266,7 +266,7 @@ mod tests {
         let updates = memory.updates(&question(), 1).unwrap();
         insta::assert_snapshot!(told(&updates), @r#"
         False ResponseFailed
-        Unable to retrieve available updates: https://updates.example/graph answers with the HTTP status 503 Service Unavailable. The updates listed were found before this operator started; they are dropped at 2026-11-16T12:00:00Z.
+        Unable to retrieve available updates: https://updates.example/graph returned HTTP status 503 Service Unavailable. The listed updates are from before this operator started; it drops them at 2026-11-16T12:00:00Z.
         ["5.1.7"] of 0 releases
         "#);
         assert_eq!((updates.graph_digest.as_str(), updates.fresh), ("", None));
@@ -276,7 +276,7 @@ mod tests {
         memory.learn(down(), clock.after(4));
         insta::assert_snapshot!(told(&memory.updates(&question(), 1).unwrap()), @r#"
         False ResponseFailed
-        Unable to retrieve available updates: https://updates.example/graph answers with the HTTP status 503 Service Unavailable. The updates listed are those of 2026-11-15T15:00:00Z; they are dropped at 2026-11-16T15:00:00Z.
+        Unable to retrieve available updates: https://updates.example/graph returned HTTP status 503 Service Unavailable. The listed updates are from 2026-11-15T15:00:00Z; the operator drops them at 2026-11-16T15:00:00Z.
         ["5.1.1"] of 2 releases
         "#);
     }
@@ -302,7 +302,7 @@ mod tests {
         memory.learn(Err(Failure::Request { service, why }), clock.after(1));
         insta::assert_snapshot!(told(&memory.updates(&question(), 1).unwrap()), @"
         False InvalidRequest
-        Unable to retrieve available updates: no request can be made to https://updates.example/graph: reasons.
+        Unable to retrieve available updates: cannot create a request to https://updates.example/graph: reasons.
         [] of 0 releases
         ");
     }
@@ -321,15 +321,15 @@ mod tests {
         let empty = told(&memory.updates(&question(), 1).unwrap());
         insta::assert_snapshot!([absent, down, empty].join("\n--\n"), @r#"
         False VersionNotFound
-        Unable to retrieve available updates: the running version 5.1.0 is not in the channel "stable-5.1" of https://updates.example/graph. Choose a channel that has it with `fairway upgrade channel CHANNEL`.
+        Unable to retrieve available updates: the running version 5.1.0 is not in channel "stable-5.1" of https://updates.example/graph. Set a channel that contains it with `fairway upgrade channel CHANNEL`.
         [] of 1 releases
         --
         False ResponseFailed
-        Unable to retrieve available updates: https://updates.example/graph answers with the HTTP status 503 Service Unavailable.
+        Unable to retrieve available updates: https://updates.example/graph returned HTTP status 503 Service Unavailable.
         [] of 1 releases
         --
         False VersionNotFound
-        Unable to retrieve available updates: the channel "stable-5.1" of https://updates.example/graph has no releases for amd64. Check its name, or choose another one with `fairway upgrade channel CHANNEL`.
+        Unable to retrieve available updates: channel "stable-5.1" of https://updates.example/graph has no releases for amd64. Check its name, or set another channel with `fairway upgrade channel CHANNEL`.
         [] of 0 releases
         "#);
     }
@@ -353,23 +353,23 @@ mod tests {
         });
         insta::assert_snapshot!(told.join("\n--\n"), @"
         False InvalidRequest
-        Unable to retrieve available updates: no request can be made to https://updates.example/graph: reasons.
+        Unable to retrieve available updates: cannot create a request to https://updates.example/graph: reasons.
         [] of 0 releases
         --
         False RemoteFailed
-        Unable to retrieve available updates: https://updates.example/graph cannot be reached: reasons.
+        Unable to retrieve available updates: cannot reach https://updates.example/graph: reasons.
         [] of 0 releases
         --
         False ResponseFailed
-        Unable to retrieve available updates: https://updates.example/graph answers with the HTTP status 404 Not Found.
+        Unable to retrieve available updates: https://updates.example/graph returned HTTP status 404 Not Found.
         [] of 0 releases
         --
         False ResponseFailed
-        Unable to retrieve available updates: the answer of https://updates.example/graph breaks off: reasons.
+        Unable to retrieve available updates: cannot read the response of https://updates.example/graph: reasons.
         [] of 0 releases
         --
         False ResponseInvalid
-        Unable to retrieve available updates: the answer of https://updates.example/graph has more than 32 MiB.
+        Unable to retrieve available updates: the response of https://updates.example/graph exceeds 32 MiB.
         [] of 0 releases
         --
         False ResponseInvalid
@@ -382,7 +382,7 @@ mod tests {
     fn what_is_refused_is_empty() {
         insta::assert_snapshot!(told(&refused(&Refusal::NoChannel, 7)), @"
         False NoChannel
-        The update channel has not been configured, so no updates are looked for: choose one with `fairway upgrade channel CHANNEL`.
+        The update channel has not been configured: set one with `fairway upgrade channel CHANNEL`.
         [] of 0 releases
         ");
     }

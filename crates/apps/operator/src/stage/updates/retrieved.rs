@@ -35,12 +35,12 @@ pub(super) fn failed(failure: &Failure, kept: Option<Kept>) -> OperatorCondition
         None => String::new(),
         Some(Kept::Since(since)) => {
             let (since, until) = (wire_time(since).0, wire_time(since + KEPT).0);
-            format!(" The updates listed are those of {since}; they are dropped at {until}.")
+            format!(" The listed updates are from {since}; the operator drops them at {until}.")
         }
         Some(Kept::Inherited { until }) => {
             let until = wire_time(until).0;
             format!(
-                " The updates listed were found before this operator started; they are dropped at \
+                " The listed updates are from before this operator started; it drops them at \
                  {until}."
             )
         }
@@ -52,18 +52,18 @@ pub(super) fn failed(failure: &Failure, kept: Option<Kept>) -> OperatorCondition
 /// The answer says nothing about this cluster's version.
 pub(super) fn version_not_found(question: &Question, releases: usize) -> OperatorCondition {
     let Question { current, channel, .. } = question;
-    let place = format!("the channel {:?} of {}", excerpt(channel), question.service());
+    let place = format!("channel {:?} of {}", excerpt(channel), question.service());
     let message = if releases == 0 {
         let of = question.architecture().map(|it| format!(" for {}", excerpt(&it)));
         format!(
             "Unable to retrieve available updates: {place} has no releases{}. Check its name, or \
-             choose another one with `fairway upgrade channel CHANNEL`.",
+             set another channel with `fairway upgrade channel CHANNEL`.",
             of.unwrap_or_default()
         )
     } else {
         format!(
             "Unable to retrieve available updates: the running version {current} is not in \
-             {place}. Choose a channel that has it with `fairway upgrade channel CHANNEL`."
+             {place}. Set a channel that contains it with `fairway upgrade channel CHANNEL`."
         )
     };
     not_retrieved(retrieved_updates::VERSION_NOT_FOUND, message)

@@ -198,18 +198,18 @@ async fn answered(asking: &mut Option<Asking>) -> Result<News, Failure> {
 
 fn log(outcome: &Result<News, Failure>) {
     match outcome {
-        Ok(News::Unchanged) => tracing::debug!("the update service has nothing new"),
+        Ok(News::Unchanged) => tracing::debug!("update graph unchanged"),
         Ok(News::Answer { answer, .. }) => {
             let (releases, problems) = (answer.graph.nodes().len(), answer.problem_count);
             let updates = answer.candidates.as_ref().map_or(0, |candidates| candidates.len());
-            tracing::info!(releases, updates, problems, "a new answer of the update service");
+            tracing::info!(releases, updates, problems, "update graph retrieved");
             for problem in &answer.problems {
-                tracing::warn!(problem, "the answer of the update service makes no sense");
+                tracing::warn!(error = problem, "invalid data in update graph ignored");
             }
         }
         Err(failure) => {
             let reason = failure.reason().code;
-            tracing::warn!(reason, %failure, "no answer of the update service; asking again");
+            tracing::warn!(reason, error = %failure, "cannot retrieve update graph; retrying");
         }
     }
 }

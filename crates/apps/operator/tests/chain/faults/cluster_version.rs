@@ -88,7 +88,7 @@ async fn a_spec_made_to_do_harm_does_none() -> Result<()> {
         ConditionStatus::False,
         "terms that cannot be read accept nothing"
     );
-    assert!(condition.message.contains("cannot be read"), "{}", condition.message);
+    assert!(condition.message.contains("cannot read"), "{}", condition.message);
     assert!(serde_json::to_vec(&status)?.len() < 64 << 10);
 
     annotate(&world, &Value::Null).await?;

@@ -96,14 +96,14 @@ async fn answers_of_the_wrong_kind_decide_nothing() -> Result<()> {
     };
     let status = world.operated.status("all answers to be taken in", all_failed).await?;
     insta::assert_snapshot!(applies(&status).join("\n"), @"
-    Garbage: Unknown EvaluationFailed: The query could not be asked: its answer cannot be understood: invalid type: integer `1`, expected struct Reply at line 1 column 1.
-    Half: Unknown EvaluationFailed: The query yields 0.5 instead of 0 or 1.
-    NotANumber: Unknown EvaluationFailed: The query yields NaN instead of 0 or 1.
-    Nothing: Unknown EvaluationFailed: The query yields no series.
-    Range: Unknown EvaluationFailed: The query yields a range of samples instead of one sample.
-    Scalar: Unknown EvaluationFailed: The query yields a scalar instead of one sample.
-    Several: Unknown EvaluationFailed: The query yields 2 series instead of one.
-    Text: Unknown EvaluationFailed: The query yields a text instead of one sample.
+    Garbage: Unknown EvaluationFailed: Cannot evaluate the query: invalid response: invalid type: integer `1`, expected struct Reply at line 1 column 1.
+    Half: Unknown EvaluationFailed: The query returned 0.5 instead of 0 or 1.
+    NotANumber: Unknown EvaluationFailed: The query returned NaN instead of 0 or 1.
+    Nothing: Unknown EvaluationFailed: The query returned no series.
+    Range: Unknown EvaluationFailed: The query returned a range vector instead of one sample.
+    Scalar: Unknown EvaluationFailed: The query returned a scalar instead of one sample.
+    Several: Unknown EvaluationFailed: The query returned 2 series instead of one.
+    Text: Unknown EvaluationFailed: The query returned a string instead of one sample.
     ");
     assert_eq!(available(&status), [""; 0]);
     world.operated.reports("cluster_operator_promql_failed_evaluations_total", 8.0).await?;

@@ -27,7 +27,7 @@ async fn an_update_service_that_fails_takes_nothing_away() -> Result<()> {
         assert_eq!(available(&told), ["5.1.3", "5.1.1"], "{manner:?}");
         assert_eq!(told.conditional_updates, before.conditional_updates, "{manner:?}");
         let message = told.conditions.find("RetrievedUpdates").unwrap().message.clone().unwrap();
-        assert!(message.contains("The updates listed are those of"), "{message}");
+        assert!(message.contains("The listed updates are from"), "{message}");
         let count = format!("fairway_operator_graph_fetches_total{{outcome=\"{failure}\"}}");
         assert!(operated.sample(&count).await? >= 1.0);
 

@@ -128,7 +128,7 @@ async fn only_force_opens_the_guards_and_that_is_recorded() -> Result<()> {
     ask(operated, json!({"image": world.platform.image("5.3.0"), "force": true})).await?;
     let status = reaches(operated, "5.3.0").await?;
     let recorded = status.history[0].accepted_risks.as_deref().unwrap();
-    assert!(recorded.contains("not offered by the update service"), "{recorded}");
+    assert!(recorded.contains("The update service does not offer the update"), "{recorded}");
     assert!(
         recorded.contains("Forced through: Precondition \"ClusterVersionGiantHop\""),
         "{recorded}"
@@ -181,6 +181,6 @@ async fn what_was_never_complete_is_not_left() -> Result<()> {
     operated.status("the installation to begin", |status| !status.history.is_empty()).await?;
     ask(&operated, json!({"image": platform.image("5.1.1"), "force": true})).await?;
     let told = refused(&operated, "PreconditionChecks").await?;
-    assert!(told.ends_with("the update is considered once 5.1.0 is complete"), "{told}");
+    assert!(told.ends_with("the operator evaluates the update once 5.1.0 is installed"), "{told}");
     operated.stop().await
 }

@@ -95,7 +95,7 @@ impl World {
             status.conditions.find("ReleaseAccepted").is_some_and(|accepted| {
                 let message = accepted.message.as_deref().unwrap_or_default();
                 accepted.status == ConditionStatus::Unknown
-                    && message.contains("Waiting for what the preflight says")
+                    && message.contains("Waiting for the preflight results")
             })
         };
         self.operated.status("the update to wait for the preflight", waits).await
@@ -111,7 +111,7 @@ async fn what_is_only_reported_is_recorded_and_the_update_begins() -> Result<()>
     world.answer("5.1.1", CheckStatus::Found, Some("DualStack")).await?;
     let status = reaches(&world.operated, "5.1.1").await?;
     insta::assert_snapshot!(status.history[0].accepted_risks.as_deref().unwrap_or_default(), @"
-    The preflight of 5.1.1 says:
+    The preflight of 5.1.1 reports:
     * DualStack: DualStack will happen. https://fairway.dev/docs/risks#preflights (Risk identified during preflight check for 5.1.1)
     ");
     world.operated.stop().await
@@ -200,7 +200,7 @@ async fn a_name_that_no_risk_may_have_is_shown_by_another() -> Result<()> {
         shown(status).starts_with("InvalidRisk") && !is_in_progress(status)
     };
     let status = world.operated.status("what was found to be shown", stands_in).await?;
-    insta::assert_snapshot!(shown(&status), @r#"InvalidRisk-ab0cc64e9b5f: A risk was published in a form that cannot be stored: its name "5 > 3, says \"who\"\n?" is not CamelCase. What it warns of: "5 > 3, says \"who\"\n? will happen.""#);
+    insta::assert_snapshot!(shown(&status), @r#"InvalidRisk-ab0cc64e9b5f: The status cannot store a published risk: its name "5 > 3, says \"who\"\n?" is not CamelCase. Original message: "5 > 3, says \"who\"\n? will happen.""#);
     assert_eq!(available(&status), ["5.3.0", "5.1.2"], "it stands against the update all the same");
     world.operated.stop().await
 }

@@ -78,7 +78,7 @@ async fn a_run_gets_what_its_release_has_and_that_is_told() -> Result<()> {
     greedy[2]["rules"][0]["resourceNames"] = json!(["crown-jewels"]);
     let (answer, why) = ask(&run, "dns-preflight-greedy", greedy).await?;
     assert_eq!(answer, JobState::AccessRefused, "{why}");
-    assert!(why.contains("Role dns-preflight: the release does not have it"), "{why}");
+    assert!(why.contains("Role dns-preflight: not part of the check"), "{why}");
     // Whether the cluster has a namespace for it is another matter.
     let (answer, why) = ask(&run, "dns-preflight-honest", check()).await?;
     assert!(matches!(answer, JobState::Created | JobState::NotCreated), "{answer}: {why}");
@@ -89,7 +89,8 @@ async fn a_run_gets_what_its_release_has_and_that_is_told() -> Result<()> {
     stage.until_reason("PreflightCompleted", "NoRisksFound").await?;
     let records: Api<ConfigMap> = stage.namespace.api();
     let name = record::name(&image).unwrap_or_default();
-    let granted = r#""granted":["an account of its own, dns-preflight","get secrets (key) in openshift-dns"]"#;
+    let granted =
+        r#""granted":["own ServiceAccount dns-preflight","get secrets (key) in openshift-dns"]"#;
     wait::until("what was granted", async || {
         let kept = records.get_opt(&name).await?.and_then(|record| record.data);
         let complete = kept.and_then(|mut data| data.remove(record::COMPLETE));

@@ -80,7 +80,7 @@ async fn a_job_waits_for_all_before_and_all_behind_wait_for_it() -> Result<()> {
     assert_eq!((rollout.done, rollout.total), (1, 3));
     insta::assert_snapshot!(
         rollout.failures[0].message.replace(stage.namespace.name(), "NAMESPACE"),
-        @r#"job "NAMESPACE/migrate" (2 of 3) has not succeeded yet"#
+        @r#"job "NAMESPACE/migrate" (2 of 3): the Job is not complete"#
     );
     let time = job.metadata.creation_timestamp;
     let complete = json!({ "status": {

@@ -35,7 +35,7 @@ async fn a_service_that_is_down_keeps_its_last_answer() {
     assert_eq!(updates.retrieved.reason.as_deref(), Some("RemoteFailed"));
     assert_eq!(versions(&updates), ["5.1.1"]);
     assert_eq!(updates.graph_digest, good.graph_digest);
-    insta::assert_snapshot!(message(&updates, address), @"Unable to retrieve available updates: http://SERVICE/graph cannot be reached: Connection refused (os error 111). The updates listed are those of …");
+    insta::assert_snapshot!(message(&updates, address), @"Unable to retrieve available updates: cannot reach http://SERVICE/graph: Connection refused (os error 111). The listed updates are from …");
 
     let _service = Service::start_at(address, |_| leads_to(&["5.1.2"])).await;
     stage.until_offered(&["5.1.2"]).await;
@@ -63,7 +63,7 @@ async fn another_question_has_no_last_answer() {
     stage.edit(|spec| spec.channel = Some("fast-5.1".to_owned()));
     let updates = stage.until(|updates| updates.generation == 2).await;
     assert_eq!((updates.candidates.len(), updates.fresh), (0, None));
-    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: http://SERVICE/graph answers with the HTTP status 503 Service Unavailable.");
+    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: http://SERVICE/graph returned HTTP status 503 Service Unavailable.");
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn a_service_that_keeps_silent_is_given_up() {
     let address = silent.local_addr().unwrap();
     let stage = Stage::start(&format!("http://{address}/"), impatient());
     let updates = stage.until_failed("RemoteFailed").await;
-    insta::assert_snapshot!(message(&updates, address), @"Unable to retrieve available updates: http://SERVICE/ cannot be reached: operation timed out.");
+    insta::assert_snapshot!(message(&updates, address), @"Unable to retrieve available updates: cannot reach http://SERVICE/: operation timed out.");
     drop(silent);
     let _service = Service::start_at(address, |_| leads_to(&["5.1.1"])).await;
     stage.until_offered(&["5.1.1"]).await;
@@ -87,7 +87,7 @@ async fn a_service_that_stops_in_the_middle_is_given_up() {
     .await;
     let stage = Stage::start(&service.url(), impatient());
     let updates = stage.until_failed("ResponseFailed").await;
-    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: the answer of http://SERVICE/graph breaks off: operation timed out.");
+    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: cannot read the response of http://SERVICE/graph: operation timed out.");
     service.answer(|_| leads_to(&["5.1.1"]));
     stage.until_offered(&["5.1.1"]).await;
 }
@@ -102,7 +102,7 @@ async fn a_service_that_never_ends_is_given_up() {
     .await;
     let stage = Stage::start(&service.url(), lazy());
     let updates = stage.until_failed("ResponseInvalid").await;
-    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: the answer of http://SERVICE/graph has more than 32 MiB.");
+    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: the response of http://SERVICE/graph exceeds 32 MiB.");
 }
 
 #[tokio::test]
@@ -126,11 +126,11 @@ async fn what_is_no_graph_is_no_answer() {
         stage.until_offered(&["5.1.1"]).await;
     }
     insta::assert_snapshot!(told.join("\n"), @"
-    Unable to retrieve available updates: the answer of http://SERVICE/graph is not an update graph: expected value at line 1 column 1.
-    Unable to retrieve available updates: the answer of http://SERVICE/graph is not an update graph: invalid type: sequence, expected struct WireNode at line 1 column 11.
-    Unable to retrieve available updates: the answer of http://SERVICE/graph is not an update graph: invalid type: sequence, expected an update graph at line 1 column 0.
-    Unable to retrieve available updates: http://SERVICE/graph answers with the HTTP status 404 Not Found.
-    Unable to retrieve available updates: http://SERVICE/graph answers with the HTTP status 304 Not Modified.
+    Unable to retrieve available updates: the response of http://SERVICE/graph is not an update graph: expected value at line 1 column 1.
+    Unable to retrieve available updates: the response of http://SERVICE/graph is not an update graph: invalid type: sequence, expected struct WireNode at line 1 column 11.
+    Unable to retrieve available updates: the response of http://SERVICE/graph is not an update graph: invalid type: sequence, expected an update graph at line 1 column 0.
+    Unable to retrieve available updates: http://SERVICE/graph returned HTTP status 404 Not Found.
+    Unable to retrieve available updates: http://SERVICE/graph returned HTTP status 304 Not Modified.
     ");
 }
 
@@ -168,7 +168,7 @@ async fn redirects_are_followed_but_not_in_circles() {
 
     service.answer(|_| (StatusCode::FOUND, [(header::LOCATION, "/again")]).into_response());
     let updates = stage.until_failed("RemoteFailed").await;
-    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: http://SERVICE/graph cannot be reached: it was redirected too often. The updates listed are those of …");
+    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: cannot reach http://SERVICE/graph: too many redirects. The listed updates are from …");
     assert_eq!(versions(&updates), ["5.1.1"]);
 }
 

@@ -114,6 +114,6 @@ async fn a_proxy_that_is_none_is_not_gone_around() {
     stage.until_offered(&["5.1.1"]).await;
     stage.set_proxy("socks5://me:secret@proxy.example", "");
     let updates = stage.until_failed("RemoteFailed").await;
-    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: the httpProxy of Proxy cluster is not an http or https URL, so there is no way to any update service. The updates listed are those of …");
+    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: invalid httpProxy in Proxy cluster: not an http or https URL. The listed updates are from …");
     assert_eq!(service.asked().len(), 1);
 }

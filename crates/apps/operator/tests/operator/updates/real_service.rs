@@ -121,7 +121,7 @@ async fn the_updates_of_our_own_service() {
     let unknown = stage.until(|updates| updates.generation == 3).await;
     let told = [absent, unknown].map(|updates| super::stage::message(&updates, service.address()));
     insta::assert_snapshot!(told.join("\n"), @r#"
-    Unable to retrieve available updates: the running version 5.1.0 is not in the channel "fast-5.1" of http://SERVICE/api/upgrades_info/v1/graph. Choose a channel that has it with `fairway upgrade channel CHANNEL`.
-    Unable to retrieve available updates: the channel "fats-5.1" of http://SERVICE/api/upgrades_info/v1/graph has no releases for amd64. Check its name, or choose another one with `fairway upgrade channel CHANNEL`.
+    Unable to retrieve available updates: the running version 5.1.0 is not in channel "fast-5.1" of http://SERVICE/api/upgrades_info/v1/graph. Set a channel that contains it with `fairway upgrade channel CHANNEL`.
+    Unable to retrieve available updates: channel "fats-5.1" of http://SERVICE/api/upgrades_info/v1/graph has no releases for amd64. Check its name, or set another channel with `fairway upgrade channel CHANNEL`.
     "#);
 }

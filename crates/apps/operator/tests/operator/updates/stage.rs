@@ -171,8 +171,8 @@ pub(crate) fn versions(updates: &Updates) -> Vec<&str> {
 pub(crate) fn message(updates: &Updates, address: std::net::SocketAddr) -> String {
     let message = updates.retrieved.message.clone().unwrap_or_default();
     let message = message.replace(&address.to_string(), "SERVICE");
-    let Some((text, _)) = message.split_once(" The updates listed are those of 2") else {
+    let Some((text, _)) = message.split_once(" The listed updates are from 2") else {
         return message;
     };
-    format!("{text} The updates listed are those of …")
+    format!("{text} The listed updates are from …")
 }

@@ -33,8 +33,8 @@ async fn only_the_authorities_of_the_cluster_are_trusted() {
     let told = [machine, nobody]
         .map(|updates| message(&updates, service.address()).replace(&port.to_string(), "PORT"));
     insta::assert_snapshot!(told.join("\n"), @"
-    Unable to retrieve available updates: https://localhost:PORT/api/upgrades_info/v1/graph cannot be reached: invalid peer certificate: UnknownIssuer.
-    Unable to retrieve available updates: ConfigMap openshift-config-managed/trusted-ca-bundle has no certificate that can be read in ca-bundle.crt, so no update service is trusted. The updates listed are those of …
+    Unable to retrieve available updates: cannot reach https://localhost:PORT/api/upgrades_info/v1/graph: invalid peer certificate: UnknownIssuer.
+    Unable to retrieve available updates: invalid CA bundle in ConfigMap openshift-config-managed/trusted-ca-bundle: no certificate in ca-bundle.crt. The listed updates are from …
     ");
 }
 

@@ -135,14 +135,15 @@ impl Seen {
             more => format!(" and {more} more"),
         };
         let message = format!(
-            "{} would not be accepted any more by the definitions of the target: {}{more}. Nobody \
-             could change them then.",
+            "The CRDs of the target release do not accept {}: {}{more}. After the update, clients \
+             cannot change these objects.",
             counted(self.refused, "custom resource"),
             self.named.join(", ")
         );
         let finding = Finding::critical("CustomResourcesNotAccepted", message);
         let remediation = format!(
-            "Change these objects before the update, so that both accept them: {}",
+            "Before the update, change these objects so that the current and the new CRDs accept \
+             them: {}",
             self.edit
         );
         Some(finding.remediation(remediation))
@@ -154,8 +155,7 @@ impl Seen {
         }
         let definitions = listed(&self.with_new_rules);
         format!(
-            "The target brings new rules (CEL) for custom resources, which were not evaluated: \
-             {definitions}."
+            "The check did not evaluate new CEL rules of CRDs of the target release: {definitions}."
         )
     }
 }

@@ -116,7 +116,7 @@ fn rules_are_named_where_they_are_new() {
     assert!(compare(&now, &with_rule("self < 8")).unwrap().has_new_rules);
     assert!(!compare(&now, &backups(&[("v1", lenient())])).unwrap().has_new_rules);
     let seen = Seen { with_new_rules: vec!["backups.example.dev".to_owned()], ..Seen::default() };
-    insta::assert_snapshot!(seen.judge().left_out, @"The target brings new rules (CEL) for custom resources, which were not evaluated: backups.example.dev.");
+    insta::assert_snapshot!(seen.judge().left_out, @"The check did not evaluate new CEL rules of CRDs of the target release: backups.example.dev.");
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn some_are_named_and_all_are_counted() {
         seen.add(&serde_json::from_value(object).unwrap(), &comparison);
     }
     insta::assert_snapshot!(told(&seen.judge().findings), @"
-    CustomResourcesNotAccepted (critical): 7 custom resources would not be accepted any more by the definitions of the target: Backup team/b0 (spec.schedule: Required value), Backup team/b1 (spec.schedule: Required value), Backup team/b2 (spec.schedule: Required value), Backup team/b3 (spec.schedule: Required value), Backup team/b4 (spec.schedule: Required value) and 2 more. Nobody could change them then.
-      Change these objects before the update, so that both accept them: kubectl edit backups.example.dev b0 -n team
+    CustomResourcesNotAccepted (critical): The CRDs of the target release do not accept 7 custom resources: Backup team/b0 (spec.schedule: Required value), Backup team/b1 (spec.schedule: Required value), Backup team/b2 (spec.schedule: Required value), Backup team/b3 (spec.schedule: Required value), Backup team/b4 (spec.schedule: Required value) and 2 more. After the update, clients cannot change these objects.
+      Before the update, change these objects so that the current and the new CRDs accept them: kubectl edit backups.example.dev b0 -n team
     ");
 }
 
@@ -148,8 +148,8 @@ async fn objects_of_a_cluster_are_held_to_the_target_s_schema() -> Result<()> {
     assert_eq!(CustomResources.looks_also_at(&seen(&cluster), &target).await, [BACKUPS]);
     create(&cluster, BACKUPS, backup("wrong", json!({"keep": 3}))).await?;
     insta::assert_snapshot!(told(&run().await?.findings), @"
-    CustomResourcesNotAccepted (critical): 1 custom resource would not be accepted any more by the definitions of the target: Backup wrong (spec.schedule: Required value). Nobody could change them then.
-      Change these objects before the update, so that both accept them: kubectl edit backups.example.dev wrong
+    CustomResourcesNotAccepted (critical): The CRDs of the target release do not accept 1 custom resource: Backup wrong (spec.schedule: Required value). After the update, clients cannot change these objects.
+      Before the update, change these objects so that the current and the new CRDs accept them: kubectl edit backups.example.dev wrong
     ");
     Ok(())
 }
@@ -165,6 +165,6 @@ async fn objects_that_cannot_be_read_are_not_fine() -> Result<()> {
     }
     let Answer { findings, unknown, .. } = CustomResources.run(&seen(&cluster), &target).await?;
     assert_eq!((findings.len(), unknown.len()), (0, 1));
-    assert!(unknown[0].starts_with("backups cannot be read"), "{unknown:?}");
+    assert!(unknown[0].starts_with("cannot read backups"), "{unknown:?}");
     Ok(())
 }

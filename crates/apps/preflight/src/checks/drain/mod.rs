@@ -53,7 +53,8 @@ impl BuiltIn for Drain {
 
 async fn look(cluster: &Cluster) -> Result<Answer, CannotTell> {
     if cluster.all::<Node>().await?.len() < 2 {
-        let why = "the cluster has one node, and its pods have nowhere else to go".to_owned();
+        let why =
+            "the cluster has only one node, so its pods cannot move to another node".to_owned();
         return Err(CannotTell::DoesNotApply(why));
     }
     let mut survey = Survey::new(budgets(cluster).await?);
@@ -176,15 +177,15 @@ impl Survey {
         Some(Finding {
             name: "PodsWithSeveralBudgets".to_owned(),
             message: format!(
-                "{} selected by more than one PodDisruptionBudget. The API server evicts no such \
-                 pod, so that draining its node does not end: {}.",
+                "{} selected by more than one PodDisruptionBudget. The API server refuses to \
+                 evict such pods, so draining their nodes never completes: {}.",
                 are(self.contested.len(), "pod"),
                 listed(&self.contested),
             ),
             severity: Severity::Critical,
             remediation: format!(
-                "Let one budget select each pod: `kubectl -n {namespace} get \
-                 poddisruptionbudgets`, then delete or edit the others."
+                "List the budgets with `kubectl -n {namespace} get poddisruptionbudgets`, then \
+                 delete or edit them until each pod has only one."
             ),
             ..Finding::default()
         })
@@ -197,15 +198,15 @@ impl Survey {
         Some(Finding {
             name: "PodsWithoutController".to_owned(),
             message: format!(
-                "{} run by no controller. Draining a node stops at such a pod, or deletes it for \
-                 good: {}.",
+                "{} not managed by a controller. Draining a node stops at such a pod, or deletes \
+                 it permanently: {}.",
                 are(names.len(), "pod"),
                 listed(&names),
             ),
             severity: Severity::Warning,
             remediation: format!(
-                "Let a Deployment or a StatefulSet run it, or delete it: `kubectl -n {namespace} \
-                 delete pod {name}`."
+                "Run the pod by a Deployment or a StatefulSet, or delete it: `kubectl -n \
+                 {namespace} delete pod {name}`."
             ),
             ..Finding::default()
         })
@@ -219,21 +220,21 @@ fn forbidding(budgets: &[&Budget]) -> Option<Finding> {
         .map(|budget| {
             let Budget { namespace, name, status, .. } = budget;
             let (wanted, all) = (status.desired_healthy, status.expected_pods);
-            format!("{namespace}/{name} ({}: {wanted} of {all} have to stay)", budget.pods())
+            format!("{namespace}/{name} ({}: requires {wanted} of {all} healthy)", budget.pods())
         })
         .collect();
     Some(Finding {
         name: "DisruptionBudgetsForbidDrain".to_owned(),
         message: format!(
-            "{} no eviction at all, so that draining a node with one of their pods does not end: \
+            "{} no evictions at all, so draining a node with one of their pods never completes: \
              {}.",
             allow(budgets.len()),
             listed(&told),
         ),
         severity: Severity::Critical,
         remediation: format!(
-            "Run more pods than have to stay, or let one of them go: `kubectl -n {namespace} edit \
-             poddisruptionbudget {name}`."
+            "Run more replicas than the budget requires, or allow one disruption: `kubectl -n \
+             {namespace} edit poddisruptionbudget {name}`."
         ),
         ..Finding::default()
     })
@@ -247,20 +248,21 @@ fn delaying(budgets: &[&Budget]) -> Option<Finding> {
             let Budget { namespace, name, status, .. } = budget;
             let (healthy, wanted) = (status.current_healthy, status.desired_healthy);
             let pods = budget.pods();
-            format!("{namespace}/{name} ({pods}: {healthy} healthy, {wanted} have to stay)")
+            format!("{namespace}/{name} ({pods}: {healthy} healthy, requires {wanted})")
         })
         .collect();
     Some(Finding {
         name: "DisruptionBudgetsDelayDrain".to_owned(),
         message: format!(
-            "{} no eviction now, so that draining a node with one of their pods waits until more \
-             of them are healthy: {}.",
+            "{} no evictions now, so draining a node with one of their pods waits until more of \
+             them are healthy: {}.",
             allow(budgets.len()),
             listed(&told),
         ),
         severity: Severity::Warning,
         remediation: format!(
-            "See why their pods are not healthy: `kubectl -n {namespace} get pods -l '{selector}'`."
+            "Find out why the pods are not healthy: `kubectl -n {namespace} get pods -l \
+             '{selector}'`."
         ),
         ..Finding::default()
     })

@@ -115,14 +115,14 @@ fn budgets_are_named_with_what_they_select_and_what_to_do() {
         pod("zoo", "lion", "lion", None),
     ];
     insta::assert_snapshot!(told(&judge(&budgets, &pods)), @"
-    DisruptionBudgetsForbidDrain (critical): 1 PodDisruptionBudget allows no eviction at all, so that draining a node with one of their pods does not end: shop/web (pods app=web: 1 of 1 have to stay).
-      Run more pods than have to stay, or let one of them go: `kubectl -n shop edit poddisruptionbudget web`.
-    DisruptionBudgetsDelayDrain (warning): 1 PodDisruptionBudget allows no eviction now, so that draining a node with one of their pods waits until more of them are healthy: shop/rest (pods app in (a,b): 2 healthy, 2 have to stay).
-      See why their pods are not healthy: `kubectl -n shop get pods -l 'app in (a,b)'`.
-    PodsWithSeveralBudgets (critical): 1 pod is selected by more than one PodDisruptionBudget. The API server evicts no such pod, so that draining its node does not end: zoo/lion (x, y).
-      Let one budget select each pod: `kubectl -n zoo get poddisruptionbudgets`, then delete or edit the others.
-    PodsWithoutController (warning): 1 pod is run by no controller. Draining a node stops at such a pod, or deletes it for good: zoo/lion.
-      Let a Deployment or a StatefulSet run it, or delete it: `kubectl -n zoo delete pod lion`.
+    DisruptionBudgetsForbidDrain (critical): 1 PodDisruptionBudget allows no evictions at all, so draining a node with one of their pods never completes: shop/web (pods app=web: requires 1 of 1 healthy).
+      Run more replicas than the budget requires, or allow one disruption: `kubectl -n shop edit poddisruptionbudget web`.
+    DisruptionBudgetsDelayDrain (warning): 1 PodDisruptionBudget allows no evictions now, so draining a node with one of their pods waits until more of them are healthy: shop/rest (pods app in (a,b): 2 healthy, requires 2).
+      Find out why the pods are not healthy: `kubectl -n shop get pods -l 'app in (a,b)'`.
+    PodsWithSeveralBudgets (critical): 1 pod is selected by more than one PodDisruptionBudget. The API server refuses to evict such pods, so draining their nodes never completes: zoo/lion (x, y).
+      List the budgets with `kubectl -n zoo get poddisruptionbudgets`, then delete or edit them until each pod has only one.
+    PodsWithoutController (warning): 1 pod is not managed by a controller. Draining a node stops at such a pod, or deletes it permanently: zoo/lion.
+      Run the pod by a Deployment or a StatefulSet, or delete it: `kubectl -n zoo delete pod lion`.
     ");
 }
 

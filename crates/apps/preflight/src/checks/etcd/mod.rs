@@ -55,13 +55,14 @@ impl BuiltIn for Etcd {
 async fn look(cluster: &Cluster) -> Result<Answer, CannotTell> {
     let operators: Api<ClusterOperator> = Api::all(cluster.client().clone());
     if cluster.one(operators, "etcd").await?.is_none() {
-        let why = "etcd is managed outside of this cluster: it has no ClusterOperator etcd";
+        let why =
+            "etcd is managed outside of this cluster: the cluster has no ClusterOperator etcd";
         return Err(CannotTell::DoesNotApply(why.to_owned()));
     }
     let pods: Api<Pod> = Api::namespaced(cluster.client().clone(), NAMESPACE);
     let members = cluster.labelled(pods, LABEL).await?;
     if members.is_empty() {
-        let why = format!("no pods in {NAMESPACE} have the label {LABEL}");
+        let why = format!("no pod in namespace {NAMESPACE} has the label {LABEL}");
         return Err(CannotTell::NotKnown(why));
     }
     Ok(judge(&members).into_iter().collect::<Vec<_>>().into())
@@ -83,20 +84,20 @@ fn judge(members: &[Pod]) -> Option<Finding> {
         return None;
     }
     let why = if unhealthy.is_empty() {
-        "So few members bear no loss".to_owned()
+        "With so few members, etcd cannot lose any".to_owned()
     } else {
         format!("Not ready: {}", listed(&unhealthy))
     };
     Some(Finding {
         name: "EtcdQuorumAtRisk".to_owned(),
         message: format!(
-            "{healthy} of {all} members of etcd are ready, and {quorum} are needed: when the update \
-             takes one away, the cluster loses its API. {why}."
+            "{healthy} of {all} etcd members are ready, and quorum needs {quorum}: when the \
+             update restarts a member, the Kubernetes API becomes unavailable. {why}."
         ),
         severity: Severity::Critical,
         remediation: format!(
-            "Bring all members back before you update: `kubectl -n {NAMESPACE} get pods -l {LABEL} \
-             -o wide`, `kubectl describe clusteroperator etcd`."
+            "Restore all members before the update. Inspect them with `kubectl -n {NAMESPACE} get \
+             pods -l {LABEL} -o wide` and `kubectl describe clusteroperator etcd`."
         ),
         ..Finding::default()
     })

@@ -55,10 +55,10 @@ fn one_member_less_has_to_be_enough() {
 fn members_are_named_with_what_to_do() {
     let found: Vec<Finding> = [judged(1, 3), judged(2, 2)].into_iter().flatten().collect();
     insta::assert_snapshot!(told(&found), @"
-    EtcdQuorumAtRisk (critical): 1 of 3 members of etcd are ready, and 2 are needed: when the update takes one away, the cluster loses its API. Not ready: etcd-1 on node-1, etcd-2 on node-2.
-      Bring all members back before you update: `kubectl -n openshift-etcd get pods -l app=etcd -o wide`, `kubectl describe clusteroperator etcd`.
-    EtcdQuorumAtRisk (critical): 2 of 2 members of etcd are ready, and 2 are needed: when the update takes one away, the cluster loses its API. So few members bear no loss.
-      Bring all members back before you update: `kubectl -n openshift-etcd get pods -l app=etcd -o wide`, `kubectl describe clusteroperator etcd`.
+    EtcdQuorumAtRisk (critical): 1 of 3 etcd members are ready, and quorum needs 2: when the update restarts a member, the Kubernetes API becomes unavailable. Not ready: etcd-1 on node-1, etcd-2 on node-2.
+      Restore all members before the update. Inspect them with `kubectl -n openshift-etcd get pods -l app=etcd -o wide` and `kubectl describe clusteroperator etcd`.
+    EtcdQuorumAtRisk (critical): 2 of 2 etcd members are ready, and quorum needs 2: when the update restarts a member, the Kubernetes API becomes unavailable. With so few members, etcd cannot lose any.
+      Restore all members before the update. Inspect them with `kubectl -n openshift-etcd get pods -l app=etcd -o wide` and `kubectl describe clusteroperator etcd`.
     ");
 }
 

@@ -84,13 +84,12 @@ fn not_ready(nodes: &[Node]) -> Option<Finding> {
     let found: Vec<(String, String)> = not_ready.collect();
     let (first, _) = found.first()?;
     let message = format!(
-        "{} not ready, and the update cannot be completed there: {}.",
+        "{} not ready, and the update cannot complete on such a node: {}.",
         are(found.len(), "node"),
         explained(&found),
     );
     let remediation = format!(
-        "Bring the node back, or remove it: `kubectl describe node {first}`, `kubectl delete \
-             node {first}`."
+        "Repair or remove the node: `kubectl describe node {first}`, `kubectl delete node {first}`."
     );
     Some(Finding::critical("NodesNotReady", message).remediation(remediation))
 }
@@ -107,12 +106,13 @@ fn under_pressure(nodes: &[Node]) -> Option<Finding> {
     let pressed: Vec<(String, String)> = nodes.iter().filter_map(told).collect();
     let (first, _) = pressed.first()?;
     let message = format!(
-        "{} short of what an update needs more of for a while, and may evict the platform's \
-             pods: {}.",
+        "{} under resource pressure. An update temporarily needs more resources, and the kubelet \
+         may evict platform pods: {}.",
         are(pressed.len(), "node"),
         explained(&pressed),
     );
-    let remediation = format!("Free what it is short of: `kubectl describe node {first}`.");
+    let remediation =
+        format!("Free the resource that the node reports: `kubectl describe node {first}`.");
     Some(Finding::warning("NodesUnderPressure", message).remediation(remediation))
 }
 
@@ -121,11 +121,11 @@ fn unschedulable(nodes: &[Node]) -> Option<Finding> {
         nodes.iter().filter(|node| !is_schedulable(node)).map(ResourceExt::name_any).collect();
     let first = names.first()?;
     let message = format!(
-        "{} cordoned, so that no pods are placed there: {}.",
+        "{} cordoned, so the scheduler places no pods there: {}.",
         are(names.len(), "node"),
         listed(&names),
     );
-    let remediation = format!("Let it take pods again: `kubectl uncordon {first}`.");
+    let remediation = format!("Make the node schedulable again: `kubectl uncordon {first}`.");
     Some(Finding::info("NodesUnschedulable", message).remediation(remediation))
 }
 

@@ -72,13 +72,13 @@ impl Rooms {
         Some(Finding {
             name: "NodesShortOfRoom".to_owned(),
             message: format!(
-                "The pods of node {name} find no room on the other nodes while it is updated. By \
-                 what pods ask for, those lack {}.",
+                "The pods of node {name} do not fit on the other nodes while it is drained. \
+                 According to resource requests, the other nodes lack {}.",
                 missing.told(),
             ),
             severity: Severity::Warning,
-            remediation: "Add a node, or run fewer pods: `kubectl describe nodes` shows under \
-                          \"Allocated resources\" how full each node is."
+            remediation: "Add a node or run fewer pods. `kubectl describe nodes` shows the usage \
+                          of each node under \"Allocated resources\"."
                 .to_owned(),
             ..Finding::default()
         })

@@ -126,14 +126,14 @@ fn nodes_are_named_with_what_to_do() {
     ];
     let pods = [pod("a", "a", "3500m", "7Gi"), pod("b", "b", "3", "6Gi")];
     insta::assert_snapshot!(told(&judged(&nodes, &pods)), @r#"
-    NodesNotReady (critical): 1 node is not ready, and the update cannot be completed there: c (Kubelet stopped posting node status).
-      Bring the node back, or remove it: `kubectl describe node c`, `kubectl delete node c`.
-    NodesUnderPressure (warning): 1 node is short of what an update needs more of for a while, and may evict the platform's pods: c (DiskPressure, PIDPressure).
-      Free what it is short of: `kubectl describe node c`.
-    NodesShortOfRoom (warning): The pods of node b find no room on the other nodes while it is updated. By what pods ask for, those lack 2.50 cpu and 5120 MiB of memory.
-      Add a node, or run fewer pods: `kubectl describe nodes` shows under "Allocated resources" how full each node is.
-    NodesUnschedulable (info): 1 node is cordoned, so that no pods are placed there: d.
-      Let it take pods again: `kubectl uncordon d`.
+    NodesNotReady (critical): 1 node is not ready, and the update cannot complete on such a node: c (Kubelet stopped posting node status).
+      Repair or remove the node: `kubectl describe node c`, `kubectl delete node c`.
+    NodesUnderPressure (warning): 1 node is under resource pressure. An update temporarily needs more resources, and the kubelet may evict platform pods: c (DiskPressure, PIDPressure).
+      Free the resource that the node reports: `kubectl describe node c`.
+    NodesShortOfRoom (warning): The pods of node b do not fit on the other nodes while it is drained. According to resource requests, the other nodes lack 2.50 cpu and 5120 MiB of memory.
+      Add a node or run fewer pods. `kubectl describe nodes` shows the usage of each node under "Allocated resources".
+    NodesUnschedulable (info): 1 node is cordoned, so the scheduler places no pods there: d.
+      Make the node schedulable again: `kubectl uncordon d`.
     "#);
 }
 

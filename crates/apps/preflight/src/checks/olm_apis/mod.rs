@@ -59,7 +59,8 @@ async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> 
     let mut unknown = Vec::new();
     if kubernetes.is_none() && !operators.is_empty() {
         unknown.push(
-            "the target does not say which Kubernetes it brings, so only custom resources were compared"
+            "the target release does not declare its Kubernetes version, so only custom resources \
+             were compared"
                 .to_owned(),
         );
     }
@@ -103,21 +104,22 @@ fn judge(outlooks: &[(Operator, Outlook)]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if !missing.is_empty() {
         let message = format!(
-            "{} may stop working: {}.",
+            "{} may stop working after the update: {}.",
             counted(missing.len(), "operator"),
             listed(&missing)
         );
-        let remediation = "Update them to versions that use what takes the place of each API";
+        let remediation = "Update these operators to versions that use the replacement of each API";
         let finding = Finding::warning("OperatorApisMissing", message);
         findings.push(finding.remediation(remediation).url(GUIDE));
     }
     if !unknown.is_empty() {
         let message = format!(
-            "Of {} it is not known whether all APIs would be there: {}.",
+            "Unknown for {} whether the target release serves all required APIs: {}.",
             counted(unknown.len(), "operator"),
             listed(&unknown)
         );
-        let remediation = "Ask their vendors; permissions without wildcards would tell more";
+        let remediation = "Ask the vendors of these operators. Permissions without wildcards \
+                           allow a definite result";
         findings.push(Finding::info("OperatorApisUnknown", message).remediation(remediation));
     }
     findings

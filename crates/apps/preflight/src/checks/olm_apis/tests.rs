@@ -67,11 +67,11 @@ async fn operators_that_use_what_goes_are_found() -> Result<()> {
         create(&cluster, OPERATORS, operator(name, &spec)).await?;
     }
     insta::assert_snapshot!(told(&run().await?.findings), @"
-    OperatorApisMissing (warning): 1 operator may stop working: default/requires.v1: it uses an API that would be gone: backups.v1beta1.example.dev (it requires it; example.dev/v1 takes its place).
-      Update them to versions that use what takes the place of each API
+    OperatorApisMissing (warning): 1 operator may stop working after the update: default/requires.v1: it uses an API that the target does not serve: backups.v1beta1.example.dev (required; replaced by example.dev/v1).
+      Update these operators to versions that use the replacement of each API
       https://kubernetes.io/docs/reference/using-api/deprecation-guide/
-    OperatorApisUnknown (info): Of 2 operators it is not known whether all APIs would be there: default/asks.v1: it cannot be told: it may use backups.v1beta1.example.dev, of which another version stays, default/wild.v1: it cannot be told: its permissions name *.example.dev.
-      Ask their vendors; permissions without wildcards would tell more
+    OperatorApisUnknown (info): Unknown for 2 operators whether the target release serves all required APIs: default/asks.v1: unknown: it may use backups.v1beta1.example.dev, of which another version remains, default/wild.v1: unknown: its permissions contain the wildcards *.example.dev.
+      Ask the vendors of these operators. Permissions without wildcards allow a definite result
     ");
 
     let count = json!({
@@ -84,12 +84,12 @@ async fn operators_that_use_what_goes_are_found() -> Result<()> {
     create(&cluster, COUNTS, count).await?;
     let answer = run().await?;
     insta::assert_snapshot!(told(&answer.findings), @"
-    OperatorApisMissing (warning): 2 operators may stop working: default/asks.v1: it uses an API that would be gone: backups.v1beta1.example.dev (it asked for it within a day; example.dev/v1 takes its place), default/requires.v1: it uses an API that would be gone: backups.v1beta1.example.dev (it requires it; example.dev/v1 takes its place).
-      Update them to versions that use what takes the place of each API
+    OperatorApisMissing (warning): 2 operators may stop working after the update: default/asks.v1: it uses an API that the target does not serve: backups.v1beta1.example.dev (requested within the last 24 hours; replaced by example.dev/v1), default/requires.v1: it uses an API that the target does not serve: backups.v1beta1.example.dev (required; replaced by example.dev/v1).
+      Update these operators to versions that use the replacement of each API
       https://kubernetes.io/docs/reference/using-api/deprecation-guide/
-    OperatorApisUnknown (info): Of 1 operator it is not known whether all APIs would be there: default/wild.v1: it cannot be told: its permissions name *.example.dev.
-      Ask their vendors; permissions without wildcards would tell more
+    OperatorApisUnknown (info): Unknown for 1 operator whether the target release serves all required APIs: default/wild.v1: unknown: its permissions contain the wildcards *.example.dev.
+      Ask the vendors of these operators. Permissions without wildcards allow a definite result
     ");
-    insta::assert_snapshot!(answer.unknown.join("\n"), @"the target does not say which Kubernetes it brings, so only custom resources were compared");
+    insta::assert_snapshot!(answer.unknown.join("\n"), @"the target release does not declare its Kubernetes version, so only custom resources were compared");
     Ok(())
 }

@@ -88,14 +88,14 @@ fn will_not_run(operators: &[&Operator], ways_out: &[String], target: Stream) ->
     }
     let told: Vec<String> = operators.iter().map(|operator| limit(operator)).collect();
     let message = format!(
-        "{} will not run on {target}, by what is declared: {}.",
+        "{} will not run on {target}, according to the declared maximum version: {}.",
         counted(operators.len(), "operator"),
         listed(&told)
     );
     let remediation = match ways_out {
-        [] => {
-            "Remove them before the update, or ask for versions that support the target".to_owned()
-        }
+        [] => "Remove these operators before the update, or ask their vendors for versions that \
+             support the target"
+            .to_owned(),
         _ => format!("Before the update: {}", listed(ways_out)),
     };
     Some(Finding::warning("OperatorsWillNotRun", message).remediation(remediation))
@@ -104,7 +104,9 @@ fn will_not_run(operators: &[&Operator], ways_out: &[String], target: Stream) ->
 fn limit(operator: &Operator) -> String {
     match &operator.declared {
         Declaration::Maximum(maximum, origin) => format!("{operator} (up to {maximum}; {origin})"),
-        Declaration::Missing => format!("{operator} (nothing, and the guard asks for it)"),
+        Declaration::Missing => {
+            format!("{operator} (no maximum version declared, and the OLM guard requires one)")
+        }
         Declaration::Invalid(why) => format!("{operator} ({why})"),
     }
 }
@@ -121,11 +123,12 @@ fn may_not_run(operators: &[&Operator], target: Stream) -> Option<Finding> {
         })
         .collect();
     let message = format!(
-        "{} may not run on {target}, because it is not declared up to which version: {}.",
+        "{} may not run on {target}, because no valid maximum version is declared: {}.",
         counted(operators.len(), "operator"),
         listed(&told)
     );
-    let remediation = "Ask their vendors, or try them on the target; nothing is held up by this";
+    let remediation = "Ask the vendors of these operators, or test them on the target. This does \
+                       not block the update";
     Some(Finding::info("OperatorsMayNotRun", message).remediation(remediation))
 }
 

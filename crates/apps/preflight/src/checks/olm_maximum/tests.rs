@@ -53,10 +53,10 @@ async fn operators_are_compared_with_the_target() -> Result<()> {
     }
     assert_eq!(run("4.8.9").await?, Answer::default(), "patches are not held up");
     insta::assert_snapshot!(told(&run("4.9.0").await?.findings), @r#"
-    OperatorsWillNotRun (warning): 1 operator will not run on 4.9, by what is declared: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion).
-      Remove them before the update, or ask for versions that support the target
-    OperatorsMayNotRun (info): 2 operators may not run on 4.9, because it is not declared up to which version: default/silent.v1, default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
-      Ask their vendors, or try them on the target; nothing is held up by this
+    OperatorsWillNotRun (warning): 1 operator will not run on 4.9, according to the declared maximum version: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion).
+      Remove these operators before the update, or ask their vendors for versions that support the target
+    OperatorsMayNotRun (info): 2 operators may not run on 4.9, because no valid maximum version is declared: default/silent.v1, default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
+      Ask the vendors of these operators, or test them on the target. This does not block the update
     "#);
 
     define(&cluster, SUBSCRIPTIONS, "Namespaced").await?;
@@ -94,16 +94,16 @@ async fn operators_are_compared_with_the_target() -> Result<()> {
     });
     create(&cluster, PACKAGES, package).await?;
     insta::assert_snapshot!(told(&run("4.10.0").await?.findings), @r#"
-    OperatorsWillNotRun (warning): 1 operator will not run on 4.10, by what is declared: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion).
-      Before the update: for default/low.v1, update to low.v2 in channel stable of default/main, which has to be approved
-    OperatorsMayNotRun (info): 2 operators may not run on 4.10, because it is not declared up to which version: default/silent.v1, default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
-      Ask their vendors, or try them on the target; nothing is held up by this
+    OperatorsWillNotRun (warning): 1 operator will not run on 4.10, according to the declared maximum version: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion).
+      Before the update: for default/low.v1, update to low.v2 in channel stable of default/main, which requires manual approval
+    OperatorsMayNotRun (info): 2 operators may not run on 4.10, because no valid maximum version is declared: default/silent.v1, default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
+      Ask the vendors of these operators, or test them on the target. This does not block the update
     "#);
     insta::assert_snapshot!(told(&run("4.11.0").await?.findings), @r#"
-    OperatorsWillNotRun (warning): 2 operators will not run on 4.11, by what is declared: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion), default/number.v1 (up to 4.10; annotation operatorframework.io/properties).
-      Remove them before the update, or ask for versions that support the target
-    OperatorsMayNotRun (info): 2 operators may not run on 4.11, because it is not declared up to which version: default/silent.v1, default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
-      Ask their vendors, or try them on the target; nothing is held up by this
+    OperatorsWillNotRun (warning): 2 operators will not run on 4.11, according to the declared maximum version: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion), default/number.v1 (up to 4.10; annotation operatorframework.io/properties).
+      Remove these operators before the update, or ask their vendors for versions that support the target
+    OperatorsMayNotRun (info): 2 operators may not run on 4.11, because no valid maximum version is declared: default/silent.v1, default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
+      Ask the vendors of these operators, or test them on the target. This does not block the update
     "#);
 
     define(&cluster, CLUSTER_OPERATORS, "Cluster").await?;
@@ -115,8 +115,8 @@ async fn operators_are_compared_with_the_target() -> Result<()> {
     });
     create(&cluster, CLUSTER_OPERATORS, component).await?;
     insta::assert_snapshot!(told(&run("4.9.0").await?.findings), @r#"
-    OperatorsWillNotRun (warning): 2 operators will not run on 4.9, by what is declared: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion), default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
-      Before the update: for default/low.v1, update to low.v2 in channel stable of default/main, which has to be approved
+    OperatorsWillNotRun (warning): 2 operators will not run on 4.9, according to the declared maximum version: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion), default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
+      Before the update: for default/low.v1, update to low.v2 in channel stable of default/main, which requires manual approval
     "#);
     Ok(())
 }

@@ -84,14 +84,12 @@ fn not_available(operators: &[ClusterOperator]) -> Option<Finding> {
     let found = saying(operators, available::TYPE, |it| it != Some(&ConditionStatus::True));
     let (first, _) = found.first()?;
     let message = format!(
-        "{} not available, and the update would wait for that: {}.",
+        "{} not available, and the update would wait for availability: {}.",
         are(found.len(), "cluster operator"),
         explained(&found),
     );
-    let remediation = format!(
-        "See what is wrong with it before you update: `kubectl describe clusteroperator \
-             {first}`."
-    );
+    let remediation =
+        format!("Resolve the cause before the update: `kubectl describe clusteroperator {first}`.");
     Some(Finding::critical("ClusterOperatorsNotAvailable", message).remediation(remediation))
 }
 
@@ -99,12 +97,11 @@ fn in_trouble(operators: &[ClusterOperator]) -> Option<Finding> {
     let found = saying(operators, degraded::TYPE, |it| it == Some(&ConditionStatus::True));
     let (first, _) = found.first()?;
     let message = format!(
-        "{} degraded, which does not hold up the update: {}.",
+        "{} degraded, which does not block the update: {}.",
         are(found.len(), "cluster operator"),
         explained(&found),
     );
-    let remediation =
-        format!("See what is wrong with it: `kubectl describe clusteroperator {first}`.");
+    let remediation = format!("Find the cause: `kubectl describe clusteroperator {first}`.");
     Some(Finding::info("ClusterOperatorsDegraded", message).remediation(remediation))
 }
 

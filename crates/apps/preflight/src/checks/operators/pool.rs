@@ -46,12 +46,13 @@ fn degraded(pools: &[Pool]) -> Option<Finding> {
     let found: Vec<(String, String)> = pools.iter().filter_map(told).collect();
     let (first, _) = found.first()?;
     let message = format!(
-        "{} degraded, and nodes of it would not be updated: {}.",
+        "{} degraded, and the update would not update their nodes: {}.",
         are(found.len(), "MachineConfigPool"),
         explained(&found),
     );
-    let remediation =
-        format!("Repair it before you update: `kubectl describe machineconfigpool {first}`.");
+    let remediation = format!(
+        "Resolve the cause before the update: `kubectl describe machineconfigpool {first}`."
+    );
     Some(Finding::critical("MachineConfigPoolsDegraded", message).remediation(remediation))
 }
 
@@ -59,14 +60,14 @@ fn paused(pools: &[Pool]) -> Option<Finding> {
     let found = names(pools, |pool| pool.paused);
     let first = found.first()?;
     let message = format!(
-        "{} paused: its nodes stay at their version, fall behind with every update, and get no \
-             new certificates: {}.",
+        "{} paused. Nodes of paused pools keep their version, fall behind with every update, and \
+         get no new certificates: {}.",
         are(found.len(), "MachineConfigPool"),
         listed(&found),
     );
     let remediation = format!(
-        "Let it go on: `kubectl patch machineconfigpool {first} --type=merge -p \
-             '{{\"spec\":{{\"paused\":false}}}}'`."
+        "Resume the pool: `kubectl patch machineconfigpool {first} --type=merge -p \
+         '{{\"spec\":{{\"paused\":false}}}}'`."
     );
     Some(Finding::warning("MachineConfigPoolsPaused", message).remediation(remediation))
 }
@@ -75,13 +76,13 @@ fn updating(pools: &[Pool]) -> Option<Finding> {
     let found = names(pools, |pool| pool.updating && !pool.paused);
     let first = found.first()?;
     let message = format!(
-        "{} still updating nodes, which restart once more with the update: {}.",
+        "{} still updating nodes, and the update restarts these nodes again: {}.",
         are(found.len(), "MachineConfigPool"),
         listed(&found),
     );
     let remediation = format!(
-        "Wait for it: `kubectl wait --for=condition=Updated --timeout=1h machineconfigpool/\
-             {first}`."
+        "Wait for the pool: `kubectl wait --for=condition=Updated --timeout=1h \
+         machineconfigpool/{first}`."
     );
     Some(Finding::info("MachineConfigPoolsUpdating", message).remediation(remediation))
 }

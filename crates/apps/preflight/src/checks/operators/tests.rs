@@ -90,16 +90,16 @@ fn each_is_named_with_what_to_do() {
         pool("master", false, &json!([says("Updating", "True", "")])),
     ];
     insta::assert_snapshot!(told(&judged(&operators, &pools)), @r#"
-    ClusterOperatorsNotAvailable (critical): 1 cluster operator is not available, and the update would wait for that: network (no gateway answers).
-      See what is wrong with it before you update: `kubectl describe clusteroperator network`.
-    ClusterOperatorsDegraded (info): 1 cluster operator is degraded, which does not hold up the update: dns (slow).
-      See what is wrong with it: `kubectl describe clusteroperator dns`.
-    MachineConfigPoolsDegraded (critical): 1 MachineConfigPool is degraded, and nodes of it would not be updated: infra (node x does not start).
-      Repair it before you update: `kubectl describe machineconfigpool infra`.
-    MachineConfigPoolsPaused (warning): 1 MachineConfigPool is paused: its nodes stay at their version, fall behind with every update, and get no new certificates: worker.
-      Let it go on: `kubectl patch machineconfigpool worker --type=merge -p '{"spec":{"paused":false}}'`.
-    MachineConfigPoolsUpdating (info): 1 MachineConfigPool is still updating nodes, which restart once more with the update: master.
-      Wait for it: `kubectl wait --for=condition=Updated --timeout=1h machineconfigpool/master`.
+    ClusterOperatorsNotAvailable (critical): 1 cluster operator is not available, and the update would wait for availability: network (no gateway answers).
+      Resolve the cause before the update: `kubectl describe clusteroperator network`.
+    ClusterOperatorsDegraded (info): 1 cluster operator is degraded, which does not block the update: dns (slow).
+      Find the cause: `kubectl describe clusteroperator dns`.
+    MachineConfigPoolsDegraded (critical): 1 MachineConfigPool is degraded, and the update would not update their nodes: infra (node x does not start).
+      Resolve the cause before the update: `kubectl describe machineconfigpool infra`.
+    MachineConfigPoolsPaused (warning): 1 MachineConfigPool is paused. Nodes of paused pools keep their version, fall behind with every update, and get no new certificates: worker.
+      Resume the pool: `kubectl patch machineconfigpool worker --type=merge -p '{"spec":{"paused":false}}'`.
+    MachineConfigPoolsUpdating (info): 1 MachineConfigPool is still updating nodes, and the update restarts these nodes again: master.
+      Wait for the pool: `kubectl wait --for=condition=Updated --timeout=1h machineconfigpool/master`.
     "#);
 }
 

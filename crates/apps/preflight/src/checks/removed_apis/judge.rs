@@ -32,12 +32,12 @@ fn in_use(seen: &Seen) -> Option<Finding> {
     let (first, _) = uses.first()?;
     let told: Vec<String> = uses.iter().map(|&(count, gone)| usage(count, gone)).collect();
     let message = format!(
-        "The target does not serve APIs that were asked for within the last day: {}. Whoever asks \
-         for them will fail.",
+        "The target release does not serve APIs that clients requested within the last 24 hours: \
+         {}. Requests for these APIs will fail.",
         listed(&told)
     );
     let remediation = format!(
-        "Move these clients to what takes the place of each API. All who ask: kubectl get \
+        "Migrate these clients to the replacement of each API. To list all clients: kubectl get \
          apirequestcounts.apiserver.openshift.io {} -o yaml",
         first.api
     );
@@ -64,8 +64,8 @@ fn in_manifests(seen: &Seen) -> Option<Finding> {
     let gone = seen.gone.iter().find(|gone| gone.api_version == first.api_version);
     let instead = gone.and_then(|gone| gone.instead.as_deref()).unwrap_or("another API");
     let message = format!(
-        "{} written through APIs that the target does not serve: {}. Whoever writes them that way \
-         again will fail.",
+        "{} written through APIs that the target release does not serve: {}. Further writes \
+         through these APIs will fail.",
         match told.len() {
             1 => "1 object was".to_owned(),
             count => format!("{count} objects were"),
@@ -73,8 +73,8 @@ fn in_manifests(seen: &Seen) -> Option<Finding> {
         listed(&told)
     );
     let remediation = format!(
-        "Where their manifests are kept, write {instead} for {} and alike, and apply them again \
-         before the update: kubectl apply -f FILE",
+        "Replace {} with {instead} in the source of these manifests, do the same for the other \
+         APIs, and apply them before the update: kubectl apply -f FILE",
         first.api_version
     );
     // Objects do not forget. Where requests are counted, the count tells whether it still happens.
@@ -87,14 +87,15 @@ fn stored(all: &[Stored]) -> Option<Finding> {
     let told: Vec<String> = all.iter().map(told).collect();
     let Stored { definition, storage, .. } = all.first()?;
     let message = format!(
-        "Custom resources may be stored in versions that the target's definitions do not know: {}. \
-         The API server will refuse these definitions, and the update will not go on.",
+        "Custom resources may be stored in versions that the CRDs of the target release do not \
+         contain: {}. The API server will reject these CRDs, and the update will stop.",
         listed(&told)
     );
     let remediation = format!(
-        "Write every object once more, then say that none is stored in the old version: kubectl get \
-         {definition} -A -o json | kubectl replace -f -; kubectl patch crd {definition} \
-         --subresource=status --type=merge -p '{{\"status\":{{\"storedVersions\":[\"{storage}\"]}}}}'"
+        "Rewrite all objects in the storage version, then remove the old version from \
+         status.storedVersions: kubectl get {definition} -A -o json | kubectl replace -f -; \
+         kubectl patch crd {definition} --subresource=status --type=merge -p \
+         '{{\"status\":{{\"storedVersions\":[\"{storage}\"]}}}}'"
     );
     let finding = Finding::critical("StoredVersionsRemoved", message);
     Some(finding.remediation(remediation).url(VERSIONING))
@@ -107,13 +108,11 @@ fn deleted(all: &[(Deleted, usize)]) -> Option<Finding> {
     };
     let told: Vec<String> = all.iter().map(told).collect();
     let (Deleted { definition, .. }, _) = all.first()?;
-    let message = format!(
-        "The target deletes definitions of custom resources, and their objects with them: {}.",
-        listed(&told)
-    );
+    let message =
+        format!("The target release deletes CRDs and all their objects: {}.", listed(&told));
     let remediation = format!(
-        "Keep what you need, and move whoever uses it: kubectl get {definition} -A -o yaml > \
-         {definition}.yaml"
+        "Migrate the clients of these CRDs, and save the objects that you need: kubectl get \
+         {definition} -A -o yaml > {definition}.yaml"
     );
     Some(Finding::critical("RemovedKindsHaveObjects", message).remediation(remediation))
 }
@@ -122,13 +121,14 @@ fn deleted(all: &[(Deleted, usize)]) -> Option<Finding> {
 fn beyond_the_table(seen: &Seen) -> Option<String> {
     match seen.kubernetes {
         None => Some(
-            "The release does not say which Kubernetes it brings, so APIs of Kubernetes itself were \
-             not looked at."
+            "The target release does not declare its Kubernetes version, so the check did not \
+             examine the APIs of Kubernetes."
                 .to_owned(),
         ),
         Some(kubernetes) if kubernetes > KNOWN_UP_TO => Some(format!(
-            "The release brings Kubernetes {kubernetes}; which APIs are removed after {KNOWN_UP_TO} \
-             is only known where the cluster says it."
+            "The target release contains Kubernetes {kubernetes}. This check knows removed APIs \
+             up to Kubernetes {KNOWN_UP_TO}; for later versions it relies on the APIRequestCounts \
+             of the cluster."
         )),
         Some(_) => None,
     }
@@ -136,6 +136,7 @@ fn beyond_the_table(seen: &Seen) -> Option<String> {
 
 fn left_out(seen: &Seen) -> String {
     let is_uncounted = seen.counts.is_none() && !seen.gone.is_empty();
-    let uncounted = "The cluster does not count requests, so whoever only reads was not seen.";
+    let uncounted =
+        "The cluster does not count API requests, so the check did not see clients that only read.";
     if is_uncounted { uncounted.to_owned() } else { String::new() }
 }

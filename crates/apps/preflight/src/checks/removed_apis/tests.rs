@@ -84,16 +84,16 @@ fn everything_that_is_found_says_what_to_do() {
         ..gone_in("1.25")
     };
     insta::assert_snapshot!(told(&judge::judge(&seen).findings), @r#"
-    RemovedApisInManifests (info): 2 objects were written through APIs that the target does not serve: CronJob a/nightly (batch/v1beta1, by helm), CronJob b/hourly (batch/v1beta1, by kubectl apply). Whoever writes them that way again will fail.
-      Where their manifests are kept, write batch/v1 for batch/v1beta1 and alike, and apply them again before the update: kubectl apply -f FILE
+    RemovedApisInManifests (info): 2 objects were written through APIs that the target release does not serve: CronJob a/nightly (batch/v1beta1, by helm), CronJob b/hourly (batch/v1beta1, by kubectl apply). Further writes through these APIs will fail.
+      Replace batch/v1beta1 with batch/v1 in the source of these manifests, do the same for the other APIs, and apply them before the update: kubectl apply -f FILE
       https://kubernetes.io/docs/reference/using-api/deprecation-guide/
-    RemovedApisInUse (warning): The target does not serve APIs that were asked for within the last day: cronjobs.v1beta1.batch (120 requests by helm/3 of ci; use batch/v1), podsecuritypolicies.v1beta1.policy (1 request by helm/3 of ci). Whoever asks for them will fail.
-      Move these clients to what takes the place of each API. All who ask: kubectl get apirequestcounts.apiserver.openshift.io cronjobs.v1beta1.batch -o yaml
+    RemovedApisInUse (warning): The target release does not serve APIs that clients requested within the last 24 hours: cronjobs.v1beta1.batch (120 requests by helm/3 of ci; use batch/v1), podsecuritypolicies.v1beta1.policy (1 request by helm/3 of ci). Requests for these APIs will fail.
+      Migrate these clients to the replacement of each API. To list all clients: kubectl get apirequestcounts.apiserver.openshift.io cronjobs.v1beta1.batch -o yaml
       https://kubernetes.io/docs/reference/using-api/deprecation-guide/
-    RemovedKindsHaveObjects (critical): The target deletes definitions of custom resources, and their objects with them: old.example.dev (1 object).
-      Keep what you need, and move whoever uses it: kubectl get old.example.dev -A -o yaml > old.example.dev.yaml
-    StoredVersionsRemoved (critical): Custom resources may be stored in versions that the target's definitions do not know: backups.example.dev (v1alpha1, v1beta1). The API server will refuse these definitions, and the update will not go on.
-      Write every object once more, then say that none is stored in the old version: kubectl get backups.example.dev -A -o json | kubectl replace -f -; kubectl patch crd backups.example.dev --subresource=status --type=merge -p '{"status":{"storedVersions":["v1"]}}'
+    RemovedKindsHaveObjects (critical): The target release deletes CRDs and all their objects: old.example.dev (1 object).
+      Migrate the clients of these CRDs, and save the objects that you need: kubectl get old.example.dev -A -o yaml > old.example.dev.yaml
+    StoredVersionsRemoved (critical): Custom resources may be stored in versions that the CRDs of the target release do not contain: backups.example.dev (v1alpha1, v1beta1). The API server will reject these CRDs, and the update will stop.
+      Rewrite all objects in the storage version, then remove the old version from status.storedVersions: kubectl get backups.example.dev -A -o json | kubectl replace -f -; kubectl patch crd backups.example.dev --subresource=status --type=merge -p '{"status":{"storedVersions":["v1"]}}'
       https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#upgrade-existing-objects-to-a-new-stored-version
     "#);
     let uncounted = Seen { counts: None, ..seen };
@@ -118,13 +118,13 @@ fn what_was_not_looked_at_is_said() {
         told(Seen { unseen: vec!["cronjobs cannot be read.".to_owned()], ..gone_in("1.40") }),
     ];
     insta::assert_snapshot!(told.join("\n"), @"
-    unknown: The release does not say which Kubernetes it brings, so APIs of Kubernetes itself were not looked at.
+    unknown: The target release does not declare its Kubernetes version, so the check did not examine the APIs of Kubernetes.
     left out: 
     unknown: 
     left out: 
     unknown: 
-    left out: The cluster does not count requests, so whoever only reads was not seen.
-    unknown: The release brings Kubernetes 1.40; which APIs are removed after 1.34 is only known where the cluster says it. cronjobs cannot be read.
+    left out: The cluster does not count API requests, so the check did not see clients that only read.
+    unknown: The target release contains Kubernetes 1.40. This check knows removed APIs up to Kubernetes 1.34; for later versions it relies on the APIRequestCounts of the cluster. cronjobs cannot be read.
     left out: 
     ");
 }
@@ -181,7 +181,7 @@ async fn a_version_that_goes_is_found_where_it_is_stored_written_and_asked_for()
         names(&answer),
         ["RemovedApisInManifests", "RemovedApisInUse", "StoredVersionsRemoved"]
     );
-    insta::assert_snapshot!(answer.unknown.join(" "), @"The release does not say which Kubernetes it brings, so APIs of Kubernetes itself were not looked at.");
+    insta::assert_snapshot!(answer.unknown.join(" "), @"The target release does not declare its Kubernetes version, so the check did not examine the APIs of Kubernetes.");
     Ok(())
 }
 
@@ -200,8 +200,8 @@ async fn a_definition_that_goes_is_found_while_it_has_objects() -> Result<()> {
     });
     create(&cluster, BACKUPS, backup).await?;
     insta::assert_snapshot!(told(&run().await?), @"
-    RemovedKindsHaveObjects (critical): The target deletes definitions of custom resources, and their objects with them: backups.example.dev (1 object).
-      Keep what you need, and move whoever uses it: kubectl get backups.example.dev -A -o yaml > backups.example.dev.yaml
+    RemovedKindsHaveObjects (critical): The target release deletes CRDs and all their objects: backups.example.dev (1 object).
+      Migrate the clients of these CRDs, and save the objects that you need: kubectl get backups.example.dev -A -o yaml > backups.example.dev.yaml
     ");
     Ok(())
 }
@@ -218,6 +218,6 @@ async fn what_cannot_be_read_is_not_unused() -> Result<()> {
     let Answer { findings, unknown, .. } = RemovedApis.run(&seen(&cluster), &target).await?;
     let names: Vec<&str> = findings.iter().map(|finding| finding.name.as_str()).collect();
     assert_eq!(names, ["StoredVersionsRemoved"], "what is sure stays");
-    assert!(unknown.iter().any(|why| why.starts_with("backups cannot be read")), "{unknown:?}");
+    assert!(unknown.iter().any(|why| why.starts_with("cannot read backups")), "{unknown:?}");
     Ok(())
 }

@@ -51,7 +51,7 @@ impl Minimums {
         answer.findings.extend((!old.is_empty()).then(|| Finding {
             name: "KernelsTooOld".to_owned(),
             message: format!(
-                "The release needs kernel {minimum} or later. {} older: {}.",
+                "The target release requires kernel {minimum} or later. {} older: {}.",
                 are(old.len(), "node"),
                 listed(&old),
             ),
@@ -82,7 +82,7 @@ impl Minimums {
         answer.findings.extend((!old.is_empty()).then(|| Finding {
             name: "ContainerRuntimesTooOld".to_owned(),
             message: format!(
-                "The release needs a container runtime of {} or later. {} older: {}.",
+                "The target release requires container runtime {} or later. {} older: {}.",
                 wanted.join(" or "),
                 are(old.len(), "node"),
                 listed(&old),
@@ -95,5 +95,5 @@ impl Minimums {
 }
 
 /// Both come with the system of a node.
-const REMEDY: &str = "Update the operating system of these nodes first: `kubectl get nodes -o wide` \
-                      shows what each runs.";
+const REMEDY: &str = "Update the operating system of these nodes first. `kubectl get nodes -o \
+                      wide` shows the versions of each node.";

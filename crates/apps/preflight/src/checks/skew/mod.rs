@@ -30,7 +30,7 @@ use crate::wording::{are, listed};
 const LONGER_SINCE: u64 = 28;
 
 /// What is missing where kubelets cannot be compared.
-const UNSAID: &str = "The release does not say which version of Kubernetes it brings.";
+const UNSAID: &str = "The target release does not declare its Kubernetes version.";
 
 /// Whether what runs on the nodes is recent enough for the release.
 pub(crate) struct Skew;
@@ -122,7 +122,8 @@ fn kubelets(machines: &[Machine], kubernetes: &Number, answer: &mut Answer) {
 
 /// Programs whose version cannot be compared, each with its node.
 fn meaningless(programs: &str, unknown: &[String]) -> Option<String> {
-    let told = || format!("There are {programs} whose version means nothing: {}.", listed(unknown));
+    let told =
+        || format!("The check cannot parse the version of these {programs}: {}.", listed(unknown));
     (!unknown.is_empty()).then(told)
 }
 
@@ -130,15 +131,16 @@ fn too_old(old: &[String], kubernetes: &Number, oldest: u64) -> Option<Finding> 
     (!old.is_empty()).then(|| Finding {
         name: "KubeletsTooOld".to_owned(),
         message: format!(
-            "The release brings Kubernetes {kubernetes}, which works with kubelets from {}.{oldest} \
-             on. {} older: {}.",
+            "The target release contains Kubernetes {kubernetes}, which supports kubelets \
+             {}.{oldest} and later. {} older: {}.",
             kubernetes.major,
             are(old.len(), "node"),
             listed(old),
         ),
         severity: Severity::Critical,
-        remediation: "Bring the nodes to the version of the cluster first: `kubectl get nodes -o \
-                      wide` shows theirs; where they are paused, `kubectl get machineconfigpools`."
+        remediation: "Update these nodes to the version of the cluster first. `kubectl get nodes \
+                      -o wide` shows their versions, and `kubectl get machineconfigpools` shows \
+                      paused pools."
             .to_owned(),
         ..Finding::default()
     })
@@ -148,14 +150,14 @@ fn too_new(new: &[String], kubernetes: &Number) -> Option<Finding> {
     (!new.is_empty()).then(|| Finding {
         name: "KubeletsTooNew".to_owned(),
         message: format!(
-            "The release brings Kubernetes {kubernetes}, which works with no kubelet that is newer. \
-             {} newer: {}.",
+            "The target release contains Kubernetes {kubernetes}, which does not support newer \
+             kubelets. {} newer: {}.",
             are(new.len(), "node"),
             listed(new),
         ),
         severity: Severity::Critical,
-        remediation: "Choose a release with a Kubernetes that is at least as new: `fairway upgrade` \
-                      lists them."
+        remediation: "Choose a release with the same or a later Kubernetes version: `fairway \
+                      upgrade` lists the available updates."
             .to_owned(),
         ..Finding::default()
     })

@@ -74,16 +74,16 @@ fn nodes_are_named_with_what_to_do() {
     let kubernetes = Number::read("1.31.2");
     let answer = judge(&machines, kubernetes.as_ref(), &minimums("5.14", "cri-o=1.28"));
     insta::assert_snapshot!(told(&answer.findings), @"
-    KubeletsTooOld (critical): The release brings Kubernetes 1.31.2, which works with kubelets from 1.28 on. 1 node is older: a (v1.24.1).
-      Bring the nodes to the version of the cluster first: `kubectl get nodes -o wide` shows theirs; where they are paused, `kubectl get machineconfigpools`.
-    KubeletsTooNew (critical): The release brings Kubernetes 1.31.2, which works with no kubelet that is newer. 1 node is newer: b (v1.32.0).
-      Choose a release with a Kubernetes that is at least as new: `fairway upgrade` lists them.
-    KernelsTooOld (critical): The release needs kernel 5.14 or later. 3 nodes are older: a (4.18.0-553.el8.x86_64), b (4.18.0-553.el8.x86_64), c (4.18.0-553.el8.x86_64).
-      Update the operating system of these nodes first: `kubectl get nodes -o wide` shows what each runs.
-    ContainerRuntimesTooOld (critical): The release needs a container runtime of cri-o 1.28 or later. 3 nodes are older: a (cri-o://1.27.1-3.el9), b (cri-o://1.27.1-3.el9), c (cri-o://1.27.1-3.el9).
-      Update the operating system of these nodes first: `kubectl get nodes -o wide` shows what each runs.
+    KubeletsTooOld (critical): The target release contains Kubernetes 1.31.2, which supports kubelets 1.28 and later. 1 node is older: a (v1.24.1).
+      Update these nodes to the version of the cluster first. `kubectl get nodes -o wide` shows their versions, and `kubectl get machineconfigpools` shows paused pools.
+    KubeletsTooNew (critical): The target release contains Kubernetes 1.31.2, which does not support newer kubelets. 1 node is newer: b (v1.32.0).
+      Choose a release with the same or a later Kubernetes version: `fairway upgrade` lists the available updates.
+    KernelsTooOld (critical): The target release requires kernel 5.14 or later. 3 nodes are older: a (4.18.0-553.el8.x86_64), b (4.18.0-553.el8.x86_64), c (4.18.0-553.el8.x86_64).
+      Update the operating system of these nodes first. `kubectl get nodes -o wide` shows the versions of each node.
+    ContainerRuntimesTooOld (critical): The target release requires container runtime cri-o 1.28 or later. 3 nodes are older: a (cri-o://1.27.1-3.el9), b (cri-o://1.27.1-3.el9), c (cri-o://1.27.1-3.el9).
+      Update the operating system of these nodes first. `kubectl get nodes -o wide` shows the versions of each node.
     ");
-    insta::assert_snapshot!(answer.unknown.join(" "), @r#"There are kubelets whose version means nothing: c ("unknown")."#);
+    insta::assert_snapshot!(answer.unknown.join(" "), @r#"The check cannot parse the version of these kubelets: c ("unknown")."#);
 }
 
 #[test]
@@ -93,12 +93,12 @@ fn what_cannot_be_compared_is_not_fine() {
     let answer = judge(&machines, None, &minimums("5.14", "cri-o=1.28"));
     assert_eq!(names(&answer), ["KernelsTooOld", "ContainerRuntimesTooOld"], "what is sure stays");
     insta::assert_snapshot!(answer.unknown.join("\n"), @r#"
-    The release does not say which version of Kubernetes it brings.
-    There are kernels whose version means nothing: s ("").
-    There are container runtimes whose version means nothing: s ("").
+    The target release does not declare its Kubernetes version.
+    The check cannot parse the version of these kernels: s ("").
+    The check cannot parse the version of these container runtimes: s ("").
     "#);
     let unasked = judge(&machines[1..], Number::read("1.31").as_ref(), &Minimums::default());
-    insta::assert_snapshot!(unasked.unknown.join("\n"), @r#"There are kubelets whose version means nothing: s ("")."#);
+    insta::assert_snapshot!(unasked.unknown.join("\n"), @r#"The check cannot parse the version of these kubelets: s ("")."#);
 }
 
 #[tokio::test]

@@ -38,7 +38,7 @@ where
             },
             _ = ticks.tick() => if done.len() > told {
                 told = done.len();
-                printer.note(format_args!("{told} of {} clusters are done…", all.len()));
+                printer.note(format_args!("{told} of {} clusters done…", all.len()));
             },
         }
     }

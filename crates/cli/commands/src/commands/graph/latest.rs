@@ -30,8 +30,8 @@ pub(crate) fn run(args: &LatestArgs, printer: &Printer) -> anyhow::Result<ExitSt
     let view = View::choose(graph, args.input.arch.as_deref(), Some(&args.channel))?;
     let Some(id) = latest(&view.graph, Scope::default()) else {
         return Err(CannotTell {
-            message: format!("there is no release in {}", view.title()),
-            hint: "choose another architecture with --arch".to_owned(),
+            message: format!("no release in {}", view.title()),
+            hint: "select another architecture with --arch".to_owned(),
         }
         .into());
     };

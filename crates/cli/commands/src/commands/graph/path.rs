@@ -69,7 +69,7 @@ impl fmt::Display for Ways<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { from, to, paths, risks } = self;
         let Some(paths) = paths else {
-            return write!(f, "no updates lead from {from} to {to}");
+            return write!(f, "no upgrade path from {from} to {to}");
         };
         write!(f, "{paths}")?;
         for risk in risks {
@@ -80,11 +80,11 @@ impl fmt::Display for Ways<'_> {
     }
 }
 
-/// Whom a risk concerns, in a few words.
+/// Describes the clusters to which a risk applies.
 fn concerned(risk: &Risk) -> &'static str {
     match risk.matching_rules.first().map(|rule| &rule.type_) {
-        Some(MatchingRuleType::Always) => "for every cluster",
-        Some(MatchingRuleType::PromQl) => "where its query says so",
-        _ => "where its rules say so",
+        Some(MatchingRuleType::Always) => "applies to all clusters",
+        Some(MatchingRuleType::PromQl) => "depends on its PromQL query",
+        _ => "depends on its rules",
     }
 }

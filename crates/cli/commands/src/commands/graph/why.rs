@@ -1,4 +1,4 @@
-//! `fairway graph why`: what becomes of an update, and why.
+//! `fairway graph why`: explains why an update is available, conditional or blocked.
 
 use fairway_graph::Scope;
 use fairway_graph::build::Draft;

@@ -97,10 +97,10 @@ impl Report {
         if packages.is_empty() {
             return Err(CannotTell {
                 message: match &args.package {
-                    Some(name) => format!("there is no package {name} in {catalog}"),
-                    None => format!("there are no packages in {catalog}"),
+                    Some(name) => format!("cannot find package {name} in {catalog}"),
+                    None => format!("no packages in {catalog}"),
                 },
-                hint: "name the directory with the files of a file-based catalog".to_owned(),
+                hint: "specify the directory of a file-based catalog".to_owned(),
             }
             .into());
         }
@@ -154,10 +154,11 @@ impl CatalogFinding {
         let Unquoted { bundle, place, text, changes } = unquoted;
         let message = if *changes {
             format!(
-                "the maximum version is the number {text}, and numbers lose zeros at the end: write \"{text}\""
+                "the maximum version {text} is a number and loses trailing zeros: quote it as \
+                 \"{text}\""
             )
         } else {
-            format!("the maximum version is the number {text}: write \"{text}\"")
+            format!("the maximum version {text} is a number: quote it as \"{text}\"")
         };
         let location = Some(place.to_string());
         let severity = if *changes { LintSeverity::Error } else { LintSeverity::Warning };
@@ -200,10 +201,10 @@ impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, version: _, maximum, installable, head_channels } = self;
         write!(f, "{}: ", OneLine(name))?;
-        f.write_str(if *installable { "can be installed" } else { "refused" })?;
+        f.write_str(if *installable { "installable" } else { "refused" })?;
         match maximum {
-            Some(maximum) => write!(f, ", runs up to {maximum}")?,
-            None => f.write_str(", declares no usable maximum")?,
+            Some(maximum) => write!(f, ", supports up to {maximum}")?,
+            None => f.write_str(", declares no valid maximum version")?,
         }
         if !head_channels.is_empty() {
             write!(f, "; newest of {}", OneLine(&head_channels.join(", ")))?;
@@ -269,19 +270,19 @@ name: vault.v1.0.0
     #[test]
     fn every_bundle_is_looked_at() {
         insta::assert_snapshot!(check("4.9", None).unwrap(), @r#"
-        On 4.9:
+        Platform 4.9:
 
         etcd
-          etcd.v1.1.0: can be installed, runs up to 4.10; newest of stable
-          etcd.v1.0.0: refused, runs up to 4.8; newest of old
+          etcd.v1.1.0: installable, supports up to 4.10; newest of stable
+          etcd.v1.0.0: refused, supports up to 4.8; newest of old
 
         kafka
-          kafka.v1.0.0: can be installed, declares no usable maximum
+          kafka.v1.0.0: installable, declares no valid maximum version
 
         vault
-          vault.v1.0.0: can be installed, declares no usable maximum
+          vault.v1.0.0: installable, declares no valid maximum version
 
-        error: catalog.yaml:24:42: etcd.v1.1.0: the maximum version is the number 4.10, and numbers lose zeros at the end: write "4.10"
+        error: catalog.yaml:24:42: etcd.v1.1.0: the maximum version 4.10 is a number and loses trailing zeros: quote it as "4.10"
         error: kafka.v1.0.0: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number
         "#);
     }
@@ -299,6 +300,6 @@ name: vault.v1.0.0
         assert_eq!(status("4.9", "vault"), ExitStatus::Success);
         let error = check("4.9", Some("redis")).err().unwrap();
         assert!(error.is::<CannotTell>());
-        insta::assert_snapshot!(error, @"there is no package redis in catalog");
+        insta::assert_snapshot!(error, @"cannot find package redis in catalog");
     }
 }

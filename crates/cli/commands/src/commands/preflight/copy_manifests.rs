@@ -11,9 +11,9 @@ use anyhow::Context;
 
 pub(super) fn run(args: &CopyManifestsArgs) -> anyhow::Result<ExitStatus> {
     let files = unpacked(&args.payload).with_context(|| WithHint {
-        message: "the manifests of this release cannot be read".to_owned(),
-        hint: "it runs in its release image; elsewhere, name a directory with the content of one \
-               by --payload"
+        message: "cannot read the manifests of this release".to_owned(),
+        hint: "run the command in the release image, or specify the directory of a payload with \
+               --payload"
             .to_owned(),
     })?;
     for (path, content) in files {

@@ -150,10 +150,13 @@ impl Trust {
     }
 }
 
-/// What is said about a manifest that somebody forgot to mark.
+/// Warning about a manifest without an inclusion annotation.
 pub(super) fn for_no_cluster(manifest: &Manifest) -> String {
     let Manifest { file, line, id, .. } = manifest;
-    format!("{file}:{line}: {id} is for no cluster: no include.release.openshift.io/… is \"true\"")
+    format!(
+        "{file}:{line}: {id} is not included in any cluster: no annotation \
+             include.release.openshift.io/… is \"true\""
+    )
 }
 
 impl Display for Info {
@@ -168,8 +171,8 @@ impl Display for Info {
         line(f, "updates to", listed(&release.next))?;
         line(f, "manifests", Some(manifests))?;
         if let Some(Trust { keyrings, stores }) = verification {
-            line(f, "later releases are signed by", listed(keyrings))?;
-            line(f, "their signatures are at", listed(stores))?;
+            line(f, "keyrings", listed(keyrings))?;
+            line(f, "signature stores", listed(stores))?;
         }
         line(f, "images", Some(images.len()))?;
         let width = images.keys().map(|name| name.chars().count()).max().unwrap_or_default();
@@ -189,7 +192,7 @@ impl Display for Manifests {
             write!(f, ", of which {included} for {DEFAULT_PROFILE}")?;
         }
         if *preflight_checks > 0 {
-            write!(f, ", checks before updates: {preflight_checks}")?;
+            write!(f, ", preflight checks: {preflight_checks}")?;
         }
         Ok(())
     }

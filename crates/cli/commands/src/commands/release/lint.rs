@@ -182,7 +182,7 @@ mod tests {
         let lint = lint(&[("a.yaml", ODD), ("b.yaml", "a: [\n---\nkind: A\n"), ("notes.txt", "")]);
         insta::assert_snapshot!(lint, @r#"
         error: b.yaml:1:4: '[' is not closed
-        error: b.yaml:3:1: field apiVersion: expected a string that is not empty
+        error: b.yaml:3:1: field apiVersion: expected a non-empty string
         warning: a.yaml:5: duplicate key "name" overrides line 4
         warning: a.yaml:7: unquoted 0644 is 420
         warning: a.yaml:8: unquoted off is the boolean false

@@ -74,7 +74,7 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, notes: &[Note]) -> fmt::Result {
     if notes.is_empty() {
         return Ok(());
     }
-    f.write_str("\n\nTo be noted:\n")?;
+    f.write_str("\n\nNotes:\n")?;
     notes.iter().try_for_each(|note| write!(f, "\n  {note}"))
 }
 

@@ -13,22 +13,22 @@ fn ways_between_two_versions() {
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 0
     ----- stdout -----
-    the best way: 2 steps, 1 risk
+    best path: 2 steps, 1 risk
       5.0.1 -> 5.1.0  LeakyProxy
       5.1.0 -> 5.1.1
 
-    LeakyProxy, where its query says so
+    LeakyProxy, depends on its PromQL query
       On clusters with a proxy, the gateway loses connections.
       https://bugs.example.com/1
 
     exit code: 0
     ----- stdout -----
-    the best way: 1 step, no risks
+    best path: 1 step, no risks
       5.0.1 -> 5.0.2
 
     exit code: 3
     ----- stdout -----
-    no updates lead from 5.1.1 to 5.0.1
+    no upgrade path from 5.1.1 to 5.0.1
     ");
 }
 
@@ -122,11 +122,11 @@ fn why_an_update_is_missing() {
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 0
     ----- stdout -----
-    5.0.1+amd64 -> 5.0.2+amd64: recommended to every cluster
+    5.0.1+amd64 -> 5.0.2+amd64: recommended for all clusters
 
     exit code: 0
     ----- stdout -----
-    5.0.1+amd64 -> 5.1.0+amd64: recommended where its risks do not apply
+    5.0.1+amd64 -> 5.1.0+amd64: conditional: recommended if its risks do not apply
       blocked-edges/5.1.0-LeakyProxy.yaml:2:7: risk LeakyProxy for updates from 5[.]0[.].*
 
     exit code: 3
@@ -136,11 +136,11 @@ fn why_an_update_is_missing() {
 
     exit code: 3
     ----- stdout -----
-    5.0.1+amd64 -> 5.1.2+amd64: no release says that this update is possible
+    5.0.1+amd64 -> 5.1.2+amd64: no release declares this update
 
     exit code: 3
     ----- stdout -----
-    5.0.9+amd64 -> 5.1.2+amd64: 5.0.9+amd64 is named by other releases, but there is no release of it
+    5.0.9+amd64 -> 5.1.2+amd64: 5.0.9+amd64 does not exist; other releases refer to it
 
     exit code: 3
     ----- stdout -----

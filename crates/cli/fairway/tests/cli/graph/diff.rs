@@ -29,13 +29,13 @@ fn two_states_of_graph_data() {
 
     exit code: 0
     ----- stdout -----
-    in graph-data:
+    changes of graph-data:
     ~ blocked-edges/5.1.0-LeakyProxy.yaml
         from: 5[.]0[.].* => 5[.]0[.]1[+].*
     - blocked-edges/5.1.1.yaml: removes updates to 5.1.1 from 5[.]0[.]1[+].*
     + stable-5.1: 5.1.2
 
-    in the graph that clusters get:
+    changes of the graph:
     + 5.1.2
     5.0.2 -> 5.1.0: LeakyProxy => recommended
     5.0.1 -> 5.1.1: not there => recommended
@@ -115,6 +115,6 @@ fn two_graphs() {
     exit code: 1
     ----- stderr -----
     error: cannot compare old.json with newer
-    hint: name two graph-data directories, or two files with graphs
+    hint: specify two graph-data directories, or two files with graphs
     ");
 }

@@ -48,66 +48,66 @@ fn what_is_no_file_is_refused() {
     insta::assert_snapshot!(deeds.map(run).join("\n"), @r#"
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
+    error: cannot read graph-data in graph-data
       caused by: graph-data/blocked-edges/out.yaml leads out of the directory
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
+    error: cannot read graph-data in graph-data
       caused by: graph-data/blocked-edges/device.yaml leads out of the directory
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
+    error: cannot read graph-data in graph-data
       caused by: graph-data/blocked-edges/dangling.yaml is a link that leads nowhere
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
+    error: cannot read graph-data in graph-data
       caused by: cannot read graph-data/blocked-edges/self.yaml
       caused by: Too many levels of symbolic links (os error 40)
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
+    error: cannot read graph-data in graph-data
       caused by: graph-data/blocked-edges/pipe.yaml is not a file
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
+    error: cannot read graph-data in graph-data
       caused by: blocked-edges/long.yaml is 107374182400 bytes long, and at most 1048576 are read
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
+    error: cannot read graph-data in graph-data
       caused by: "blocked-edges/line\nbreak\u{1b}[31m.yaml" is not a path below the directory
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
+    error: cannot read graph-data in graph-data
       caused by: "blocked-edges/back\\slash.yaml" is not a path below the directory
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
+    error: cannot read graph-data in graph-data
       caused by: graph-data/blocked-edges/�.yaml has a name that is not UTF-8
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
     "#);
 }
@@ -119,9 +119,9 @@ fn more_files_than_anybody_has_are_refused() {
     insta::assert_snapshot!(said, @"
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
+    error: cannot read graph-data in graph-data
       caused by: there are more than 8192 files
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
     ");
 }
@@ -147,7 +147,7 @@ fn what_cannot_be_read_is_found() {
     insta::assert_snapshot!(deeds.map(run).join("\n"), @"
     exit code: 3
     ----- stdout -----
-    error[schema]: unreadable, so nothing is blocked: field a6[1][2][1][2][0][3]: YAML document too large or too complex
+    error[schema]: invalid, no update is blocked: field a6[1][2][1][2][0][3]: YAML document too large or too complex
      --> blocked-edges/bomb.yaml:7:15
       |
     7 | a6: &a6 [*a5, *a5, *a5, *a5]
@@ -159,7 +159,7 @@ fn what_cannot_be_read_is_found() {
 
     exit code: 3
     ----- stdout -----
-    error[schema]: unreadable, so nothing is blocked: recursion limit exceeded
+    error[schema]: invalid, no update is blocked: recursion limit exceeded
      --> blocked-edges/deep.yaml:1:256
       |
     1 | ...[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[...[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[
@@ -171,7 +171,7 @@ fn what_cannot_be_read_is_found() {
 
     exit code: 3
     ----- stdout -----
-    error[schema]: unreadable, so updates to 5.1.1 are blocked for every cluster: not valid UTF-8
+    error[schema]: invalid, all updates to 5.1.1 are blocked for all clusters: not valid UTF-8
     --> blocked-edges/bytes.yaml
 
     1 error
@@ -180,7 +180,7 @@ fn what_cannot_be_read_is_found() {
 
     exit code: 3
     ----- stdout -----
-    error[schema]: `from` is unreadable, so every update to this version is blocked: it takes too much memory
+    error[schema]: invalid `from`, all updates to this version are blocked: the compiled pattern is too large
      --> blocked-edges/regex.yaml:2:7
       |
     2 | from: (x{9999}){9999}
@@ -192,7 +192,7 @@ fn what_cannot_be_read_is_found() {
 
     exit code: 3
     ----- stdout -----
-    error[schema]: unreadable, skipped: it lists more than 20 things that are not versions
+    error[schema]: skipped: more than 20 invalid versions
     --> channels/noise.yaml
 
     1 error

@@ -21,27 +21,27 @@ fn lines_and_what_is_wrong_with_them() {
     insta::assert_snapshot!(with_mistakes().run(&["lint", "broken", GRAPH[0]]), @"
     exit code: 3
     ----- stdout -----
-    error[promql]: this ( is never closed
+    error[promql]: unclosed (
       --> blocked-edges/5.1.0-LeakyProxy.yaml:11:10
        |
     11 |       max(gateway_uses_proxy
        |          ^
 
-    warning[unexplained]: clusters lose this update, and nothing tells them why
+    warning[unexplained]: this removes the update from clusters without an explanation
      --> blocked-edges/5.1.1.yaml:1:5
       |
     1 | to: 5.1.1
       |     ^^^^^
       |
-      = help: say it with `url`, `name`, `message` and `matchingRules`
+      = help: set `url`, `name`, `message` and `matchingRules`
 
-    note[stranded]: every update from here has a risk: 5.0.2 in fast-5.1, stable-5.1
+    note[stranded]: all updates from this version are conditional: 5.0.2 in fast-5.1, stable-5.1
      --> channels/fast-5.1.yaml:2:19
       |
     2 | versions: [5.0.1, 5.0.2, 5.1.0, 5.1.1, 5.1.2]
       |                   ^^^^^
 
-    note[schema]: not a .yaml file, skipped
+    note[schema]: skipped: not a .yaml file
     --> channels/notes.txt
 
     1 error, 1 warning, 2 notes
@@ -71,27 +71,27 @@ fn only_what_is_new() {
     insta::assert_snapshot!(desk.run(&["lint", "broken", "--base=graph-data"]), @"
     exit code: 3
     ----- stdout -----
-    error[promql]: this ( is never closed
+    error[promql]: unclosed (
       --> blocked-edges/5.1.0-LeakyProxy.yaml:11:10
        |
     11 |       max(gateway_uses_proxy
        |          ^
 
-    note[schema]: not a .yaml file, skipped
+    note[schema]: skipped: not a .yaml file
     --> channels/notes.txt
 
     1 error, 1 note
       1 promql
       1 schema
     ----- stderr -----
-    left out, because graph-data has it, too: 1
+    omitted findings of graph-data: 1
     ");
     insta::assert_snapshot!(desk.run(&["lint", "broken", "--base=broken", "--deny=notes"]), @"
     exit code: 0
     ----- stdout -----
-    nothing found
+    no findings
     ----- stderr -----
-    left out, because broken has it, too: 3
+    omitted findings of broken: 3
     ");
 }
 
@@ -100,7 +100,7 @@ fn the_directory_where_one_is() {
     let desk = Desk::new();
     let mut lint = desk.fairway(&["lint", "--allow=unexplained"]);
     let said = crate::transcript(lint.current_dir(desk.path().join("graph-data")));
-    assert_eq!(said, "exit code: 0\n----- stdout -----\nnothing found\n");
+    assert_eq!(said, "exit code: 0\n----- stdout -----\nno findings\n");
 }
 
 #[test]

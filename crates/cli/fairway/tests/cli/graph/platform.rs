@@ -22,7 +22,7 @@ fn questions_about_a_platform() {
     insta::assert_snapshot!(said, @"
     exit code: 0
     ----- stdout -----
-    4.16.1+amd64 -> 4.16.7+amd64: recommended where its risks do not apply
+    4.16.1+amd64 -> 4.16.7+amd64: conditional: recommended if its risks do not apply
       blocked-edges/4.16.7-HyperShiftNodePoolSkewBinaryDownload.yaml:2:7: risk HyperShiftNodePoolSkewBinaryDownload for updates from ^4[.](15[.](1?[0-9]|2[0-2])|16[.][0-3])[+].*$
       blocked-edges/4.16.7-SRIOVFailedToConfigureVF.yaml:2:7: risk SRIOVFailedToConfigureVF for updates from ^4[.](15[.]([1]?[0-9]|2[0-4])|16[.][0-6])[+].*$
     ");

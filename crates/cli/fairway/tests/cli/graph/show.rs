@@ -15,7 +15,7 @@ fn a_text_for_terminals() {
     releases: 5, recommended updates: 3, conditional updates: 2
 
     5.0
-      5.0.1  no updates lead here
+      5.0.1  no updates to this release
       5.0.2
         <- 5.0.1
 
@@ -39,7 +39,7 @@ fn all_channels_of_another_architecture() {
     releases: 1, recommended updates: 0, conditional updates: 0
 
     5.1
-      5.1.1  no updates lead here
+      5.1.1  no updates to this release
     ");
 }
 
@@ -89,7 +89,7 @@ fn an_answer_from_standard_input() {
     releases: 4, recommended updates: 2, conditional updates: 2
 
     5.0
-      5.0.1  no updates lead here
+      5.0.1  no updates to this release
       5.0.2
         <- 5.0.1
 

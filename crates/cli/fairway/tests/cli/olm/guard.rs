@@ -42,7 +42,7 @@ async fn as_it_is_deployed_it_is_reached_through_its_service() -> Result<()> {
         }
     })
     .await?;
-    insta::assert_snapshot!(told, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator default/old.v1 runs up to OpenShift 5.0, and this cluster has 5.1: choose a version of the operator that supports 5.1"#);
+    insta::assert_snapshot!(told, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator default/old.v1 supports OpenShift up to 5.0, and this cluster runs 5.1: choose a version of the operator that supports 5.1"#);
     install(&cluster, "default", "same.v1", up_to("5.1")).await?;
 
     // Whoever looks for updates is told of the operator that declares nothing.
@@ -54,7 +54,7 @@ async fn as_it_is_deployed_it_is_reached_through_its_service() -> Result<()> {
         Ok((!notes.is_empty()).then(|| json!(notes)))
     })
     .await?;
-    insta::assert_snapshot!(notes, @r#"[{"component":"operator-lifecycle-manager","message":"These operators may not run there, for they do not say clearly up to which version they do: default/silent.v1","updates":["5.3.0","5.2.0"]}]"#);
+    insta::assert_snapshot!(notes, @r#"[{"component":"operator-lifecycle-manager","message":"These operators may not run on the target, because they declare no valid maximum version: default/silent.v1","updates":["5.3.0","5.2.0"]}]"#);
     Ok(())
 }
 

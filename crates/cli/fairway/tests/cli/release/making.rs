@@ -25,8 +25,8 @@ fn a_release_is_made_and_the_same_one_again() {
     ----- stdout -----
     oci:again@DIGEST
     ----- stderr -----
-    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
-    warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
+    warning: no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
+    warning: the release has no alerts, because no manifest defines PrometheusRule and ServiceMonitor; to add them, use --monitoring
     release 5.1.0: manifests: 22, images: 2
     ");
     let digest = |layout: &str| {
@@ -90,13 +90,13 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_is_made() {
     exit code: 1
     ----- stderr -----
     warning: network/0000_50_network_01_deployment.yaml: added as 0000_50_network_01_deployment_2.yaml, since broken/0000_50_network_01_deployment.yaml has the same name
-    error: cannot make release 5.1.0
+    error: cannot create release 5.1.0
       caused by: 6 errors:
     * image other: "registry.example/other:latest" is not pinned by digest (NAME@sha256:…)
-    * 5.1.0 cannot be updated to itself
-    * storage/0000_50_storage_01_deployment.yaml:16:1: quay.io/example/storage:dev stands for image "storage", which the release does not have
-    * the release's metadata: url cannot be used: "errata" was found where an http or https address is wanted
-    * broken/0000_50_broken_01.yaml:1:1: field metadata.name: expected a string that is not empty
+    * release 5.1.0 lists itself as a previous version
+    * storage/0000_50_storage_01_deployment.yaml:16:1: quay.io/example/storage:dev refers to image "storage", which is not in the release
+    * metadata of the release: invalid url: expected an http or https URL, found "errata"
+    * broken/0000_50_broken_01.yaml:1:1: field metadata.name: expected a non-empty string
     * broken/0000_50_broken_02.yaml:1:4: '[' is not closed
     hint: add images with --image storage=IMAGE
     "#);
@@ -158,9 +158,9 @@ fn doubts_are_said_and_alerts_come_where_they_are_known() {
     ----- stdout -----
     oci:releases@DIGEST
     ----- stderr -----
-    warning: 0000_50_monitoring_01.yaml:1: configmap "monitoring/forgotten" is for no cluster: no include.release.openshift.io/… is "true"
-    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
-    warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
+    warning: 0000_50_monitoring_01.yaml:1: configmap "monitoring/forgotten" is not included in any cluster: annotation include is missing.release.openshift.io/… is "true"
+    warning: no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
+    warning: the release has no alerts, because no manifest defines PrometheusRule and ServiceMonitor; to add them, use --monitoring
     release 5.1.0: manifests: 21, images: 0
     "#);
     let manifests =

@@ -14,17 +14,17 @@ pub(super) fn has_come(version: &ClusterVersion, until: &str) -> Result<bool> {
         [version, "has", count, "risks"] => {
             seen && risks(status, version) == count.parse::<usize>()?
         }
-        ["the", "operator", "has", "looked", "again"] => seen,
+        ["the", "spec", "is", "observed"] => seen,
         ["the", "release", "is", "in", channel] => {
             status.desired.channels.iter().any(|known| known == channel)
         }
-        [risk, "was", "asked", "about"] => was_asked_about(status, risk),
-        ["what", "was", "found", "is", "weighed"] => seen && is_weighed(status),
+        [risk, "is", "evaluated"] => was_asked_about(status, risk),
+        ["the", "findings", "are", "risks"] => seen && is_weighed(status),
         ["it", "is", percent, "complete,", "waiting", "on", operator] => {
             let waits = format!("({percent} complete), waiting on {operator} since ");
             progress(status).contains(&waits)
         }
-        _ => bail!("nobody knows how to wait until {until}"),
+        _ => bail!("unknown event: {until}"),
     })
 }
 

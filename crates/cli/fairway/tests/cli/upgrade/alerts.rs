@@ -38,20 +38,20 @@ async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
     insta::assert_snapshot!(told, @r#"
     exit code: 4
     ----- stdout -----
-    Before any update, look at
+    Issues for any update:
       FailedToCompletePrecheck
-        the alerts could not be read: this session has no token, the monitoring takes no client certificates, and none is lent for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; `oc login` gets a token
+        cannot read the alerts: this session has no token, the metrics service does not accept client certificates, and no token can be created for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; run `oc login` to get a token
 
     Upstream is unset, so the cluster will use an appropriate default.
     Channel: stable-5.1
 
-    Nothing is known that speaks against 5.1.1 itself.
+    No known issues with 5.1.1.
       Image: registry.example/release@sha256:4ccec3fd47ee5162962804420d4b53c8ee5ecfc827f79ffd21e679b305742003
 
     Not accepted: FailedToCompletePrecheck
-    Where that is fine, --accept=FailedToCompletePrecheck says so.
+    To ignore these issues, add --accept=FailedToCompletePrecheck.
     ----- stderr -----
-    warning: the alerts of the cluster could not be read: this session has no token, the monitoring takes no client certificates, and none is lent for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; `oc login` gets a token
+    warning: cannot read the alerts of the cluster: this session has no token, the metrics service does not accept client certificates, and no token can be created for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; run `oc login` to get a token
     "#);
 
     let session = with_token(cluster.kubeconfig())?;

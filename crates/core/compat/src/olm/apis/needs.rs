@@ -26,11 +26,11 @@ pub enum Use {
 impl fmt::Display for Use {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Owns => "it brings it",
-            Self::Requires => "it requires it",
-            Self::Webhook => "its webhook is about it",
-            Self::Permission => "its permissions name it",
-            Self::Requests => "it asked for it within a day",
+            Self::Owns => "owned",
+            Self::Requires => "required",
+            Self::Webhook => "used by its webhook",
+            Self::Permission => "named in its permissions",
+            Self::Requests => "requested within the last 24 hours",
         })
     }
 }

@@ -54,17 +54,24 @@ impl Outlook {
 impl fmt::Display for Outlook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::AllPresent => f.write_str("all APIs that it names are there"),
+            Self::AllPresent => f.write_str("all APIs that it names are served"),
             Self::Missing(losses) => {
                 let apis = if losses.len() == 1 { "an API" } else { "APIs" };
-                write!(f, "it uses {apis} that would be gone: {}", text::list(losses, ", "))
+                write!(
+                    f,
+                    "it uses {apis} that the target does not serve: {}",
+                    text::list(losses, ", ")
+                )
             }
             Self::CannotTell { wildcards, possible } => {
-                f.write_str("it cannot be told: ")?;
+                f.write_str("unknown: ")?;
                 let wildcards: Vec<&String> = wildcards.iter().collect();
-                let named = format!("its permissions name {}", text::list(&wildcards, ", "));
+                let named = format!(
+                    "its permissions contain the wildcards {}",
+                    text::list(&wildcards, ", ")
+                );
                 let may = text::list(possible, ", ");
-                let may = format!("it may use {may}, of which another version stays");
+                let may = format!("it may use {may}, of which another version remains");
                 match (wildcards.is_empty(), possible.is_empty()) {
                     (false, false) => write!(f, "{named}; {may}"),
                     (false, true) => f.write_str(&named),
@@ -80,8 +87,8 @@ impl fmt::Display for Loss {
         let uses: Vec<String> = self.uses.iter().map(ToString::to_string).collect();
         write!(f, "{} ({}", self.api, uses.join(", "))?;
         match &self.api.instead {
-            Some(instead) => write!(f, "; {instead} takes its place)"),
-            None => f.write_str("; nothing takes its place)"),
+            Some(instead) => write!(f, "; replaced by {instead})"),
+            None => f.write_str("; no replacement)"),
         }
     }
 }
@@ -136,17 +143,17 @@ mod tests {
         let told = all
             .map(|(what, spec)| format!("{what}: {}", Outlook::of(&needs(&spec), &lost(24, 25))));
         insta::assert_snapshot!(told.join("\n"), @"
-        nothing: all APIs that it names are there
-        native: it uses an API that would be gone: cronjobs.v1beta1.batch (it requires it; batch/v1 takes its place)
-        required: it uses an API that would be gone: cronjobs.v1beta1.batch (it requires it; batch/v1 takes its place)
-        webhook: it uses an API that would be gone: poddisruptionbudgets.v1beta1.policy (its webhook is about it; policy/v1 takes its place)
-        all versions go: it uses an API that would be gone: podsecuritypolicies.v1beta1.policy (its permissions name it; nothing takes its place)
-        another version stays: it cannot be told: it may use cronjobs.v1beta1.batch, of which another version stays
-        resources: it cannot be told: its permissions name *.batch
-        groups: it cannot be told: its permissions name cronjobs.*
-        everything: it cannot be told: its permissions name *.*
-        a wildcard elsewhere: all APIs that it names are there
-        the group of the oldest kinds: all APIs that it names are there
+        nothing: all APIs that it names are served
+        native: it uses an API that the target does not serve: cronjobs.v1beta1.batch (required; replaced by batch/v1)
+        required: it uses an API that the target does not serve: cronjobs.v1beta1.batch (required; replaced by batch/v1)
+        webhook: it uses an API that the target does not serve: poddisruptionbudgets.v1beta1.policy (used by its webhook; replaced by policy/v1)
+        all versions go: it uses an API that the target does not serve: podsecuritypolicies.v1beta1.policy (named in its permissions; no replacement)
+        another version stays: unknown: it may use cronjobs.v1beta1.batch, of which another version remains
+        resources: unknown: its permissions contain the wildcards *.batch
+        groups: unknown: its permissions contain the wildcards cronjobs.*
+        everything: unknown: its permissions contain the wildcards *.*
+        a wildcard elsewhere: all APIs that it names are served
+        the group of the oldest kinds: all APIs that it names are served
         ");
     }
 
@@ -160,7 +167,7 @@ mod tests {
         );
         assert!(matches!(Outlook::of(&needs, &lost(24, 25)), Outlook::CannotTell { .. }));
         needs.observed(api, ["system:serviceaccount:team:etcd"]);
-        insta::assert_snapshot!(Outlook::of(&needs, &lost(24, 25)), @"it uses an API that would be gone: cronjobs.v1beta1.batch (it asked for it within a day; batch/v1 takes its place)");
+        insta::assert_snapshot!(Outlook::of(&needs, &lost(24, 25)), @"it uses an API that the target does not serve: cronjobs.v1beta1.batch (requested within the last 24 hours; replaced by batch/v1)");
     }
 
     #[test]
@@ -182,7 +189,7 @@ mod tests {
         rule["apiVersions"] = json!(["v1beta1"]);
         spec["webhookdefinitions"] = json!([{"rules": [rule]}]);
         let told = Outlook::of(&needs(&spec).about(&Lost::ever()), &lost(24, 25));
-        insta::assert_snapshot!(told, @"it uses an API that would be gone: podsecuritypolicies.v1beta1.policy (its webhook is about it, its permissions name it; nothing takes its place)");
+        insta::assert_snapshot!(told, @"it uses an API that the target does not serve: podsecuritypolicies.v1beta1.policy (used by its webhook, named in its permissions; no replacement)");
     }
 
     proptest! {

@@ -125,10 +125,10 @@ mod tests {
         };
         let told = ["4.11", "4.12", "4.13", "5.1"].map(on).join("\n");
         insta::assert_snapshot!(told, @"
-        4.11: all APIs that it names are there
-        4.12: it cannot be told: its permissions name *.batch
-        4.13: it uses an API that would be gone: horizontalpodautoscalers.v2beta2.autoscaling (it requires it; autoscaling/v2 takes its place)
-        5.1: it uses an API that would be gone: horizontalpodautoscalers.v2beta2.autoscaling (it requires it; autoscaling/v2 takes its place)
+        4.11: all APIs that it names are served
+        4.12: unknown: its permissions contain the wildcards *.batch
+        4.13: it uses an API that the target does not serve: horizontalpodautoscalers.v2beta2.autoscaling (required; replaced by autoscaling/v2)
+        5.1: it uses an API that the target does not serve: horizontalpodautoscalers.v2beta2.autoscaling (required; replaced by autoscaling/v2)
         ");
         assert_eq!(prospect.doubt().map(|(first, _)| first), Some(Stream::new(4, 12)));
     }

@@ -369,7 +369,7 @@ phases: []
         etcd.v1.0.0 1.0.0: 4.8 in catalog catalog
         etcd.v1.1.0 1.1.0: 4.10 in catalog catalog
         etcd.v1.2.0 : 4.9 in catalog catalog
-        etcd.v1.3.0 : the catalog catalog says both 4.8 and 4.9
+        etcd.v1.3.0 : the catalog catalog declares both 4.8 and 4.9
         etcd.v1.4.0 : defining more than one "olm.maxOpenShiftVersion" property is not allowed
         etcd.v1.5.0 : nothing
         "#);

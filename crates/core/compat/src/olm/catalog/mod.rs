@@ -66,7 +66,7 @@ pub enum CatalogError {
     #[error("the package manifest has no {0}")]
     Incomplete(&'static str),
     /// There is too much of something.
-    #[error("the {what} has {count} {of}, and at most {most} are read")]
+    #[error("the {what} has {count} {of}; the limit is {most}")]
     TooMany {
         /// What has too much.
         what: String,
@@ -228,8 +228,8 @@ mod tests {
         insta::assert_snapshot!(all.join("\n"), @"
         update to etcd.v1.2.0 in channel stable of market/main
         update to etcd.v1.2.0 in channel stable of market/main
-        switch to channel fast of market/main and update to etcd.v2.0.0, which has to be approved
-        update to etcd.v1.1.5 in channel fast of market/main, which has to be approved
+        switch to channel fast of market/main and update to etcd.v2.0.0, which requires manual approval
+        update to etcd.v1.1.5 in channel fast of market/main, which requires manual approval
         none
         ");
     }
@@ -264,7 +264,7 @@ mod tests {
         let way_out = |policy| {
             told.way_out(policy, Stream::new(4, 8), Stream::new(4, 9)).map(ToString::to_string)
         };
-        insta::assert_snapshot!(way_out(Policy::default()).unwrap(), @"update to etcd.v2.0.0 in channel stable of market/main (it does not say up to which version it runs)");
+        insta::assert_snapshot!(way_out(Policy::default()).unwrap(), @"update to etcd.v2.0.0 in channel stable of market/main (it declares no maximum version)");
         let strict = Policy { missing: MissingPolicy::Block, ..Policy::default() };
         assert_eq!(way_out(strict), None);
     }

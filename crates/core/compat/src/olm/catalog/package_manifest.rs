@@ -49,8 +49,8 @@ impl Package {
     /// Reads a PackageManifest. What a bundle declares is known of the newest one of each channel.
     pub fn read(manifest: &Value) -> Result<Self, CatalogError> {
         let status = manifest.get("status").ok_or(CatalogError::Incomplete("status"))?;
-        let status = Status::deserialize(status)
-            .map_err(|_| CatalogError::Incomplete("status that can be read"))?;
+        let status =
+            Status::deserialize(status).map_err(|_| CatalogError::Incomplete("valid status"))?;
         if status.package_name.is_empty() {
             return Err(CatalogError::Incomplete("status.packageName"));
         }
@@ -132,9 +132,9 @@ mod tests {
         ];
         insta::assert_snapshot!(all.join("\n"), @"
         the package manifest has no status
-        the package manifest has no status that can be read
+        the package manifest has no valid status
         the package manifest has no status.packageName
-        the package etcd has 1001 channels, and at most 1000 are read
+        the package etcd has 1001 channels; the limit is 1000
         ");
     }
 

@@ -84,10 +84,10 @@ impl fmt::Display for OperatorUpgrade {
             write!(f, "update to {name} in channel {channel} of {catalog}")?;
         }
         if *manual_approval {
-            f.write_str(", which has to be approved")?;
+            f.write_str(", which requires manual approval")?;
         }
         if declared.maximum().is_none() {
-            f.write_str(" (it does not say up to which version it runs)")?;
+            f.write_str(" (it declares no maximum version)")?;
         }
         Ok(())
     }

@@ -64,8 +64,8 @@ fn level(severity: Severity) -> Level<'static> {
 fn also(files: &[String]) -> String {
     let listed = files.iter().take(MAX_FILES).cloned().collect::<Vec<_>>().join(", ");
     match files.len().saturating_sub(MAX_FILES) {
-        0 => format!("the same in {listed}"),
-        others => format!("the same in {listed} and {others} more"),
+        0 => format!("also in {listed}"),
+        others => format!("also in {listed} and {others} more"),
     }
 }
 
@@ -82,7 +82,7 @@ fn summary(report: &Report) -> String {
         .map(|(count, what)| counted(*count, what))
         .collect();
     if counted.is_empty() {
-        "nothing found\n".to_owned()
+        "no findings\n".to_owned()
     } else {
         format!("{}\n", counted.join(", "))
     }

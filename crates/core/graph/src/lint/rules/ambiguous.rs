@@ -8,7 +8,7 @@ use crate::data::{Block, Effect, Severity};
 use crate::risk::Risk;
 
 pub(super) static RULE: Rule =
-    Rule { id: "ambiguous-name", summary: "One name for risks that are not the same" };
+    Rule { id: "ambiguous-name", summary: "Different risks with the same name" };
 
 /// A meaning of a name, and the blocks that have it.
 struct Meaning<'a> {
@@ -40,11 +40,11 @@ fn ambiguity(context: &Context<'_>, usual: &Meaning<'_>, other: &Meaning<'_>) ->
     let [first, rest @ ..] = other.blocks.as_slice() else { return None };
     let key = difference(usual.risk, other.risk);
     let file = &usual.blocks.first()?.file;
-    let message = format!("{} has another `{key}` in {file}", usual.risk.name);
+    let message = format!("{} has a different `{key}` in {file}", usual.risk.name);
     let source = context.source(&first.file)?;
     let (written, _) = source.tree.entry(key).or_else(|| source.tree.entry("name"))?;
     let finding = source.finding(&RULE, Severity::Error, written.span.clone(), message);
-    let help = "give it a name of its own, or say the same in both";
+    let help = "rename one of the risks, or use the same content in both files";
     let also = rest.iter().map(|block| block.file.clone()).collect();
     Some(finding.help(help).also(also))
 }

@@ -10,8 +10,10 @@ use fairway_api::Version;
 use super::{Context, Finding, Rule};
 use crate::data::{Block, Effect, Severity};
 
-pub(super) static RULE: Rule =
-    Rule { id: "not-extended", summary: "A risk ends, and nothing says that it was fixed" };
+pub(super) static RULE: Rule = Rule {
+    id: "not-extended",
+    summary: "A risk is not extended to the next version and not marked as fixed",
+};
 
 /// The blocks of one risk with targets in one minor version.
 type Stream<'a> = ((&'a str, u64, u64), Vec<&'a Block>);
@@ -45,14 +47,14 @@ fn end(context: &Context<'_>, (key, blocks): &Stream<'_>) -> Option<Finding> {
     let block = blocks.iter().find(|block| block.to == *before)?;
     let others = match missing.len() - 1 {
         0 => String::new(),
-        1 => " and one more".to_owned(),
+        1 => " and 1 more".to_owned(),
         others => format!(" and {others} more"),
     };
-    let message = format!("{} is blocked for {before}, but not for {forgotten}{others}", key.0);
+    let message = format!("{} covers {before}, but not {forgotten}{others}", key.0);
     let source = context.source(&block.file)?;
     let span = source.tree.get("to")?.span.clone();
     let finding = source.finding(&RULE, Severity::Warning, span, message).about(key.0);
-    Some(finding.help(format!("block {forgotten} too, or say `fixedIn: {forgotten}`")))
+    Some(finding.help(format!("add a blocked edge for {forgotten}, or set `fixedIn: {forgotten}`")))
 }
 
 /// Risks of pre-releases end with the release.

@@ -4,8 +4,7 @@ use super::{Context, Finding, Rule};
 use crate::data::{Channel, Feeder, Pattern, Severity};
 use crate::lint::source::Source;
 
-pub(super) static RULE: Rule =
-    Rule { id: "feeder", summary: "The feeder of a channel does not work" };
+pub(super) static RULE: Rule = Rule { id: "feeder", summary: "Invalid feeder of a channel" };
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
     let fed = context.data.channels.iter().filter_map(|channel| {
@@ -37,7 +36,7 @@ fn name(context: &Context<'_>, channel: &Channel, feeder: &Feeder) -> Option<Pro
         None => "a feeder needs the `name` of a channel".to_owned(),
         Some(name) if *name == channel.name => "a channel cannot feed itself".to_owned(),
         Some(name) if has_channel(context, name) => return None,
-        Some(name) => format!("there is no channel {name}"),
+        Some(name) => format!("channel {name} does not exist"),
     };
     Some(Problem { key: "name", severity: Severity::Warning, message })
 }
@@ -52,13 +51,16 @@ fn has_channel(context: &Context<'_>, name: &str) -> bool {
 fn filter(channel: &Channel, feeder: &Feeder) -> Option<Problem> {
     let text = feeder.filter.as_ref()?;
     let (severity, message) = match Pattern::parse(text) {
-        Err(why) => (Severity::Error, format!("this is no regular expression: {why}")),
+        Err(why) => (Severity::Error, format!("not a valid regular expression: {why}")),
         Ok(pattern) => {
             let mut versions = channel.versions.iter().map(|listed| listed.version.to_string());
             if channel.versions.is_empty() || versions.any(|version| pattern.matches(&version)) {
                 return None;
             }
-            (Severity::Warning, format!("no version of {} matches", channel.name))
+            (
+                Severity::Warning,
+                format!("no version of {} matches the filter the filter", channel.name),
+            )
         }
     };
     Some(Problem { key: "filter", severity, message })
@@ -66,7 +68,7 @@ fn filter(channel: &Channel, feeder: &Feeder) -> Option<Problem> {
 
 fn delay(feeder: &Feeder) -> Option<Problem> {
     let delay = feeder.delay.as_ref().filter(|delay| !is_duration(delay))?;
-    let message = format!("{delay:?} is no ISO 8601 duration such as PT48H or P1W");
+    let message = format!("{delay:?} is not an ISO 8601 duration such as PT48H or P1W");
     Some(Problem { key: "delay", severity: Severity::Error, message })
 }
 

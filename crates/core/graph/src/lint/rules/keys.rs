@@ -6,8 +6,7 @@ use crate::lint::queries;
 use crate::lint::source::Source;
 use crate::lint::tree::Tree;
 
-pub(super) static RULE: Rule =
-    Rule { id: "unknown-key", summary: "A key that means nothing in graph-data" };
+pub(super) static RULE: Rule = Rule { id: "unknown-key", summary: "Unknown key" };
 
 const BLOCK: [&str; 8] =
     ["to", "from", "url", "name", "message", "matchingRules", "fixedIn", "autoExtend"];
@@ -41,10 +40,10 @@ fn unknown(source: &Source<'_>, tree: &Tree, known: &[&str]) -> Vec<Finding> {
     let keys = tree.entries().iter().map(|(key, _)| key);
     keys.filter(|key| !known.contains(&key.name.as_str()))
         .map(|key| {
-            let message = format!("`{}` means nothing here", key.name);
+            let message = format!("unknown key `{}`", key.name);
             let finding = source.finding(&RULE, Severity::Warning, key.span.clone(), message);
             match known.iter().find(|known| is_similar(known, &key.name)) {
-                Some(meant) => finding.help(format!("write `{meant}`")),
+                Some(meant) => finding.help(format!("did you mean `{meant}`?")),
                 None => finding,
             }
         })

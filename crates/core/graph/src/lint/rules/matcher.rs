@@ -6,7 +6,7 @@ use super::{Context, Finding, Rule};
 use crate::data::Severity;
 
 pub(super) static RULE: Rule =
-    Rule { id: "literal-pattern", summary: "A label is compared with the text of a pattern" };
+    Rule { id: "literal-pattern", summary: "A label is compared with a pattern as literal text" };
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
     let parsed =
@@ -18,9 +18,9 @@ pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
                 let written = matcher.to_string();
                 let start = query.text().find(&written);
                 let part = start.map_or(asked.whole(), |start| start..start + written.len());
-                let message = format!("`{written}` compares with this very text");
+                let message = format!("`{written}` compares the label with the literal text");
                 let finding = asked.finding(&RULE, Severity::Warning, part, message);
-                finding.help("write =~ or !~ to compare with a pattern")
+                finding.help("use =~ or !~ to match a pattern")
             })
         })
         .collect()

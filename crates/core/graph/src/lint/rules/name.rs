@@ -9,7 +9,7 @@ use super::{Context, Finding, Rule};
 use crate::data::Severity;
 use crate::lint::tree::Tree;
 
-pub(super) static RULE: Rule = Rule { id: "name", summary: "The name of a risk is not CamelCase" };
+pub(super) static RULE: Rule = Rule { id: "name", summary: "Risk name is not CamelCase" };
 
 /// What the API accepts as a reason.
 static REASON: LazyLock<Regex> =
@@ -21,7 +21,7 @@ pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
         .filter_map(|(source, name)| {
             let (severity, message) = problem(name)?;
             let finding = source.finding(&RULE, severity, name.span.clone(), message);
-            Some(finding.help("write it like AuthOAuthProxyLeakedConnections"))
+            Some(finding.help("use a name such as AuthOAuthProxyLeakedConnections"))
         })
         .collect()
 }
@@ -31,10 +31,7 @@ fn problem(name: &Tree) -> Option<(Severity, String)> {
     if REASON.is_match(name) {
         return Some((Severity::Warning, format!("{name} is not CamelCase")));
     }
-    Some((
-        Severity::Error,
-        format!("{name:?} is not CamelCase, and the API of clusters refuses it"),
-    ))
+    Some((Severity::Error, format!("{name:?} is not CamelCase; the ClusterVersion API rejects it")))
 }
 
 fn is_camel_case(name: &str) -> bool {

@@ -6,7 +6,7 @@ use crate::lint::source::Source;
 use crate::lint::tree::{Tree, Value};
 
 pub(super) static RULE: Rule =
-    Rule { id: "number", summary: "An unquoted number where a text is meant" };
+    Rule { id: "number", summary: "An unquoted number where a string is expected" };
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
     let sources = context.blocks.iter().chain(&context.channels);
@@ -30,9 +30,9 @@ fn number(source: &Source<'_>, tree: &Tree) -> Finding {
     let written = source.written(tree);
     let (severity, message) = match written.parse::<f64>() {
         Ok(read) if written.contains('.') && read.to_string() != written => {
-            (Severity::Error, format!("{written} without quotes is a number, and reads as {read}"))
+            (Severity::Error, format!("{written} without quotes is a number and is read as {read}"))
         }
-        _ => (Severity::Warning, format!("{written} without quotes is a number, not a text")),
+        _ => (Severity::Warning, format!("{written} without quotes is a number, not a string")),
     };
     let finding = source.finding(&RULE, severity, tree.span.clone(), message);
     finding.help(format!("write '{written}'"))

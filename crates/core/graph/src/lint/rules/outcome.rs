@@ -8,17 +8,17 @@ use crate::data::Severity;
 use crate::lint::queries::Asked;
 
 pub(super) static RESULT: Rule =
-    Rule { id: "query-result", summary: "A query that never yields a sample" };
+    Rule { id: "query-result", summary: "Query never returns a sample" };
 
 pub(super) static SERIES: Rule =
-    Rule { id: "query-series", summary: "A query that may yield several series" };
+    Rule { id: "query-series", summary: "Query may return several series" };
 
 pub(super) static VALUES: Rule =
-    Rule { id: "query-values", summary: "A query whose values are not 0 and 1" };
+    Rule { id: "query-values", summary: "Query returns values other than 0 and 1" };
 
 pub(super) static COVERAGE: Rule = Rule {
     id: "query-coverage",
-    summary: "A query that yields nothing for clusters that do not match",
+    summary: "Query returns no sample on clusters to which the risk does not apply",
 };
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
@@ -38,9 +38,9 @@ fn problems(asked: &Asked<'_>, outcome: &Outcome) -> Vec<Finding> {
 fn result(asked: &Asked<'_>, outcome: &Outcome) -> Option<Finding> {
     let message = match outcome {
         Outcome { result, .. } if *result != Type::Vector => {
-            format!("this yields {result}, and clusters need a vector")
+            format!("the query returns {result}; expected an instant vector")
         }
-        Outcome { series: Series::None, .. } => "this never yields anything".to_owned(),
+        Outcome { series: Series::None, .. } => "the query never returns a sample".to_owned(),
         _ => return None,
     };
     Some(asked.finding(&RESULT, Severity::Error, asked.whole(), message))
@@ -50,33 +50,39 @@ fn series(asked: &Asked<'_>, outcome: &Outcome) -> Option<Finding> {
     let (severity, message) = match &outcome.series {
         Series::OnePer(labels) => {
             let labels: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
-            let message = format!("this yields a series for each {}", labels.join(" and "));
+            let message = format!("the query returns one series for each {}", labels.join(" and "));
             (Severity::Note, message)
         }
-        Series::Many => (Severity::Warning, "this yields any number of series".to_owned()),
+        Series::Many => (Severity::Warning, "the query may return any number of series".to_owned()),
         Series::None | Series::AtMostOne | Series::ExactlyOne | Series::Unknown => return None,
     };
     let finding = asked.finding(&SERIES, severity, asked.whole(), message);
-    Some(finding.help("clusters need exactly one: topk(1, …) keeps one that is 1 rather than 0"))
+    Some(
+        finding
+            .help("the operator needs exactly one series: use topk(1, …), which prefers 1 over 0"),
+    )
 }
 
 fn values(asked: &Asked<'_>, outcome: &Outcome) -> Option<Finding> {
     let strange: Vec<String> = outcome.values.strange().iter().map(ToString::to_string).collect();
     let message = if !strange.is_empty() {
-        format!("this can be {}, which clusters take for a failure", strange.join(" or "))
+        format!(
+            "the query can return {}, which the operator treats as a failed evaluation",
+            strange.join(" or ")
+        )
     } else if outcome.values.are_never_one() {
-        "this is never 1, so the risk never applies".to_owned()
+        "the query never returns 1, so the risk never applies".to_owned()
     } else {
         return None;
     };
     let finding = asked.finding(&VALUES, Severity::Warning, asked.whole(), message);
-    Some(finding.help("1 means that the risk applies, 0 that it does not"))
+    Some(finding.help("return 1 if the risk applies, 0 if it does not"))
 }
 
 fn coverage(asked: &Asked<'_>, outcome: &Outcome) -> Option<Finding> {
     let message = match &outcome.coverage {
         Coverage::OnlyMatching => {
-            "this yields nothing for clusters to which the risk does not apply".to_owned()
+            "the query returns no sample on clusters to which the risk does not apply".to_owned()
         }
         restricted @ Coverage::Restricted(_) => restricted.to_string(),
         Coverage::Always | Coverage::WhileScraped(_) | Coverage::Nobody | Coverage::Unknown => {
@@ -84,5 +90,5 @@ fn coverage(asked: &Asked<'_>, outcome: &Outcome) -> Option<Finding> {
         }
     };
     let finding = asked.finding(&COVERAGE, Severity::Warning, asked.whole(), message);
-    Some(finding.help("add what is 0 for them: … or 0 * group(…)"))
+    Some(finding.help("add an alternative that returns 0: … or 0 * group(…)"))
 }

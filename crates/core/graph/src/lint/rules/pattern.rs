@@ -9,10 +9,10 @@ use super::{Context, Finding, Rule};
 use crate::data::{Block, Pattern, Severity};
 
 pub(super) static IDLE: Rule =
-    Rule { id: "idle-pattern", summary: "A block whose `from` matches no version" };
+    Rule { id: "idle-pattern", summary: "`from` of a blocked edge matches no version" };
 
 pub(super) static LOOSE: Rule =
-    Rule { id: "loose-pattern", summary: "A block whose `from` matches more than it seems to" };
+    Rule { id: "loose-pattern", summary: "`from` of a blocked edge matches unintended versions" };
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
     let written = context.versions.written();
@@ -37,14 +37,15 @@ fn idle(context: &Context<'_>, block: &Block, written: &[&str]) -> Option<Findin
     let span = source.tree.get("from")?.span.clone();
     let (severity, message) = if context.versions.are_declared() {
         // Whoever repeats a block for every release cannot know which updates each will have.
-        let message = format!("no update to {} comes from a version that matches", block.to);
+        let message = format!("no version with an update to {} matches", block.to);
         (if matches_any { Severity::Note } else { Severity::Warning }, message)
     } else {
-        (Severity::Warning, format!("no version before {} matches", block.to))
+        (Severity::Warning, format!("no version older than {} matches", block.to))
     };
     let finding = source.finding(&IDLE, severity, span, message);
     let ends = block.from.text().ends_with('$') && !block.from.text().ends_with(".*$");
-    let help = "versions end with their architecture, as in 5.1.0+amd64: end with [+].*$";
+    let help =
+        "versions include their architecture, such as 5.1.0+amd64: end the pattern with [+].*$";
     Some(if ends { finding.help(help) } else { finding })
 }
 
@@ -54,7 +55,7 @@ fn loose(context: &Context<'_>, block: &Block, accidents: &[Accident<'_>]) -> Op
     let Accident { version, help } = accidents.iter().find(|found| leads_there(found.version))?;
     let source = context.source(&block.file)?;
     let span = source.tree.get("from")?.span.clone();
-    let message = format!("this matches {version} too");
+    let message = format!("the pattern also matches {version}");
     Some(source.finding(&LOOSE, Severity::Warning, span, message).help(*help))
 }
 
@@ -69,8 +70,8 @@ fn accidental<'a>(pattern: &Pattern, versions: &[&'a str]) -> Vec<Accident<'a>> 
     let text = pattern.text();
     let minor = MINOR.replace(text, "^$1[.]$2[.].*");
     let stricter = [
-        (minor.into_owned(), "write [.] for a dot: `.*` goes on with digits too"),
-        (format!("^(?:{text})"), "begin with ^: a pattern matches anywhere in a version"),
+        (minor.into_owned(), "use [.] for a dot: `.*` also matches digits"),
+        (format!("^(?:{text})"), "start with ^: patterns are not anchored"),
     ];
     let matching: Vec<&str> =
         versions.iter().copied().filter(|version| pattern.matches(version)).collect();

@@ -7,7 +7,7 @@ use crate::lint::source::Source;
 use crate::lint::tree::{Tree, Value};
 
 pub(super) static RULE: Rule =
-    Rule { id: "promql", summary: "A matching rule that clusters cannot evaluate" };
+    Rule { id: "promql", summary: "Matching rule that clusters cannot evaluate" };
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
     let unreadable = context.queries.iter().filter_map(|asked| {
@@ -28,20 +28,18 @@ fn wrong_rule(source: &Source<'_>, rule: &Tree) -> Option<Finding> {
     let (severity, span, message) = match kind.text()? {
         "PromQL" => match query {
             None => {
-                (Severity::Error, kind.span.clone(), "a rule of this type needs `promql.promql`")
+                (Severity::Error, kind.span.clone(), "rules of this type require `promql.promql`")
             }
             Some(query) if !matches!(query.value, Value::Text(_)) => {
-                (Severity::Error, query.span.clone(), "the query has to be a text")
+                (Severity::Error, query.span.clone(), "the query must be a string")
             }
             Some(_) => return None,
         },
         "Always" if query.is_some() => {
-            (Severity::Warning, kind.span.clone(), "a rule of this type asks no query")
+            (Severity::Warning, kind.span.clone(), "rules of this type have no query")
         }
         "Always" => return None,
-        _ => {
-            (Severity::Note, kind.span.clone(), "clusters that do not know this type skip the rule")
-        }
+        _ => (Severity::Note, kind.span.clone(), "unknown type; clusters skip the rule"),
     };
     Some(source.finding(&RULE, severity, span, message))
 }

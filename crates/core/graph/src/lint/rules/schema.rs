@@ -6,7 +6,7 @@ use crate::lint::finding::Region;
 use crate::lint::source::rest_of_line;
 
 pub(super) static RULE: Rule =
-    Rule { id: "schema", summary: "A file is not what the schema of graph-data says" };
+    Rule { id: "schema", summary: "File does not match the graph-data schema" };
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
     let refusal = context.refusal.iter().map(|refusal| {

@@ -11,7 +11,7 @@ use crate::graph::Edge;
 
 pub(super) static RULE: Rule = Rule {
     id: "stranded",
-    summary: "A version in a channel that no update leads out of for certain",
+    summary: "Version in a channel without an unconditional update to a later version",
 };
 
 /// Where a version has no way out that is open to every cluster.
@@ -55,9 +55,9 @@ fn finding(context: &Context<'_>, version: &Version, stranded: &Stranded<'_>) ->
     let span = source.item("versions", &listed.version.to_string())?;
     let channels: Vec<&str> = stranded.channels.iter().copied().collect();
     let (severity, message) = if stranded.has_conditional {
-        (Severity::Note, "every update from here has a risk")
+        (Severity::Note, "all updates from this version are conditional")
     } else {
-        (Severity::Warning, "every update from here is blocked")
+        (Severity::Warning, "all updates from this version are blocked")
     };
     let message = format!("{message}: {version} in {}", channels.join(", "));
     Some(source.finding(&RULE, severity, span, message).about(version.to_string()))

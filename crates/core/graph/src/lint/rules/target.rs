@@ -4,7 +4,7 @@ use super::{Context, Finding, Rule};
 use crate::data::Severity;
 
 pub(super) static RULE: Rule =
-    Rule { id: "unknown-target", summary: "A block of updates to a version that does not exist" };
+    Rule { id: "unknown-target", summary: "Blocked edge to a version that does not exist" };
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
     let unknown = context.data.blocks.iter().filter(|block| !context.versions.has(&block.to));
@@ -13,7 +13,7 @@ pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
             let source = context.source(&block.file)?;
             let span = source.tree.get("to")?.span.clone();
             let message = if context.versions.are_declared() {
-                format!("there is no release {}", block.to)
+                format!("release {} does not exist", block.to)
             } else {
                 format!("{} is in no channel", block.to)
             };

@@ -6,7 +6,7 @@ use super::{Context, Finding, Rule};
 use crate::data::{Channel, Severity};
 
 pub(super) static RULE: Rule =
-    Rule { id: "tombstone", summary: "A channel has a version that its feeder holds back" };
+    Rule { id: "tombstone", summary: "Channel contains a version with a tombstone in its feeder" };
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
     let channels = &context.data.channels;
@@ -26,7 +26,7 @@ fn promoted(context: &Context<'_>, channel: &Channel) -> Vec<Finding> {
             let feeder = held_back(&listed.version)?;
             let source = context.source(&channel.file)?;
             let span = source.item("versions", &listed.version.to_string())?;
-            let message = format!("{} holds {} back with a tombstone", feeder.name, listed.version);
+            let message = format!("{} has a tombstone for {}", feeder.name, listed.version);
             Some(source.finding(&RULE, Severity::Warning, span, message))
         })
         .collect()

@@ -3,8 +3,10 @@
 use super::{Context, Finding, Rule};
 use crate::data::Severity;
 
-pub(super) static RULE: Rule =
-    Rule { id: "unexplained", summary: "A block that does not say why: an update just vanishes" };
+pub(super) static RULE: Rule = Rule {
+    id: "unexplained",
+    summary: "Blocked edge without a risk: the update is removed without an explanation",
+};
 
 const REASONS: [&str; 4] = ["url", "name", "message", "matchingRules"];
 
@@ -15,9 +17,9 @@ pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
         .filter(|source| REASONS.iter().all(|reason| source.tree.get(reason).is_none()))
         .filter_map(|source| {
             let to = source.tree.get("to")?;
-            let message = "clusters lose this update, and nothing tells them why";
+            let message = "this removes the update from clusters without an explanation";
             let finding = source.finding(&RULE, Severity::Warning, to.span.clone(), message);
-            Some(finding.help("say it with `url`, `name`, `message` and `matchingRules`"))
+            Some(finding.help("set `url`, `name`, `message` and `matchingRules`"))
         })
         .collect()
 }

@@ -5,14 +5,14 @@ use crate::data::Severity;
 use crate::lint::tree::Tree;
 
 pub(super) static RULE: Rule =
-    Rule { id: "url", summary: "The address of a risk cannot be opened in a browser" };
+    Rule { id: "url", summary: "URL of a risk is not an http or https URL" };
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
     let urls = context.blocks.iter().filter_map(|source| Some((source, source.tree.get("url")?)));
     let unusable = |url: &Tree| url.text().is_some_and(|text| !text.is_empty() && !is_url(text));
     urls.filter(|(_, url)| unusable(url))
         .map(|(source, url)| {
-            let message = "this is no absolute http or https address";
+            let message = "not an absolute http or https URL";
             source.finding(&RULE, Severity::Error, url.span.clone(), message)
         })
         .collect()

@@ -8,13 +8,13 @@ fn tombstone() {
     let fast = "name: fast-4.7\nfeeder: {name: candidate-4.7}\nversions:\n- 4.7.3\n- 4.7.4\n";
     let eus = "name: eus-4.7\nfeeder: {name: fast-4.7}\nversions:\n- 4.7.4\n";
     insta::assert_snapshot!(shown(&[("channels/candidate-4.7.yaml", candidate), ("channels/fast-4.7.yaml", fast), ("channels/eus-4.7.yaml", eus)]), @"
-    warning[tombstone]: candidate-4.7 holds 4.7.4 back with a tombstone
+    warning[tombstone]: candidate-4.7 has a tombstone for 4.7.4
      --> channels/eus-4.7.yaml:4:3
       |
     4 | - 4.7.4
       |   ^^^^^
 
-    warning[tombstone]: candidate-4.7 holds 4.7.4 back with a tombstone
+    warning[tombstone]: candidate-4.7 has a tombstone for 4.7.4
      --> channels/fast-4.7.yaml:5:3
       |
     5 | - 4.7.4
@@ -25,7 +25,7 @@ fn tombstone() {
     let other = candidate.replace("tombstones: ['4.7.4']", "tombstones: ['4.7.5']");
     assert_eq!(
         shown(&[("channels/candidate-4.7.yaml", &other), ("channels/fast-4.7.yaml", fast)]),
-        "nothing found\n"
+        "no findings\n"
     );
 }
 
@@ -33,7 +33,7 @@ fn tombstone() {
 fn feeders_in_a_circle_are_followed_once() {
     let one = "name: fast-4.7\nfeeder: {name: slow-4.7}\nversions: ['4.7.4']\n";
     let other = "name: slow-4.7\nfeeder: {name: fast-4.7}\nversions: ['4.7.4']\n";
-    assert_eq!(shown(&[("channels/a.yaml", one), ("channels/b.yaml", other)]), "nothing found\n");
+    assert_eq!(shown(&[("channels/a.yaml", one), ("channels/b.yaml", other)]), "no findings\n");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn feeder() {
     1 warning
     ");
     insta::assert_snapshot!(shown_of("name: candidate-4.7"), @"
-    warning[feeder]: there is no channel candidate-4.7
+    warning[feeder]: channel candidate-4.7 does not exist
      --> channels/fast-4.7.yaml:3:9
       |
     3 |   name: candidate-4.7
@@ -69,7 +69,7 @@ fn feeder() {
     1 warning
     ");
     insta::assert_snapshot!(shown_of("{name: stable, filter: '4[.]7[.'}"), @"
-    error[feeder]: this is no regular expression: unclosed character class
+    error[feeder]: not a valid regular expression: unclosed character class
      --> channels/fast-4.7.yaml:3:26
       |
     3 |   {name: stable, filter: '4[.]7[.'}
@@ -78,7 +78,7 @@ fn feeder() {
     1 error
     ");
     insta::assert_snapshot!(shown_of("{name: stable, filter: '4[.]8[.].*'}"), @"
-    warning[feeder]: no version of fast-4.7 matches
+    warning[feeder]: no version of fast-4.7 matches the filter
      --> channels/fast-4.7.yaml:3:26
       |
     3 |   {name: stable, filter: '4[.]8[.].*'}
@@ -87,7 +87,7 @@ fn feeder() {
     1 warning
     ");
     insta::assert_snapshot!(shown_of("{name: stable, delay: 48h}"), @r#"
-    error[feeder]: "48h" is no ISO 8601 duration such as PT48H or P1W
+    error[feeder]: "48h" is not an ISO 8601 duration such as PT48H or P1W
      --> channels/fast-4.7.yaml:3:25
       |
     3 |   {name: stable, delay: 48h}
@@ -96,7 +96,7 @@ fn feeder() {
     1 error
     "#);
     insta::assert_snapshot!(shown_of("{name: stable, delay: PT}"), @r#"
-    error[feeder]: "PT" is no ISO 8601 duration such as PT48H or P1W
+    error[feeder]: "PT" is not an ISO 8601 duration such as PT48H or P1W
      --> channels/fast-4.7.yaml:3:25
       |
     3 |   {name: stable, delay: PT}
@@ -106,6 +106,6 @@ fn feeder() {
     "#);
     for delay in ["PT48H", "P1W", "P4D", "PT0H", "P1DT12H"] {
         let feeder = format!("{{name: stable-4.7, delay: {delay}, filter: '4[.]7[.].*'}}");
-        assert_eq!(shown_of(&feeder), "nothing found\n", "{delay}");
+        assert_eq!(shown_of(&feeder), "no findings\n", "{delay}");
     }
 }

@@ -72,9 +72,9 @@ fn asking(query: &str) -> String {
 
 #[test]
 fn nothing_is_found_where_nothing_is_wrong() {
-    assert_eq!(shown_of(&block("4.7.4", "Risk")), "nothing found\n");
+    assert_eq!(shown_of(&block("4.7.4", "Risk")), "no findings\n");
     let question = asking("group(up{job=\"a\"})\nor\n0 * group(up)");
-    assert_eq!(shown_of(&question), "nothing found\n");
+    assert_eq!(shown_of(&question), "no findings\n");
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn json_has_every_place() {
             "line": 12,
             "column": 11
           },
-          "message": "`*` cannot stand here",
+          "message": "unexpected `*`",
           "subject": "Risk",
           "alsoIn": [
             "blocked-edges/4.7.4-Two.yaml"
@@ -78,10 +78,10 @@ fn sarif_names_rules_and_places() {
                 }
               ],
               "message": {
-                "text": "`*` cannot stand here"
+                "text": "unexpected `*`"
               },
               "partialFingerprints": {
-                "subject/v1": "Risk: `*` cannot stand here"
+                "subject/v1": "Risk: unexpected `*`"
               },
               "relatedLocations": [
                 {

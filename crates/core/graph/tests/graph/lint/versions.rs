@@ -32,7 +32,7 @@ fn unknown_target() {
     1 warning
     ");
     insta::assert_snapshot!(shown_with_releases(&[("blocked-edges/a.yaml", &block("4.7.4+s390x", "Risk"))]), @"
-    warning[unknown-target]: there is no release 4.7.4+s390x
+    warning[unknown-target]: release 4.7.4+s390x does not exist
      --> blocked-edges/a.yaml:1:5
       |
     1 | to: 4.7.4+s390x
@@ -45,7 +45,7 @@ fn unknown_target() {
 #[test]
 fn idle_pattern() {
     insta::assert_snapshot!(shown_of(&with("from", "4[.]5[.].*")), @"
-    warning[idle-pattern]: no version before 4.7.4 matches
+    warning[idle-pattern]: no version older than 4.7.4 matches
      --> blocked-edges/4.7.4-Risk.yaml:1:7
       |
     1 | from: 4[.]5[.].*
@@ -54,19 +54,19 @@ fn idle_pattern() {
     1 warning
     ");
     insta::assert_snapshot!(shown_of(&with("from", "^4[.]6[.]22$")), @"
-    warning[idle-pattern]: no version before 4.7.4 matches
+    warning[idle-pattern]: no version older than 4.7.4 matches
      --> blocked-edges/4.7.4-Risk.yaml:1:7
       |
     1 | from: ^4[.]6[.]22$
       |       ^^^^^^^^^^^^
       |
-      = help: versions end with their architecture, as in 5.1.0+amd64: end with [+].*$
+      = help: versions include their architecture, such as 5.1.0+amd64: end the pattern with [+].*$
 
     1 warning
     ");
     let from_4_7_3 = with("from", "4[.]7[.]3[+].*");
     insta::assert_snapshot!(shown_with_releases(&[("blocked-edges/a.yaml", &from_4_7_3)]), @"
-    note[idle-pattern]: no update to 4.7.4 comes from a version that matches
+    note[idle-pattern]: no version with an update to 4.7.4 matches
      --> blocked-edges/a.yaml:1:7
       |
     1 | from: 4[.]7[.]3[+].*
@@ -74,8 +74,8 @@ fn idle_pattern() {
 
     1 note
     ");
-    assert_eq!(shown_of(&from_4_7_3), "nothing found\n");
-    assert_eq!(shown_of(&with("from", "^4[.]6[.]22[+].*$")), "nothing found\n");
+    assert_eq!(shown_of(&from_4_7_3), "no findings\n");
+    assert_eq!(shown_of(&with("from", "^4[.]6[.]22[+].*$")), "no findings\n");
 }
 
 #[test]
@@ -86,40 +86,40 @@ fn loose_pattern() {
         shown(&[("channels/fast-4.15.yaml", versions), ("blocked-edges/a.yaml", &block)])
     };
     insta::assert_snapshot!(shown_from("4[.]8|4[.]14[.]7"), @"
-    warning[loose-pattern]: this matches 4.14.8+amd64 too
+    warning[loose-pattern]: the pattern also matches 4.14.8+amd64
      --> blocked-edges/a.yaml:1:7
       |
     1 | from: 4[.]8|4[.]14[.]7
       |       ^^^^^^^^^^^^^^^^
       |
-      = help: begin with ^: a pattern matches anywhere in a version
+      = help: start with ^: patterns are not anchored
 
     1 warning
     ");
     insta::assert_snapshot!(shown_from("4.1.*"), @"
-    warning[loose-pattern]: this matches 4.14.7+amd64 too
+    warning[loose-pattern]: the pattern also matches 4.14.7+amd64
      --> blocked-edges/a.yaml:1:7
       |
     1 | from: 4.1.*
       |       ^^^^^
       |
-      = help: write [.] for a dot: `.*` goes on with digits too
+      = help: use [.] for a dot: `.*` also matches digits
 
     1 warning
     ");
     insta::assert_snapshot!(shown_from(r"^4\.1.*"), @r"
-    warning[loose-pattern]: this matches 4.14.7+amd64 too
+    warning[loose-pattern]: the pattern also matches 4.14.7+amd64
      --> blocked-edges/a.yaml:1:7
       |
     1 | from: ^4\.1.*
       |       ^^^^^^^
       |
-      = help: write [.] for a dot: `.*` goes on with digits too
+      = help: use [.] for a dot: `.*` also matches digits
 
     1 warning
     ");
-    assert_eq!(shown_from("4[.]14[.].*"), "nothing found\n");
-    assert_eq!(shown_from("4.14.*"), "nothing found\n");
+    assert_eq!(shown_from("4[.]14[.].*"), "no findings\n");
+    assert_eq!(shown_from("4.14.*"), "no findings\n");
 }
 
 #[test]
@@ -128,41 +128,41 @@ fn not_extended() {
     let (first, second) = (without_fix("4.7.3"), without_fix("4.7.4"));
     let (a, b) = ("blocked-edges/4.7.3-Risk.yaml", "blocked-edges/4.7.4-Risk.yaml");
     insta::assert_snapshot!(shown(&[(a, &first)]), @"
-    warning[not-extended]: Risk is blocked for 4.7.3, but not for 4.7.4 and one more
+    warning[not-extended]: Risk covers 4.7.3, but not 4.7.4 and 1 more
      --> blocked-edges/4.7.3-Risk.yaml:1:5
       |
     1 | to: 4.7.3
       |     ^^^^^
       |
-      = help: block 4.7.4 too, or say `fixedIn: 4.7.4`
+      = help: add a blocked edge for 4.7.4, or set `fixedIn: 4.7.4`
 
     1 warning
     ");
     insta::assert_snapshot!(shown(&[(a, &first), (b, &second)]), @"
-    warning[not-extended]: Risk is blocked for 4.7.4, but not for 4.7.5
+    warning[not-extended]: Risk covers 4.7.4, but not 4.7.5
      --> blocked-edges/4.7.4-Risk.yaml:1:5
       |
     1 | to: 4.7.4
       |     ^^^^^
       |
-      = help: block 4.7.5 too, or say `fixedIn: 4.7.5`
+      = help: add a blocked edge for 4.7.5, or set `fixedIn: 4.7.5`
 
     1 warning
     ");
     let last = without_fix("4.7.5");
     insta::assert_snapshot!(shown(&[(a, &first), ("blocked-edges/4.7.5-Risk.yaml", &last)]), @"
-    warning[not-extended]: Risk is blocked for 4.7.3, but not for 4.7.4
+    warning[not-extended]: Risk covers 4.7.3, but not 4.7.4
      --> blocked-edges/4.7.3-Risk.yaml:1:5
       |
     1 | to: 4.7.3
       |     ^^^^^
       |
-      = help: block 4.7.4 too, or say `fixedIn: 4.7.4`
+      = help: add a blocked edge for 4.7.4, or set `fixedIn: 4.7.4`
 
     1 warning
     ");
-    assert_eq!(shown(&[(b, &second), ("blocked-edges/4.7.5-Risk.yaml", &last)]), "nothing found\n");
-    assert_eq!(shown(&[(a, &first), (b, &block("4.7.4", "Risk"))]), "nothing found\n");
+    assert_eq!(shown(&[(b, &second), ("blocked-edges/4.7.5-Risk.yaml", &last)]), "no findings\n");
+    assert_eq!(shown(&[(a, &first), (b, &block("4.7.4", "Risk"))]), "no findings\n");
 }
 
 #[test]
@@ -177,16 +177,16 @@ fn risks_of_pre_releases_end_with_the_release() {
             .replace("fixedIn: 4.7.9\n", "")
     };
     let last = without_fix("4.8.0-rc.2");
-    assert_eq!(shown(&[channel, ("blocked-edges/a.yaml", &last)]), "nothing found\n");
+    assert_eq!(shown(&[channel, ("blocked-edges/a.yaml", &last)]), "no findings\n");
     let first = without_fix("4.8.0-rc.1");
     insta::assert_snapshot!(shown(&[channel, ("blocked-edges/a.yaml", &first)]), @"
-    warning[not-extended]: Risk is blocked for 4.8.0-rc.1, but not for 4.8.0-rc.2
+    warning[not-extended]: Risk covers 4.8.0-rc.1, but not 4.8.0-rc.2
      --> blocked-edges/a.yaml:2:5
       |
     2 | to: 4.8.0-rc.1
       |     ^^^^^^^^^^
       |
-      = help: block 4.8.0-rc.2 too, or say `fixedIn: 4.8.0-rc.2`
+      = help: add a blocked edge for 4.8.0-rc.2, or set `fixedIn: 4.8.0-rc.2`
 
     1 warning
     ");
@@ -196,7 +196,7 @@ fn risks_of_pre_releases_end_with_the_release() {
 fn stranded() {
     let conditional = ("blocked-edges/a.yaml", &*with("from", "4[.]6[.]23[+].*"));
     insta::assert_snapshot!(shown_with_releases(&[conditional]), @"
-    note[stranded]: every update from here has a risk: 4.6.23 in stable-4.7
+    note[stranded]: all updates from this version are conditional: 4.6.23 in stable-4.7
      --> channels/stable-4.7.yaml:2:20
       |
     2 | versions: [4.6.22, 4.6.23, 4.7.3, 4.7.4, 4.7.5]
@@ -206,15 +206,15 @@ fn stranded() {
     ");
     let removing = ("blocked-edges/a.yaml", "to: 4.7.5\nfrom: .*\n");
     insta::assert_snapshot!(shown_with_releases(&[removing]), @"
-    warning[unexplained]: clusters lose this update, and nothing tells them why
+    warning[unexplained]: this removes the update from clusters without an explanation
      --> blocked-edges/a.yaml:1:5
       |
     1 | to: 4.7.5
       |     ^^^^^
       |
-      = help: say it with `url`, `name`, `message` and `matchingRules`
+      = help: set `url`, `name`, `message` and `matchingRules`
 
-    warning[stranded]: every update from here is blocked: 4.7.4 in stable-4.7
+    warning[stranded]: all updates from this version are blocked: 4.7.4 in stable-4.7
      --> channels/stable-4.7.yaml:2:35
       |
     2 | versions: [4.6.22, 4.6.23, 4.7.3, 4.7.4, 4.7.5]
@@ -223,5 +223,5 @@ fn stranded() {
     2 warnings
     ");
     let harmless = ("blocked-edges/a.yaml", &*with("from", "4[.]6[.]22[+].*"));
-    assert_eq!(shown_with_releases(&[harmless]), "nothing found\n");
+    assert_eq!(shown_with_releases(&[harmless]), "no findings\n");
 }

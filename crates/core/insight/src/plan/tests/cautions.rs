@@ -42,7 +42,7 @@ fn found(name: &str, status: &str, reason: &str) -> Value {
 
 #[test]
 fn whoever_could_not_look_does_not_say_yes_to_another_minor_version() {
-    let missing = || Err("there is no such ConfigMap".to_owned());
+    let missing = || Err("ConfigMap not found".to_owned());
     let asked = Ok([("ack-5.1-apis".to_owned(), "APIs go away.".to_owned())].into());
     let blind = [
         World { unlisted: Some("forbidden"), ..cluster() },

@@ -45,7 +45,7 @@ fn a_version_that_fails_holds_everything_up() {
         texts.push(said(&cluster));
     }
     insta::assert_snapshot!(texts.join("\n"), @"
-    Cluster Version version has no Failing condition: Nobody says whether the operator of the cluster's version fails.
+    Cluster Version version has no Failing condition: The condition Failing is missing, so the state of the operator is unknown.
     Cluster Version version is failing to proceed with the update (Slow): <no message>
     Cluster Version version may be failing to proceed with the update (Slow): <no message>
     ");

@@ -66,31 +66,31 @@ fn what_is_answered_prometheus_answers_the_same() {
     }
     // What only Prometheus answers.
     insta::assert_snapshot!(refused.join("\n"), @r#"
-    a[5m:]: a subquery cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    a[5m:1m]: a subquery cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    a[5m:1m] offset 1m: a subquery cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    sum_over_time(a[5m:1m]): a subquery cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    a atan2 b: atan2 cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    day_of_month(): the function day_of_month cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    hour(a): the function hour cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    minute(vector(1e9)): the function minute cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    days_in_month(): the function days_in_month cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    deriv(a[5m]): the function deriv cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    predict_linear(a[5m], 60): the function predict_linear cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    holt_winters(a[5m], 0.5, 0.5): 1:1: there is no function "holt_winters"
-    histogram_quantile(0.9, a): the function histogram_quantile cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    histogram_count(a): the function histogram_count cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    a{x=~"\\pL+"}: 1:6: "\\pL+" is no regular expression that can be used: \p is not covered
-    a{x=~"\\Bx"}: 1:6: "\\Bx" is no regular expression that can be used: \B is not covered
-    a{x=~"\\Q1\\E"}: 1:6: "\\Q1\\E" is no regular expression that can be used: unrecognized escape sequence
-    a{x=~"1{"}: 1:6: "1{" is no regular expression that can be used: unclosed counted repetition
-    a{x=~"1{,2}"}: 1:6: "1{,2}" is no regular expression that can be used: repetition quantifier expects a valid decimal
-    a atan2 2: atan2 cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
-    "\xff": 1:2: this escape is a part of a character; write the character itself, or \u and its number
-    "\377": 1:2: this escape is a part of a character; write the character itself, or \u and its number
-    "\xc3\xa9": 1:2: this escape is a part of a character; write the character itself, or \u and its number
-    a{x="\xff"}: 1:6: this escape is a part of a character; write the character itself, or \u and its number
-    label_replace(a, "w", "\xff", "", ""): 1:24: this escape is a part of a character; write the character itself, or \u and its number
+    a[5m:]: a subquery is not supported for metrics snapshots; query a Prometheus server, or change the query
+    a[5m:1m]: a subquery is not supported for metrics snapshots; query a Prometheus server, or change the query
+    a[5m:1m] offset 1m: a subquery is not supported for metrics snapshots; query a Prometheus server, or change the query
+    sum_over_time(a[5m:1m]): a subquery is not supported for metrics snapshots; query a Prometheus server, or change the query
+    a atan2 b: atan2 is not supported for metrics snapshots; query a Prometheus server, or change the query
+    day_of_month(): the function day_of_month is not supported for metrics snapshots; query a Prometheus server, or change the query
+    hour(a): the function hour is not supported for metrics snapshots; query a Prometheus server, or change the query
+    minute(vector(1e9)): the function minute is not supported for metrics snapshots; query a Prometheus server, or change the query
+    days_in_month(): the function days_in_month is not supported for metrics snapshots; query a Prometheus server, or change the query
+    deriv(a[5m]): the function deriv is not supported for metrics snapshots; query a Prometheus server, or change the query
+    predict_linear(a[5m], 60): the function predict_linear is not supported for metrics snapshots; query a Prometheus server, or change the query
+    holt_winters(a[5m], 0.5, 0.5): 1:1: unknown function "holt_winters"
+    histogram_quantile(0.9, a): the function histogram_quantile is not supported for metrics snapshots; query a Prometheus server, or change the query
+    histogram_count(a): the function histogram_count is not supported for metrics snapshots; query a Prometheus server, or change the query
+    a{x=~"\\pL+"}: 1:6: "\\pL+" is not a supported regular expression: \p is not supported
+    a{x=~"\\Bx"}: 1:6: "\\Bx" is not a supported regular expression: \B is not supported
+    a{x=~"\\Q1\\E"}: 1:6: "\\Q1\\E" is not a supported regular expression: unrecognized escape sequence
+    a{x=~"1{"}: 1:6: "1{" is not a supported regular expression: unclosed counted repetition
+    a{x=~"1{,2}"}: 1:6: "1{,2}" is not a supported regular expression: repetition quantifier expects a valid decimal
+    a atan2 2: atan2 is not supported for metrics snapshots; query a Prometheus server, or change the query
+    "\xff": 1:2: incomplete escape of a character; use the character itself, or \u and its code point
+    "\377": 1:2: incomplete escape of a character; use the character itself, or \u and its code point
+    "\xc3\xa9": 1:2: incomplete escape of a character; use the character itself, or \u and its code point
+    a{x="\xff"}: 1:6: incomplete escape of a character; use the character itself, or \u and its code point
+    label_replace(a, "w", "\xff", "", ""): 1:24: incomplete escape of a character; use the character itself, or \u and its code point
     "#);
 }
 

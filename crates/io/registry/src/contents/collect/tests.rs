@@ -20,7 +20,7 @@ fn names_that_are_not_text_are_refused() {
     use std::os::unix::ffi::OsStrExt as _;
 
     let name = std::ffi::OsStr::from_bytes(b"data/channels/a\xfe.yaml");
-    insta::assert_snapshot!(plain(Path::new(name)).unwrap_err(), @"data/channels/a�.yaml is not a name in UTF-8");
+    insta::assert_snapshot!(plain(Path::new(name)).unwrap_err(), @"data/channels/a�.yaml is not valid UTF-8");
 }
 
 /// A layer of files, links (`a -> b`) and directories (`a/`).
@@ -140,16 +140,16 @@ fn links_and_what_is_too_much_are_refused() {
     .map(|entries| layer(entries).err().unwrap().to_string())
     .collect();
     insta::assert_snapshot!(told.join("\n"), @"
-    data/channels/a is a link, or no file
-    data/version is a link, or no file
-    data/channels is a link, or no file
-    data is a link, or no file
-    data/channels is a link, or no file
+    data/channels/a is not a regular file
+    data/version is not a regular file
+    data/channels is not a regular file
+    data is not a regular file
+    data/channels is not a regular file
     data/channels/a has more than 10 bytes
-    it has more files than are read, or longer ones
-    it has more files than are read, or longer ones
-    it has more files than are read, or longer ones
-    it has more than 8 files
+    its files exceed the limits of number or size
+    its files exceed the limits of number or size
+    its files exceed the limits of number or size
+    more than 8 files
     ");
 }
 

@@ -109,9 +109,9 @@ fn parse_without_public_keys_fails() {
     ]
     .map(|bytes| Keyring::parse(bytes).unwrap_err().to_string());
     insta::assert_snapshot!(errors.join("\n"), @"
-    keyring contains no key that may sign
+    keyring contains no key that can sign
     keyring does not consist of OpenPGP public keys: not an OpenPGP packet
-    keyring contains no key that may sign
+    keyring contains no key that can sign
     keyring does not consist of OpenPGP public keys: expected PGP PUBLIC KEY BLOCK, found PGP PRIVATE KEY BLOCK
     keyring does not consist of OpenPGP public keys: truncated packet
     keyring has 1048577 bytes; the limit is 1048576

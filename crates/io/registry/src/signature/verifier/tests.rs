@@ -105,7 +105,7 @@ async fn what_the_cluster_has_is_enough() {
     assert_eq!(verdict.as_ref().unwrap().signatures[0].signature, fixture!("good.gpg"));
     insta::assert_snapshot!(told(verdict, &[]), @"
     sha256:HEX is signed
-      verifier-public-key-a: by KEY, as registry.example/graph-data:latest (sha256-HEX of the ConfigMap signatures)
+      verifier-public-key-a: by KEY, as registry.example/graph-data:latest (sha256-HEX of ConfigMap signatures)
     ");
     for key in ["sha512-", "sha256:", "x-sha256-"] {
         let cluster = [in_cluster(key, fixture!("good.gpg"))];
@@ -154,12 +154,12 @@ async fn each_keyring_has_to_be_satisfied_by_whatever_signature() {
     }
     insta::assert_snapshot!(both.join("\n"), @"
     sha256:HEX is signed
-      verifier-public-key-a: by KEY, as registry.example/graph-data:latest (sha256-HEX of the ConfigMap signatures)
+      verifier-public-key-a: by KEY, as registry.example/graph-data:latest (sha256-HEX of ConfigMap signatures)
       verifier-public-key-b: by KEY, as registry.example/graph-data:latest (signature-2 of file://STORE-1)
-    no signature of sha256:HEX satisfies verifier-public-key-b: sha256-HEX of the ConfigMap signatures rejected for verifier-public-key-b: signed by KEY, not in the keyring; file://STORE-2: no signature
+    no signature of sha256:HEX satisfies verifier-public-key-b: sha256-HEX of ConfigMap signatures rejected for verifier-public-key-b: signed by KEY, not in the keyring; file://STORE-2: no signature
     ");
     let unsigned = verify(&two_teams(&[]), &[in_cluster("sha256-", b"{}")], None).await;
-    insta::assert_snapshot!(told(unsigned, &[]), @"no signature of sha256:HEX satisfies verifier-public-key-a or verifier-public-key-b: sha256-HEX of the ConfigMap signatures rejected for verifier-public-key-a and verifier-public-key-b: not a signed OpenPGP message: not an OpenPGP packet");
+    insta::assert_snapshot!(told(unsigned, &[]), @"no signature of sha256:HEX satisfies verifier-public-key-a or verifier-public-key-b: sha256-HEX of ConfigMap signatures rejected for verifier-public-key-a and verifier-public-key-b: not a signed OpenPGP message: not an OpenPGP packet");
 }
 
 #[tokio::test]
@@ -179,8 +179,8 @@ fn without_a_keyring_nothing_is_verified() {
         format!("{error}: {}", source.unwrap_or_default())
     });
     insta::assert_snapshot!(told.join("\n"), @"
-    there is no keyring to verify signatures with: 
-    verifier-public-key-a cannot be used: keyring does not consist of OpenPGP public keys: not an OpenPGP packet
+    no keyring to verify signatures with: 
+    cannot use verifier-public-key-a: keyring does not consist of OpenPGP public keys: not an OpenPGP packet
     ");
 }
 

@@ -102,8 +102,8 @@ async fn what_is_not_what_its_digest_says_is_refused() {
     let told_manifest = files(&image).await.unwrap_err().to_string();
     let told = [told_layer, told_manifest].map(|told| anonymous(&told, &server));
     insta::assert_snapshot!(told.join("\n"), @"
-    DIGEST has other content than its name says
-    DIGEST has other content than its name says
+    the content of DIGEST does not match its digest
+    the content of DIGEST does not match its digest
     ");
 }
 
@@ -123,10 +123,10 @@ async fn broken_images_are_named() {
         told.push(format!("{tag}: {}", anonymous(&error, &server)));
     }
     insta::assert_snapshot!(told.join("\n"), @"
-    link: layer DIGEST cannot be unpacked: data/channels/a is a link, or no file
-    archive: layer DIGEST cannot be unpacked: numeric field did not have utf-8 text:  when getting cksum for 
-    empty-list: DIGEST is not an image: it is an empty list
-    forbidden: http://HOST/v2/releases/manifests/forbidden is not for us to read: check the pull secret
+    link: cannot unpack layer DIGEST: data/channels/a is not a regular file
+    archive: cannot unpack layer DIGEST: numeric field did not have utf-8 text:  when getting cksum for 
+    empty-list: DIGEST is not an image: its index has no images
+    forbidden: http://HOST/v2/releases/manifests/forbidden: access denied; check the pull secret
     missing: http://HOST/v2/releases/manifests/missing does not exist
     ");
 }

@@ -73,10 +73,10 @@ async fn lists_of_tags_end() {
         why_no_tags(stuck).await,
     ];
     insta::assert_snapshot!(told.join("\n"), @"
-    cannot list the tags of HOST/releases: there are more than 100000 tags, or pages of them that lead nowhere
+    cannot list the tags of HOST/releases: more than 100000 tags, or a cycle of pages
     cannot list the tags of HOST/releases: http://HOST/v2/releases/tags/list has more than 4194304 bytes
-    cannot list the tags of HOST/releases: http://HOST/v2/releases/tags/list makes no sense: the next page of tags is elsewhere
-    cannot list the tags of HOST/releases: http://HOST/v2/releases/tags/list makes no sense: it is not a list of tags
+    cannot list the tags of HOST/releases: http://HOST/v2/releases/tags/list is invalid: the next page of tags has another address
+    cannot list the tags of HOST/releases: http://HOST/v2/releases/tags/list is invalid: not a list of tags
     cannot list the tags of HOST/releases: http://HOST/v2/releases/tags/list: operation timed out
     ");
 }
@@ -114,7 +114,7 @@ async fn content_that_is_not_what_its_name_says_is_left() {
     assert_eq!(found(&scan), ["4.1.0 amd64"]);
     let reasons = scan.report.problems.iter().map(|problem| (&*problem.tag, &problem.reason));
     for (tag, reason) in reasons {
-        let expected = if tag == "stated" { "does not exist" } else { "its name says" };
+        let expected = if tag == "stated" { "does not exist" } else { "does not match its digest" };
         assert!(reason.to_string().ends_with(expected), "{tag}: {reason}");
     }
     assert_eq!(scan.report.problems.len(), 4);
@@ -167,10 +167,10 @@ async fn large_slow_and_exploding_content_is_left() {
     assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
     assert_eq!(found(&scan), ["4.4.0 amd64"]);
     insta::assert_snapshot!(anonymous(&told(&scan), &server), @"
-    bomb: no layer has release-manifests/release-metadata
-    dripped: it was not read within 4 seconds
+    bomb: no layer contains release-manifests/release-metadata
+    dripped: timed out after 4 seconds
     huge: http://HOST/v2/releases/manifests/DIGEST has more than 4194304 bytes
-    packed-bomb: layer DIGEST cannot be unpacked: it unpacks to far more than its size lets expect
+    packed-bomb: cannot unpack layer DIGEST: the uncompressed size exceeds the maximum compression ratio
     slow: http://HOST/v2/releases/blobs/DIGEST: operation timed out
     ");
 }
@@ -191,7 +191,11 @@ async fn a_scan_ends_when_its_time_is_over() {
     let scan = scan(&source, &mut known, &settings).await.unwrap();
     assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
     assert_eq!(scan.report.problems.len(), 40 + usize::from(scan.releases.is_empty()));
-    assert!(told(&scan).contains("slow-39: the scan ended before its turn"), "{}", told(&scan));
+    assert!(
+        told(&scan).contains("slow-39: the scan timed out before it read this release"),
+        "{}",
+        told(&scan)
+    );
 }
 
 #[tokio::test]
@@ -237,10 +241,10 @@ async fn redirects_lead_to_blobs_and_to_nothing_else() {
     assert_eq!(sent.len(), 2, "a layer and a configuration");
     assert!(sent.iter().all(|headers| !headers.contains_key(header::AUTHORIZATION)));
     insta::assert_snapshot!(anonymous(&told(&scan), &server), @"
-    loop: http://HOST/v2/releases/manifests/loop: it was redirected too often
-    other-0: http://HOST/v2/releases/manifests/other-0: it was redirected to http://registry.example/x, which is not protected by TLS
-    other-1: http://HOST/v2/releases/manifests/other-1: it was redirected to http://10.0.0.1/x, which is not protected by TLS
-    other-2: http://HOST/v2/releases/manifests/other-2 is answered with status 307
+    loop: http://HOST/v2/releases/manifests/loop: too many redirects
+    other-0: http://HOST/v2/releases/manifests/other-0: redirected to http://registry.example/x, which does not use TLS
+    other-1: http://HOST/v2/releases/manifests/other-1: redirected to http://10.0.0.1/x, which does not use TLS
+    other-2: http://HOST/v2/releases/manifests/other-2: HTTP status 307
     ");
 }
 
@@ -281,7 +285,7 @@ async fn a_password_is_not_given_away() {
     .await;
     let error = scan_once(&source(&server.repository(), &impatient())).await.unwrap_err();
     let why = std::error::Error::source(&error).unwrap().to_string();
-    insta::assert_snapshot!(why, @"registry.example is on another machine, and would be spoken to without TLS");
+    insta::assert_snapshot!(why, @"registry.example is on another host, and the connection would not use TLS");
 }
 
 #[tokio::test]
@@ -305,8 +309,8 @@ async fn lists_in_lists_end() {
     let scan = scan_once(&source(&server.repository(), &impatient())).await.unwrap();
     assert!(scan.releases.is_empty());
     insta::assert_snapshot!(told(&scan), @"
-    deep: its lists of images are nested too deeply
-    empty: it is not an image: it is a list without images
-    wide: it is a list of too many images
+    deep: its indexes are nested too deeply
+    empty: not an image: its index has no images
+    wide: its index has too many images
     ");
 }

@@ -117,7 +117,7 @@ async fn layouts_come_first_then_mirrors_in_order_and_the_source_last() {
     let servers = [("FIRST", &first), ("SECOND", &second), ("SOURCE", &source)];
     let told = refusal(fetch(&image, &places).await, &servers);
     let told = told.replace(&directory.path().display().to_string(), "LAYOUT");
-    insta::assert_snapshot!(told.replace(content.digest().hex(), "…"), @"SOURCE/releases@DIGEST cannot be read from any place: oci:/nowhere: cannot read /nowhere/oci-layout; oci:LAYOUT: LAYOUT/blobs/sha256/… does not exist; FIRST/releases: http://FIRST/v2/releases/manifests/DIGEST does not exist; SECOND/releases: http://SECOND/v2/releases/manifests/DIGEST does not exist; SOURCE/releases: http://SOURCE/v2/releases/manifests/DIGEST does not exist");
+    insta::assert_snapshot!(told.replace(content.digest().hex(), "…"), @"cannot read SOURCE/releases@DIGEST from any source: oci:/nowhere: cannot read /nowhere/oci-layout; oci:LAYOUT: LAYOUT/blobs/sha256/… does not exist; FIRST/releases: http://FIRST/v2/releases/manifests/DIGEST does not exist; SECOND/releases: http://SECOND/v2/releases/manifests/DIGEST does not exist; SOURCE/releases: http://SOURCE/v2/releases/manifests/DIGEST does not exist");
     for (name, server) in servers.iter().rev() {
         for (_, server) in &servers {
             server.asked();
@@ -141,7 +141,7 @@ async fn a_source_is_left_alone_where_somebody_says_so() {
     }));
     let image = format!("{}@{}", source.repository(), content.digest());
     let told = refusal(fetch(&image, &places).await, &[("MIRROR", &mirror), ("SOURCE", &source)]);
-    insta::assert_snapshot!(told.replace(content.digest().hex(), "…"), @"SOURCE/releases@DIGEST cannot be read from any place: MIRROR/releases: http://MIRROR/v2/releases/manifests/DIGEST does not exist; SOURCE/releases: it is not asked, because its mirrors come with NeverContactSource");
+    insta::assert_snapshot!(told.replace(content.digest().hex(), "…"), @"cannot read SOURCE/releases@DIGEST from any source: MIRROR/releases: http://MIRROR/v2/releases/manifests/DIGEST does not exist; SOURCE/releases: not contacted, because its mirrors have the policy NeverContactSource");
     assert!(source.asked().is_empty());
 }
 
@@ -163,9 +163,9 @@ async fn a_mirror_that_lies_hangs_or_forbids_costs_only_itself() {
         [("LYING", &lying), ("HANGING", &hanging), ("CLOSED", &closed), ("SOURCE", &source)];
     let told = refusal(fetch(&image, &places).await, &servers);
     insta::assert_snapshot!(told.replace("; ", "\n"), @"
-    SOURCE/releases@DIGEST cannot be read from any place: LYING/releases: DIGEST has other content than its name says
-    HANGING/releases: it was not read within 4 seconds
-    CLOSED/releases: http://CLOSED/v2/releases/manifests/DIGEST is not for us to read: check the pull secret
+    cannot read SOURCE/releases@DIGEST from any source: LYING/releases: the content of DIGEST does not match its digest
+    HANGING/releases: timed out after 4 seconds
+    CLOSED/releases: http://CLOSED/v2/releases/manifests/DIGEST: access denied; check the pull secret
     SOURCE/releases: http://SOURCE/v2/releases/manifests/DIGEST does not exist
     ");
 }
@@ -185,7 +185,7 @@ async fn a_release_has_to_be_for_this_machine() {
     for content in [&elsewhere, &other] {
         let told = refusal(fetch(&image(content), &places).await, &[("SOURCE", &server)]);
         insta::allow_duplicates! {
-        insta::assert_snapshot!(told.replace(here(), "OURS"), @"SOURCE/releases@DIGEST cannot be read from any place: SOURCE/releases: DIGEST is there, but not for linux/OURS");
+        insta::assert_snapshot!(told.replace(here(), "OURS"), @"cannot read SOURCE/releases@DIGEST from any source: SOURCE/releases: DIGEST has no image for linux/OURS");
             }
     }
 }

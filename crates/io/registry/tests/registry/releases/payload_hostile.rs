@@ -62,7 +62,7 @@ async fn read(server: &Server, content: &Content) -> Result<Files, String> {
     let outcome = fetch(&image, &places).await;
     outcome.map_err(|error| {
         let told = anonymous(&error.to_string(), server);
-        let told = told.trim_start_matches("HOST/releases@DIGEST cannot be read from any place: ");
+        let told = told.trim_start_matches("cannot read HOST/releases@DIGEST from any source: ");
         told.trim_start_matches("HOST/releases: ").to_owned()
     })
 }
@@ -89,9 +89,9 @@ async fn paths_lead_nowhere_else() {
     ])
     .await;
     insta::assert_snapshot!(told, @"
-    upwards: layer DIGEST cannot be unpacked: ../release-manifests/a.yaml leads out of the image
-    down and up: layer DIGEST cannot be unpacked: release-manifests/../../a.yaml leads out of the image
-    not text: layer DIGEST cannot be unpacked: release-manifests/.yaml is not a name in UTF-8
+    upwards: cannot unpack layer DIGEST: ../release-manifests/a.yaml is outside of the image
+    down and up: cannot unpack layer DIGEST: release-manifests/../../a.yaml is outside of the image
+    not text: cannot unpack layer DIGEST: release-manifests/.yaml is not valid UTF-8
     ");
     let server = Server::start().await;
     for path in ["/release-manifests/a.yaml", "./release-manifests/./a.yaml"] {
@@ -120,17 +120,17 @@ async fn links_and_devices_are_no_manifests() {
     ])
     .await;
     insta::assert_snapshot!(told, @"
-    symbolic link: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
-    hard link: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
-    hard link inside: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
-    directory link: layer DIGEST cannot be unpacked: release-manifests is a link, or no file
-    other directory link: layer DIGEST cannot be unpacked: manifests is a link, or no file
-    file for a directory: layer DIGEST cannot be unpacked: manifests is a link, or no file
-    character device: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
-    block device: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
-    pipe: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
-    continuous file: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
-    sparse file: layer DIGEST cannot be unpacked: numeric field was not a number:  when getting real_size for :
+    symbolic link: cannot unpack layer DIGEST: release-manifests/a.yaml is not a regular file
+    hard link: cannot unpack layer DIGEST: release-manifests/a.yaml is not a regular file
+    hard link inside: cannot unpack layer DIGEST: release-manifests/a.yaml is not a regular file
+    directory link: cannot unpack layer DIGEST: release-manifests is not a regular file
+    other directory link: cannot unpack layer DIGEST: manifests is not a regular file
+    file for a directory: cannot unpack layer DIGEST: manifests is not a regular file
+    character device: cannot unpack layer DIGEST: release-manifests/a.yaml is not a regular file
+    block device: cannot unpack layer DIGEST: release-manifests/a.yaml is not a regular file
+    pipe: cannot unpack layer DIGEST: release-manifests/a.yaml is not a regular file
+    continuous file: cannot unpack layer DIGEST: release-manifests/a.yaml is not a regular file
+    sparse file: cannot unpack layer DIGEST: numeric field was not a number:  when getting real_size for :
     ");
     // Elsewhere they are none of our business.
     let server = Server::start().await;
@@ -170,14 +170,14 @@ async fn what_is_too_much_is_left() {
     ])
     .await;
     insta::assert_snapshot!(told, @"
-    bomb: layer DIGEST cannot be unpacked: it unpacks to far more than its size lets expect
-    bomb of a manifest: layer DIGEST cannot be unpacked: release-manifests/a.yaml has more than 8388608 bytes
-    bomb behind the archive: layer DIGEST cannot be unpacked: it unpacks to far more than its size lets expect
-    large file: layer DIGEST cannot be unpacked: release-manifests/a.yaml has more than 8388608 bytes
-    long name: layer DIGEST cannot be unpacked: the headers of an entry are too long
-    many files: layer DIGEST cannot be unpacked: it has more files than are read, or longer ones
-    many hidden files: layer DIGEST cannot be unpacked: it has more files than are read, or longer ones
-    large layer: layer DIGEST cannot be unpacked: it has more than 1073741824 bytes
+    bomb: cannot unpack layer DIGEST: the uncompressed size exceeds the maximum compression ratio
+    bomb of a manifest: cannot unpack layer DIGEST: release-manifests/a.yaml has more than 8388608 bytes
+    bomb behind the archive: cannot unpack layer DIGEST: the uncompressed size exceeds the maximum compression ratio
+    large file: cannot unpack layer DIGEST: release-manifests/a.yaml has more than 8388608 bytes
+    long name: cannot unpack layer DIGEST: the headers of an entry are too long
+    many files: cannot unpack layer DIGEST: its files exceed the limits of number or size
+    many hidden files: cannot unpack layer DIGEST: its files exceed the limits of number or size
+    large layer: cannot unpack layer DIGEST: larger than 1073741824 bytes
     many layers: DIGEST is not an image: it has too many layers
     ");
 }
@@ -218,14 +218,14 @@ async fn what_is_not_whole_is_left() {
     ])
     .await;
     insta::assert_snapshot!(told, @r#"
-    half a header: layer DIGEST cannot be unpacked: failed to read entire block
-    half a file: layer DIGEST cannot be unpacked: unexpected EOF during skip
-    truncated: layer DIGEST cannot be unpacked: incomplete deflate stream
-    garbage: layer DIGEST cannot be unpacked: unexpected end of file
-    garbage behind it: layer DIGEST cannot be unpacked: unexpected end of file
-    longer than announced: DIGEST has other content than its name says
-    shorter than announced: http://HOST/v2/releases/blobs/DIGEST: it ends too early
-    unknown compression: layer DIGEST is of the type "application/vnd.oci.image.layer.v1.tar+zstd"; only tar and tar+gzip can be unpacked
+    half a header: cannot unpack layer DIGEST: failed to read entire block
+    half a file: cannot unpack layer DIGEST: unexpected EOF during skip
+    truncated: cannot unpack layer DIGEST: incomplete deflate stream
+    garbage: cannot unpack layer DIGEST: unexpected end of file
+    garbage behind it: cannot unpack layer DIGEST: unexpected end of file
+    longer than announced: the content of DIGEST does not match its digest
+    shorter than announced: http://HOST/v2/releases/blobs/DIGEST: the response ended early
+    unknown compression: layer DIGEST has the media type "application/vnd.oci.image.layer.v1.tar+zstd"; only tar and tar+gzip are supported
     no layers that are layers: DIGEST is not an image: invalid type: map, expected a sequence at line 1 column 169
     a digest that is a path: DIGEST is not an image: "DIGEST../x" is not a SHA-256 digest at line 1 column 193
     "#);
@@ -243,7 +243,7 @@ async fn every_digest_is_compared() {
     server.replace(&format!("manifests/{}", content.digest()), b"{}");
     let manifest = read(&server, &content).await.unwrap_err();
     insta::assert_snapshot!([layer, manifest].join("\n"), @"
-    DIGEST has other content than its name says
-    DIGEST has other content than its name says
+    the content of DIGEST does not match its digest
+    the content of DIGEST does not match its digest
     ");
 }

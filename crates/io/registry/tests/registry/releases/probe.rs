@@ -82,7 +82,7 @@ async fn whatever_is_missing_is_named_with_the_registry_s_words() {
     insta::assert_snapshot!(told.join("\n"), @"
     missing: HOST/releases: http://HOST/v2/releases/blobs/DIGEST does not exist
     missing: HOST/releases: http://HOST/v2/releases/blobs/DIGEST does not exist
-    missing: HOST/releases: http://HOST/v2/releases/manifests/DIGEST is not for us to read: check the pull secret (it says: no access for robots)
+    missing: HOST/releases: http://HOST/v2/releases/manifests/DIGEST: access denied; check the pull secret (the registry reports: no access for robots)
     ");
 }
 
@@ -96,14 +96,14 @@ async fn a_layer_of_another_size_or_content_is_not_the_layer() {
     .await;
     cut.add_untagged(&content);
     let told = probed(&cut, &content, Depth::Head).await.unwrap_err();
-    assert!(told.contains("makes no sense: it has 7 bytes instead of "), "{told}");
+    assert!(told.contains("is invalid: it has 7 bytes, expected "), "{told}");
 
     let lying = Server::start().await;
     lying.add_untagged(&content);
     let other = vec![7; content.blobs[1].len()];
     lying.replace(&format!("blobs/{}", Digest::of(&content.blobs[1])), &other);
     assert_eq!(probed(&lying, &content, Depth::Head).await, Ok(()));
-    insta::assert_snapshot!(probed(&lying, &content, Depth::Pull).await.unwrap_err(), @"missing: HOST/releases: DIGEST has other content than its name says");
+    insta::assert_snapshot!(probed(&lying, &content, Depth::Pull).await.unwrap_err(), @"missing: HOST/releases: the content of DIGEST does not match its digest");
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn a_registry_that_does_not_answer_may_have_it() {
     let busy =
         Server::misbehaving(|_, _, _| Some(StatusCode::SERVICE_UNAVAILABLE.into_response())).await;
     let content = content(&[&[("a", "1")]]);
-    insta::assert_snapshot!(probed(&busy, &content, Depth::Head).await.unwrap_err(), @"no answer: HOST/releases: http://HOST/v2/releases/manifests/DIGEST is answered with status 503");
+    insta::assert_snapshot!(probed(&busy, &content, Depth::Head).await.unwrap_err(), @"no answer: HOST/releases: http://HOST/v2/releases/manifests/DIGEST: HTTP status 503");
 }
 
 #[tokio::test]

@@ -111,12 +111,12 @@ async fn what_leads_nowhere_ends() {
         told.push(format!("{}, asked {} times", outcome.unwrap_err(), asked.len()));
     }
     insta::assert_snapshot!(told.join("\n"), @"
-    http://HOST/v2/releases/blobs/DIGEST makes no sense: it does not begin at byte 50000, as it was asked to, asked 2 times
-    http://HOST/v2/releases/blobs/DIGEST makes no sense: it does not begin at byte 50000, as it was asked to, asked 2 times
-    DIGEST has other content than its name says, asked 2 times
-    http://HOST/v2/releases/blobs/DIGEST is answered with status 416, asked 2 times
+    http://HOST/v2/releases/blobs/DIGEST is invalid: the response does not start at the requested byte 50000, asked 2 times
+    http://HOST/v2/releases/blobs/DIGEST is invalid: the response does not start at the requested byte 50000, asked 2 times
+    the content of DIGEST does not match its digest, asked 2 times
+    http://HOST/v2/releases/blobs/DIGEST: HTTP status 416, asked 2 times
     http://HOST/v2/releases/blobs/DIGEST does not exist, asked 2 times
-    http://HOST/v2/releases/blobs/DIGEST: it ends too early, asked 3 times
+    http://HOST/v2/releases/blobs/DIGEST: the response ended early, asked 3 times
     ");
 }
 

@@ -66,7 +66,7 @@ async fn a_store_that_is_away_is_no_store_without_signatures() {
     let error = store.signature(&Digest::of(b"image"), 1).await.unwrap_err();
     let cause = std::error::Error::source(&error).unwrap();
     let told = format!("{error}: {cause}");
-    insta::assert_snapshot!(anonymous(&told, &server).replace(Digest::of(b"image").hex(), "HEX"), @"cannot read the signatures of an image: http://HOST/sha256=HEX/signature-1 is answered with status 502");
+    insta::assert_snapshot!(anonymous(&told, &server).replace(Digest::of(b"image").hex(), "HEX"), @"cannot read the signatures of an image: http://HOST/sha256=HEX/signature-1: HTTP status 502");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn other_places_are_refused() {
     ]
     .map(|place| Store::open(place, &Options::default()).unwrap_err().to_string());
     insta::assert_snapshot!(told.join("\n"), @r#"
-    signatures.example is on another machine, and would be spoken to without TLS
+    signatures.example is on another host, and the connection would not use TLS
     "ftp://signatures.example/store" is not an address such as https://signatures.example/store
     "…@signatures.example/store" is not an address such as https://signatures.example/store
     "https://" is not an address such as https://signatures.example/store

@@ -155,18 +155,18 @@ async fn one_bad_release_costs_itself_alone() {
     assert_eq!(found(&scan), ["4.1.0 amd64", "4.6.0 amd64", "4.7.0 s390x"]);
     let told = anonymous(&scan.report.to_string(), &server);
     insta::assert_snapshot!(told, @r#"
-    HOST/releases: 3 releases in 11 tags; 12 manifests were read, 0 were known
-      arch (DIGEST) is left out: its architecture is ""
-      archive (DIGEST) is left out: layer DIGEST cannot be unpacked: numeric field did not have utf-8 text:  when getting cksum for 
-      different (DIGEST) is left out: its images say that they are different releases: 4.6.0, 4.7.0
-      forbidden is left out: http://HOST/v2/releases/manifests/forbidden is not for us to read: check the pull secret
-      gone is left out: http://HOST/v2/releases/manifests/gone does not exist
-      gzip (DIGEST) is left out: layer DIGEST cannot be unpacked: unexpected end of file
-      incomplete (DIGEST) is left out: http://HOST/v2/releases/manifests/DIGEST does not exist
-      incomplete (DIGEST) is left out: its image DIGEST cannot be used
-      metadata (DIGEST) is left out: release-metadata:1:2: missing field `version`
-      no-layer (DIGEST) is left out: http://HOST/v2/releases/blobs/DIGEST does not exist
-      no-release (DIGEST) is left out: no layer has release-manifests/release-metadata
+    HOST/releases: 3 releases in 11 tags; 12 manifests read, 0 cached
+      arch (DIGEST) omitted: unsupported architecture ""
+      archive (DIGEST) omitted: cannot unpack layer DIGEST: numeric field did not have utf-8 text:  when getting cksum for 
+      different (DIGEST) omitted: its images belong to different releases: 4.6.0, 4.7.0
+      forbidden omitted: http://HOST/v2/releases/manifests/forbidden: access denied; check the pull secret
+      gone omitted: http://HOST/v2/releases/manifests/gone does not exist
+      gzip (DIGEST) omitted: cannot unpack layer DIGEST: unexpected end of file
+      incomplete (DIGEST) omitted: http://HOST/v2/releases/manifests/DIGEST does not exist
+      incomplete (DIGEST) omitted: cannot use its image DIGEST
+      metadata (DIGEST) omitted: release-metadata:1:2: missing field `version`
+      no-layer (DIGEST) omitted: http://HOST/v2/releases/blobs/DIGEST does not exist
+      no-release (DIGEST) omitted: no layer contains release-manifests/release-metadata
     "#);
     let json = serde_json::to_string(&scan.report.problems[5..7]).unwrap();
     insta::assert_snapshot!(anonymous(&json, &server), @r#"[{"tag":"gzip","digest":"DIGEST","kept":false,"reason":"layer","layer":"DIGEST","why":"unexpected end of file"},{"tag":"incomplete","digest":"DIGEST","kept":false,"reason":"notFound","url":"http://HOST/v2/releases/manifests/DIGEST"}]"#);
@@ -193,7 +193,7 @@ async fn a_registry_in_trouble_is_asked_again_and_its_releases_stay() {
     let second = scan(&source, &mut known, &settings).await.unwrap();
     assert_eq!(second.releases, first.releases);
     assert!(second.report.problems[0].kept);
-    assert!(second.report.to_string().contains(" stays as it was: "), "{}", second.report);
+    assert!(second.report.to_string().contains(" not refreshed: "), "{}", second.report);
 }
 
 /// Wants a token, which it gives to whoever knows the password.
@@ -226,7 +226,7 @@ async fn a_pull_secret_opens_what_is_closed() {
 
     let error = scan_once(&source(&server.repository(), &Options::default())).await.unwrap_err();
     let why = std::error::Error::source(&error).unwrap().to_string();
-    insta::assert_snapshot!(anonymous(&why, &server), @"http://HOST/token is not for us to read: check the pull secret");
+    insta::assert_snapshot!(anonymous(&why, &server), @"http://HOST/token: access denied; check the pull secret");
 }
 
 #[tokio::test]

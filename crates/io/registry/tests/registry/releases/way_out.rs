@@ -58,7 +58,7 @@ async fn plain_requests_are_handed_to_the_proxy_with_its_password() {
     assert_eq!(proxy.asked(), Vec::<String>::new(), "it is not for the proxy");
     // This machine is always near, and not told a proxy's password.
     let told = fetched(&proxy.address().to_string(), through("")).await.unwrap_err();
-    assert!(told.ends_with("is answered with status 407"), "{told}");
+    assert!(told.ends_with("HTTP status 407"), "{told}");
 }
 
 /// A proxy that connects everybody with one address. Returns where it is, and whom it was asked

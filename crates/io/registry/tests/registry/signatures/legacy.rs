@@ -171,7 +171,7 @@ fn keyring_with_key_that_may_not_sign_has_no_key() {
     let certify = self_signature(SHA256, signer().created(), &[2, 27, 1]);
     let packets = join(&certificate(&[certify]), Framing::New);
     let error = Keyring::parse(&packets).unwrap_err();
-    assert_eq!(error.to_string(), "keyring contains no key that may sign");
+    assert_eq!(error.to_string(), "keyring contains no key that can sign");
 }
 
 #[test]

@@ -78,9 +78,9 @@ async fn verifier_with_real_signatures_agrees_with_the_go_operator() {
     RED-HAT is signed by 567E347AD0044ADE55BA8A5F199E2F91FD431D51
     RED-HAT is signed by 567E347AD0044ADE55BA8A5F199E2F91FD431D51
     no signature of CI satisfies verifier-public-key-redhat.txt: signature-1 of file://VECTORS/signatures rejected for verifier-public-key-redhat.txt: signed by 28B76E05B923888E, not in the keyring
-    no signature of CI satisfies verifier-public-key-redhat.txt: KEY of the ConfigMap signatures rejected for verifier-public-key-redhat.txt: signed by 28B76E05B923888E, not in the keyring
+    no signature of CI satisfies verifier-public-key-redhat.txt: KEY of ConfigMap signatures rejected for verifier-public-key-redhat.txt: signed by 28B76E05B923888E, not in the keyring
     no signature of RED-HAT satisfies verifier-public-key-simple.txt: signature-1 of file://VECTORS/signatures rejected for verifier-public-key-simple.txt: signed by 199E2F91FD431D51, not in the keyring
-    no signature of RED-HAT satisfies verifier-public-key-simple.txt: KEY of the ConfigMap signatures rejected for verifier-public-key-simple.txt: signed by 199E2F91FD431D51, not in the keyring
+    no signature of RED-HAT satisfies verifier-public-key-simple.txt: KEY of ConfigMap signatures rejected for verifier-public-key-simple.txt: signed by 199E2F91FD431D51, not in the keyring
     CI is signed by D04761B116203B0C0859B61628B76E05B923888E
     CI is signed by D04761B116203B0C0859B61628B76E05B923888E
     RED-HAT is signed by 567E347AD0044ADE55BA8A5F199E2F91FD431D51

@@ -24,7 +24,7 @@ async fn it_installs_updates_and_behaves_as_it_is_told() -> Result<()> {
     let status = network.until("stuck", |status| is(status, "Progressing", true)).await?;
     assert_eq!(status.version_of("operator"), Some("5.0.0"));
     let message = status.conditions.find("Progressing").and_then(|it| it.message.clone());
-    assert_eq!(message.as_deref(), Some("Moving from 5.0.0 to 5.0.1. It waits."));
+    assert_eq!(message.as_deref(), Some("Updating from 5.0.0 to 5.0.1. It waits."));
 
     network.tell(json!({ "stuck": null, "unavailable": "All links are down." })).await?;
     let status =

@@ -245,5 +245,5 @@ impl Component {
 }
 
 fn unexpected(reply: &Reply) -> Refusal {
-    Refusal::internal(format!("an answer of another sort was expected, not {reply:?}"))
+    Refusal::internal(format!("unexpected reply: {reply:?}"))
 }

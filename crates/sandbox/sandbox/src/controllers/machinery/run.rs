@@ -76,7 +76,7 @@ pub(in crate::controllers) async fn run<C: Controller>(
             };
             if let Err(refusal) = &end {
                 let component = controller.component().name();
-                tracing::warn!(component, %refusal, "watches begin anew");
+                tracing::warn!(component, error = %refusal, "watches restarted");
             }
             failures = if end.is_ok() { 0_u32 } else { failures.saturating_add(1) };
             // Watches that end without an error also wait: a server that closes them at once would
@@ -146,7 +146,7 @@ fn take_turn<C: Controller>(controller: &mut C, queue: &mut Queue<C::Key>) {
         }
         Err(refusal) => {
             let component = controller.component().name();
-            tracing::debug!(component, ?key, %refusal, "tries again");
+            tracing::debug!(component, ?key, error = %refusal, "reconciliation failed, retrying");
             queue.failed(key, now);
         }
     }

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 /// the kubelet's.
 pub(crate) fn place_host_path(root: &Path, path: &str, kind: &str) -> Result<PathBuf, String> {
     let place = below(root, path);
-    let failed = |error: io::Error| format!("cannot make {path}: {error}");
+    let failed = |error: io::Error| format!("cannot create {path}: {error}");
     let wrong = |what: &str| format!("hostPath type check failed: {path} is not a {what}");
     match kind {
         "Directory" if !place.is_dir() => return Err(wrong("directory")),
@@ -22,12 +22,16 @@ pub(crate) fn place_host_path(root: &Path, path: &str, kind: &str) -> Result<Pat
         "Directory" | "File" | "FileOrCreate" => {}
         "" | "DirectoryOrCreate" if place.exists() => {}
         "" | "DirectoryOrCreate" => fs::create_dir_all(&place).map_err(failed)?,
-        other => return Err(format!("the sandbox knows no hostPath of the type {other:?}")),
+        other => return Err(format!("the sandbox does not support hostPath of type {other:?}")),
     }
     // A pod may have put a link there; it must not lead to the machine's own files.
     let real = place.canonicalize().map_err(failed)?;
     let root = root.canonicalize().map_err(failed)?;
-    if real.starts_with(&root) { Ok(real) } else { Err(format!("{path} leads out of the node")) }
+    if real.starts_with(&root) {
+        Ok(real)
+    } else {
+        Err(format!("{path} is outside of the node's directory"))
+    }
 }
 
 fn below(root: &Path, path: &str) -> PathBuf {

@@ -26,7 +26,7 @@ fn below(volume: &Path, sub_path: &str) -> Result<PathBuf, String> {
     let failed = |error| format!("failed to prepare subPath for volumeMount: {error}");
     let normal = |part: Component<'_>| matches!(part, Component::Normal(_));
     if !Path::new(sub_path).components().all(normal) {
-        return Err(format!("subPath {sub_path:?} leads out of its volume"));
+        return Err(format!("subPath {sub_path:?} is outside of its volume"));
     }
     let place = volume.join(sub_path);
     if fs::symlink_metadata(&place).is_err() {
@@ -37,7 +37,7 @@ fn below(volume: &Path, sub_path: &str) -> Result<PathBuf, String> {
     if place.starts_with(&volume) {
         Ok(place)
     } else {
-        Err(format!("subPath {sub_path:?} leads out of its volume"))
+        Err(format!("subPath {sub_path:?} is outside of its volume"))
     }
 }
 

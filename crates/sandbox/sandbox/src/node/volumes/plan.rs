@@ -84,8 +84,8 @@ pub(crate) fn plan<L: Lookup, T: TokenSource>(
     if let Some(projected) = &volume.projected {
         return planner.projected(projected).map(VolumePlan::Files);
     }
-    Err("the sandbox knows the volumes emptyDir, hostPath, configMap, secret, downwardAPI and \
-         projected only"
+    Err("the sandbox supports only the volumes emptyDir, hostPath, configMap, secret, downwardAPI \
+        and projected"
         .to_owned())
 }
 
@@ -140,8 +140,7 @@ impl<L: Lookup, T: TokenSource> Planner<'_, L, T> {
             let content = self.tokens.token(token)?.into_bytes();
             return Ok(vec![VolumeFile { path: token.path.clone(), content, mode: bits(mode) }]);
         }
-        Err("the sandbox projects config maps, secrets, tokens and the downward API only"
-            .to_owned())
+        Err("the sandbox projects only ConfigMaps, Secrets, tokens and the downward API".to_owned())
     }
 
     fn downward(
@@ -279,7 +278,7 @@ mod tests {
             ),
             (
                 json!({ "nfs": { "server": "s", "path": "/" } }),
-                "the sandbox knows the volumes emptyDir, hostPath, configMap, secret, downwardAPI and projected only",
+                "the sandbox supports only the volumes emptyDir, hostPath, configMap, secret, downwardAPI and projected",
             ),
         ] {
             assert_eq!(planned(volume).unwrap_err(), expected);

@@ -48,7 +48,7 @@ impl Worker {
         self.events.normal(&container.name, "Killing", &message);
         let lifecycle = container.lifecycle.as_ref();
         if lifecycle.is_some_and(|lifecycle| lifecycle.pre_stop.is_some()) {
-            let message = "the sandbox runs no preStop hooks";
+            let message = "the sandbox does not run preStop hooks";
             self.events.warning(&container.name, "FailedPreStopHook", message);
         }
     }

@@ -151,7 +151,7 @@ impl Worker {
         self.events.normal(&name, "Created", &format!("Created container: {name}"));
         self.events.normal(&name, "Started", &format!("Started container {name}"));
         if hooked {
-            let message = "the sandbox runs no postStart hooks";
+            let message = "the sandbox does not run postStart hooks";
             self.events.warning(&name, "FailedPostStartHook", message);
         }
         let handle = Handle {

@@ -158,7 +158,7 @@ impl Worker {
         // Mounts of its containers may need a moment to go.
         let removed = tokio::task::spawn_blocking(move || remove_tree(&directory)).await;
         if let Ok(Err(error)) = removed {
-            tracing::debug!(%error, "the files of a pod stay until the next start");
+            tracing::debug!(%error, "cannot remove pod files until the next start");
         }
     }
 
@@ -303,7 +303,7 @@ impl Worker {
             match self.context.client.update_status(&pod) {
                 Err(refusal) if refusal.code == 409 => {}
                 Err(refusal) => {
-                    tracing::warn!(pod = name, %refusal, "cannot write a pod's status");
+                    tracing::warn!(pod = name, error = %refusal, "cannot update pod status");
                     return;
                 }
                 Ok(_) => return,
@@ -321,7 +321,7 @@ impl Worker {
             Ok(()) => true,
             Err(refusal) if refusal.code == 409 => true,
             Err(refusal) => {
-                tracing::warn!(%refusal, "cannot remove a pod that has ended");
+                tracing::warn!(error = %refusal, "cannot delete terminated pod");
                 false
             }
         }

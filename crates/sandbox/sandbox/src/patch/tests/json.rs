@@ -61,7 +61,7 @@ fn operations_do_what_they_say() {
         fails("test nothing", op("test", "/x/y", json!(null)), 422),
         fails("an unknown operation", op("invent", "/m/a", json!(1)), 422),
         fails("no operation at all", json!([{ "path": "/m/a" }]), 422),
-        fails("a path that is no text", json!([{ "op": "add", "path": 5 }]), 422),
+        fails("a path that is not a string", json!([{ "op": "add", "path": 5 }]), 422),
         fails("an operation that is no object", json!([5]), 400),
         fails("no list", json!({}), 400),
         fails(

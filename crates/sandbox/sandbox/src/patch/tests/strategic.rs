@@ -55,7 +55,7 @@ fn objects_merge_and_follow_directives() {
             gives("delete", json!({ "$patch": "delete", "c": "3" }), json!({})),
             fails("merge is no directive", json!({ "$patch": "merge" }), 500),
             fails("an unknown directive", json!({ "$patch": "invent" }), 500),
-            fails("a directive that is no text", json!({ "$patch": 1 }), 500),
+            fails("a directive that is not a string", json!({ "$patch": 1 }), 500),
             gives(
                 "retained keys",
                 json!({ "$retainKeys": ["a", "c"], "c": "3", "z": null }),
@@ -298,6 +298,6 @@ fn errors_say_where() {
     let error = strategic(&patch, &pod(), &schema("", "Pod")).unwrap_err();
     insta::assert_snapshot!(
         error,
-        @r#"metadata.labels: $patch is "merge"; it can be "replace" or "delete""#
+        @r#"metadata.labels: $patch is "merge"; expected "replace" or "delete""#
     );
 }

@@ -25,10 +25,10 @@ const MAX_DEPTH: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ProtobufError {
     /// It is not what it says to be.
-    #[error("the body is no Protocol Buffers message of Kubernetes")]
+    #[error("the body is not a Kubernetes Protocol Buffers message")]
     Malformed,
     /// It is of a kind that is only known as JSON.
-    #[error("{kind} of {api_version} is not known as Protocol Buffers")]
+    #[error("{kind} of {api_version} is not supported as Protocol Buffers")]
     Unknown {
         /// What it says.
         api_version: String,

@@ -73,7 +73,7 @@ impl Reviewer for Panel {
             tokio::select! {
                 answers = answers => answers.into_iter().collect(),
                 // What nobody has agreed to is not done.
-                () = self.stopping.cancelled() => Err(Refusal::internal("the server is about to end")),
+                () = self.stopping.cancelled() => Err(Refusal::internal("the server is shutting down")),
             }
         })
     }

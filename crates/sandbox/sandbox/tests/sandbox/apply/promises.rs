@@ -144,7 +144,7 @@ proptest! {
 fn a_set_nested_too_deeply_is_refused() {
     let deep = (0..200).fold(json!({}), |inside, _| json!({ "f:a": inside }));
     let refused = FieldSet::decode(&deep).unwrap_err();
-    insta::assert_snapshot!(refused, @"a set of fields may not be nested deeper than 128 levels");
+    insta::assert_snapshot!(refused, @"a field set is nested more than 128 levels deep");
 }
 
 #[test]

@@ -19,30 +19,28 @@ fn said(situation: &Situation) -> (bool, Reason, String) {
     match (situation.phase, situation.document) {
         (Phase::NotRequested, _) => kept(situation.kept),
         (Phase::Held(_), _) => {
-            (false, reason::PREFLIGHT_FAILED, "The preflight could not begin.".to_owned())
+            (false, reason::PREFLIGHT_FAILED, "The preflight did not start.".to_owned())
         }
         (phase, Some(document)) if document.execution_status == ExecutionStatus::Completed => {
             let (is_complete, reason, message) = of_a_whole_pass(document);
             (is_complete, reason, message + &aging(phase, document))
         }
         (Phase::Stopped(target), _) => {
-            let message =
-                format!("The preflight of {target} ended before all checks had answered.");
+            let message = format!("The preflight of {target} ended before all checks completed.");
             (false, reason::PREFLIGHT_FAILED, message)
         }
         (_, document) => {
-            let how_far = document.map_or_else(|| "nothing is checked yet".to_owned(), progress);
-            (false, reason::PREFLIGHT_RUNNING, format!("The checks are not done: {how_far}."))
+            let how_far = document.map_or_else(|| "no check has completed".to_owned(), progress);
+            (false, reason::PREFLIGHT_RUNNING, format!("Checks are in progress: {how_far}."))
         }
     }
 }
 
 fn kept(versions: &[String]) -> (bool, Reason, String) {
     if versions.is_empty() {
-        return (false, reason::NOT_REQUESTED, "No preflight is asked for.".to_owned());
+        return (false, reason::NOT_REQUESTED, "No preflight is requested.".to_owned());
     }
-    let message =
-        format!("Results are kept and not brought up to date any more: {}.", versions.join(", "));
+    let message = format!("The stored results are no longer updated: {}.", versions.join(", "));
     (true, reason::NOT_MONITORED, message)
 }
 
@@ -50,7 +48,7 @@ fn kept(versions: &[String]) -> (bool, Reason, String) {
 fn aging(phase: Phase, document: &Document) -> String {
     match (phase, document.updated) {
         (Phase::Stopped(_), Some(time)) => {
-            format!(" That was so at {time:.0}, and is not brought up to date any more.")
+            format!(" These results are from {time:.0} and are no longer updated.")
         }
         _ => String::new(),
     }
@@ -63,26 +61,25 @@ fn of_a_whole_pass(document: &Document) -> (bool, Reason, String) {
     if document.is_complete() {
         let reason =
             if document.risks.is_empty() { reason::NO_RISKS_FOUND } else { reason::RISKS_FOUND };
-        return (true, reason, format!("All checks of {version} have answered; {found}."));
+        return (true, reason, format!("All checks of {version} completed; {found}."));
     }
     let mut unanswered = document.checks.iter().filter(|check| !check.status.is_answer());
     let (reason, why) = if unanswered.all(|check| check.status == CheckStatus::VersionSkew) {
-        (reason::PREFLIGHT_VERSION_SKEW, "some do not cover so large a step between versions")
+        (reason::PREFLIGHT_VERSION_SKEW, "some do not support updates across so many versions")
     } else {
-        (reason::PREFLIGHT_PARTIAL, "some gave no answer")
+        (reason::PREFLIGHT_PARTIAL, "some returned no result")
     };
     let progress = progress(document);
-    (false, reason, format!("The checks of {version} are over, but {why} ({progress}); {found}."))
+    (false, reason, format!("The checks of {version} ended, but {why} ({progress}); {found}."))
 }
 
 fn found(risks: &[Finding]) -> String {
     if risks.is_empty() {
-        return "no risk was found".to_owned();
+        return "no risks found".to_owned();
     }
     let names: Vec<&str> = risks.iter().take(NAMED).map(|risk| risk.name.as_str()).collect();
     let more = risks.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let risks =
-        if risks.len() == 1 { "1 risk was" } else { &format!("{} risks were", risks.len()) };
+    let risks = if risks.len() == 1 { "1 risk" } else { &format!("{} risks", risks.len()) };
     format!("{risks} found: {}{more}", names.join(", "))
 }

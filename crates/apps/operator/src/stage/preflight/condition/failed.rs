@@ -17,7 +17,7 @@ pub(super) fn condition(situation: &Situation) -> OperatorCondition {
 fn said(situation: &Situation) -> (bool, Reason, String) {
     match situation.phase {
         Phase::NotRequested => {
-            (false, reason::NOT_REQUESTED, "No preflight is asked for.".to_owned())
+            (false, reason::NOT_REQUESTED, "No preflight is requested.".to_owned())
         }
         Phase::Held(held) => (true, reason_of(held), sentence(&held.to_string())),
         _ => {
@@ -32,7 +32,7 @@ fn of_troubles(situation: &Situation, troubles: &[Trouble]) -> (bool, Reason, St
     let about = situation.phase.target().map(|target| format!("Preflight of {target}: "));
     let about = about.unwrap_or_default();
     match troubles {
-        [] => (false, reason::AS_EXPECTED, "Nothing has gone wrong so far.".to_owned()),
+        [] => (false, reason::AS_EXPECTED, "The preflight reports no errors.".to_owned()),
         [one] => (true, one.reason, format!("{about}{}.", one.message)),
         several => {
             let lines: Vec<_> = several.iter().map(|one| one.message.as_str()).collect();
@@ -61,8 +61,8 @@ fn of_checks(document: &Document) -> Option<Trouble> {
         })
         .collect();
     let count = told.len();
-    let checks = if count == 1 { "a check".to_owned() } else { format!("{count} checks") };
-    let message = format!("{checks} gave no answer ({})", told.join("; "));
+    let checks = if count == 1 { "1 check".to_owned() } else { format!("{count} checks") };
+    let message = format!("{checks} returned no result ({})", told.join("; "));
     Some(Trouble::passing(reason, message))
 }
 

@@ -103,40 +103,40 @@ impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownMode { mode } => {
-                write!(f, "this operator does not know the mode {:?}", text::excerpt(mode))
+                write!(f, "this operator does not support the mode {:?}", text::excerpt(mode))
             }
-            Self::Disabled => f.write_str("preflights are turned off in this operator"),
+            Self::Disabled => f.write_str("preflights are disabled in this operator"),
             Self::NoRelease => {
-                f.write_str("it names no release; name one with --to=VERSION or --to-image=IMAGE")
+                f.write_str("the request has no release; set --to=VERSION or --to-image=IMAGE")
             }
             Self::NotRetrieved { version, why } => write!(
                 f,
-                "{} cannot be looked up, because the update service has not answered: {} Ask for \
-                 it by its image with --to-image=IMAGE, or try again later",
+                "cannot look up {} in the update service: {} Request the release by its image with \
+                 --to-image=IMAGE, or retry later",
                 text::excerpt(version),
                 text::one_line(why)
             ),
             Self::NotFound { version, channel: Some(channel) } => write!(
                 f,
-                "the channel {} does not contain {}; choose one that does with `fairway upgrade \
-                 channel CHANNEL`, or ask for the release by its image with --to-image=IMAGE",
+                "channel {} does not contain {}; set another channel with `fairway upgrade channel \
+                 CHANNEL`, or request the release by its image with --to-image=IMAGE",
                 text::excerpt(channel),
                 text::excerpt(version)
             ),
             Self::NotFound { version, channel: None } => write!(
                 f,
-                "{} cannot be looked up without a channel; choose one with `fairway upgrade channel \
-                 CHANNEL`, or ask for the release by its image with --to-image=IMAGE",
+                "cannot look up {} without a channel; set one with `fairway upgrade channel \
+                 CHANNEL`, or request the release by its image with --to-image=IMAGE",
                 text::excerpt(version)
             ),
             Self::Several { version } => write!(
                 f,
-                "there are several releases {}; ask for one by its image with --to-image=IMAGE",
+                "several releases have version {}; request one by its image with --to-image=IMAGE",
                 text::excerpt(version)
             ),
             Self::NotByDigest { image } => write!(
                 f,
-                "the image {} can mean another release tomorrow; name it by its digest, as in \
+                "image {} is not pinned to a digest; use a digest, as in \
                  registry.example/release@sha256:…",
                 fairway_text::excerpt(image, 1024)
             ),

@@ -16,28 +16,28 @@ pub(super) fn condition(situation: &Situation) -> OperatorCondition {
 fn said(situation: &Situation) -> (bool, Reason, String) {
     match situation.phase {
         Phase::NotRequested => {
-            (false, reason::NOT_REQUESTED, "No preflight is asked for.".to_owned())
+            (false, reason::NOT_REQUESTED, "No preflight is requested.".to_owned())
         }
         Phase::Held(held) => {
-            let message = format!(
-                "The preflight is not carried out, and the cluster is not updated either: {held}."
-            );
+            let message = format!("The operator runs neither the preflight nor an update: {held}.");
             (false, reason::HELD, message)
         }
         Phase::LookingUp(version) => {
-            (true, reason::STARTING, format!("Looking for the release {version}."))
+            (true, reason::STARTING, format!("Looking up release {version}."))
         }
         Phase::Retrieving(target) => {
-            (true, reason::STARTING, format!("Fetching and verifying the release {target}."))
+            (true, reason::STARTING, format!("Retrieving and verifying release {target}."))
         }
         Phase::Clearing(target) => {
-            let message = format!("The preflight before goes, then that of {target} begins.");
+            let message =
+                format!("Removing the previous preflight before starting that of {target}.");
             (true, reason::STARTING, message)
         }
         Phase::Starting(target) => (true, reason::STARTING, starting(target)),
         Phase::Restarting(target, node) => {
-            let message =
-                format!("The operator is on node {node} now; {target} is started again there.");
+            let message = format!(
+                "The operator now runs on node {node}; restarting the preflight of {target} there."
+            );
             (true, reason::RESTARTING, message)
         }
         Phase::Running(target) => match situation.document {
@@ -49,8 +49,8 @@ fn said(situation: &Situation) -> (bool, Reason, String) {
         },
         Phase::Stopped(target) => {
             let message = format!(
-                "The preflight of {target} was given up; the condition PreflightFailed says why. \
-                 `fairway upgrade --clear-preflight` withdraws the request."
+                "The preflight of {target} stopped; see the condition PreflightFailed. Run \
+                 `fairway upgrade --clear-preflight` to withdraw the request."
             );
             (false, reason::STOPPED, message)
         }
@@ -60,19 +60,19 @@ fn said(situation: &Situation) -> (bool, Reason, String) {
 fn starting(target: Named) -> String {
     let unverified = target
         .unverified
-        .map(|why| format!(" Its signature does not count, because the request is forced: {why}."));
-    format!("Starting {target} beside the operator.{}", unverified.unwrap_or_default())
+        .map(|why| format!(" Its signature is not verified, but the request is forced: {why}."));
+    format!("Starting the preflight of {target}.{}", unverified.unwrap_or_default())
 }
 
 fn checking(target: Named, document: &Document) -> String {
-    format!("{target} examines this cluster and changes nothing: {}.", progress(document))
+    format!("The preflight of {target} checks this cluster, read-only: {}.", progress(document))
 }
 
 fn monitoring(target: Named, document: &Document) -> String {
     format!(
-        "{target} has examined this cluster ({}) and repeats its checks when something changes. \
-         `fairway upgrade --clear-preflight` ends it, `fairway upgrade --to={target}` starts the \
-         update.",
+        "The preflight of {target} has checked this cluster ({}) and repeats checks when the \
+         cluster changes. Run `fairway upgrade --clear-preflight` to end it, or \
+         `fairway upgrade --to={target}` to start the update.",
         progress(document)
     )
 }
@@ -83,11 +83,11 @@ pub(super) fn progress(document: &Document) -> String {
     let own = document.progress(CheckKind::BuiltIn);
     let mut told = format!("{} of {} operators checked", operators.answered, operators.total);
     if own.total > 0 {
-        let _ = write!(told, ", {} of {} checks of its own done", own.answered, own.total);
+        let _ = write!(told, ", {} of {} built-in checks done", own.answered, own.total);
     }
     let unanswered = operators.failed + own.failed;
     if unanswered > 0 {
-        let _ = write!(told, ", {unanswered} without an answer");
+        let _ = write!(told, ", {unanswered} without a result");
     }
     if remaining(operators, own) > 0 {
         let _ = write!(told, ", {} remaining", remaining(operators, own));

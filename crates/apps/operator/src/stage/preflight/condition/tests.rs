@@ -46,17 +46,17 @@ fn with_document(document: &Document) -> String {
 #[test]
 fn nobody_asks() {
     insta::assert_snapshot!(in_phase(Phase::NotRequested), @"
-    PreflightRunning=False NotRequested: No preflight is asked for.
-    PreflightCompleted=False NotRequested: No preflight is asked for.
-    PreflightFailed=False NotRequested: No preflight is asked for.
+    PreflightRunning=False NotRequested: No preflight is requested.
+    PreflightCompleted=False NotRequested: No preflight is requested.
+    PreflightFailed=False NotRequested: No preflight is requested.
     ");
     let kept = ["5.1.0 (3 h ago)".to_owned(), "5.2.0 (5 min ago)".to_owned()];
     let situation =
         Situation { phase: Phase::NotRequested, document: None, troubles: &[], kept: &kept };
     insta::assert_snapshot!(told(&situation), @"
-    PreflightRunning=False NotRequested: No preflight is asked for.
-    PreflightCompleted=True NotMonitored: Results are kept and not brought up to date any more: 5.1.0 (3 h ago), 5.2.0 (5 min ago).
-    PreflightFailed=False NotRequested: No preflight is asked for.
+    PreflightRunning=False NotRequested: No preflight is requested.
+    PreflightCompleted=True NotMonitored: The stored results are no longer updated: 5.1.0 (3 h ago), 5.2.0 (5 min ago).
+    PreflightFailed=False NotRequested: No preflight is requested.
     ");
 }
 
@@ -105,9 +105,9 @@ fn a_run_tells_how_far_it_is() {
     ];
     let running = document(ExecutionStatus::Running, checks, &["CertificateKeyTooShort"]);
     insta::assert_snapshot!(with_document(&running), @"
-    PreflightRunning=True Checking: 5.2.0 examines this cluster and changes nothing: 2 of 3 operators checked, 1 of 2 checks of its own done, 2 remaining.
-    PreflightCompleted=False PreflightRunning: The checks are not done: 2 of 3 operators checked, 1 of 2 checks of its own done, 2 remaining.
-    PreflightFailed=False AsExpected: Nothing has gone wrong so far.
+    PreflightRunning=True Checking: The preflight of 5.2.0 checks this cluster, read-only: 2 of 3 operators checked, 1 of 2 built-in checks done, 2 remaining.
+    PreflightCompleted=False PreflightRunning: Checks are in progress: 2 of 3 operators checked, 1 of 2 built-in checks done, 2 remaining.
+    PreflightFailed=False AsExpected: The preflight reports no errors.
     ");
 }
 
@@ -165,13 +165,13 @@ fn results_of_a_run_that_was_given_up_stand_and_age() {
     let checks = vec![check(CheckKind::Operator, "dns", CheckStatus::Passed)];
     let updated = Some("2026-03-01T10:00:00Z".parse().unwrap());
     let document = Document { updated, ..document(ExecutionStatus::Completed, checks, &["Old"]) };
-    let silent = "it was given up because it gave no sign of life for 1h".to_owned();
+    let silent = "timed out: no heartbeat for 1h".to_owned();
     let troubles = [Trouble::lasting(preflight_failed::NO_RESULTS_IN_TIME, silent)];
     let phase = Phase::Stopped(TARGET);
     let situation = Situation { phase, document: Some(&document), troubles: &troubles, kept: &[] };
     insta::assert_snapshot!(told(&situation), @"
-    PreflightRunning=False Stopped: The preflight of 5.2.0 was given up; the condition PreflightFailed says why. `fairway upgrade --clear-preflight` withdraws the request.
-    PreflightCompleted=True RisksFound: All checks of 5.2.0 have answered; 1 risk was found: Old. That was so at 2026-03-01T10:00:00Z, and is not brought up to date any more.
-    PreflightFailed=True NoResultsInTime: Preflight of 5.2.0: it was given up because it gave no sign of life for 1h.
+    PreflightRunning=False Stopped: The preflight of 5.2.0 stopped; see the condition PreflightFailed. Run `fairway upgrade --clear-preflight` to withdraw the request.
+    PreflightCompleted=True RisksFound: All checks of 5.2.0 completed; 1 risk found: Old. These results are from 2026-03-01T10:00:00Z and are no longer updated.
+    PreflightFailed=True NoResultsInTime: Preflight of 5.2.0: timed out: no heartbeat for 1h.
     ");
 }

@@ -54,7 +54,7 @@ fn a_run_that_says_nothing_for_an_hour_is_given_up() {
     let course = asked();
     assert_eq!(course.deadline(), at(60));
     assert_eq!(course.verdict(at(59), true), Verdict::GoesOn);
-    insta::assert_snapshot!(told(course.verdict(at(60), true)), @"NoResultsInTime: it was given up because it said nothing for 1h");
+    insta::assert_snapshot!(told(course.verdict(at(60), true)), @"NoResultsInTime: timed out: no results for 1h");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn whatever_it_says_is_a_sign_of_life() {
     let mut course = asked();
     course.read(Ok(said(ExecutionStatus::Running)), at(50));
     assert_eq!(course.verdict(at(60), true), Verdict::GoesOn);
-    insta::assert_snapshot!(told(course.verdict(at(110), true)), @"NoResultsInTime: it was given up because it said nothing new for 1h");
+    insta::assert_snapshot!(told(course.verdict(at(110), true)), @"NoResultsInTime: timed out: no new results for 1h");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn once_all_is_said_a_sign_of_life_will_do() {
         assert_eq!(course.deadline(), at(minute + 60));
     }
     assert_eq!(course.verdict(at(209), true), Verdict::GoesOn);
-    insta::assert_snapshot!(told(course.verdict(at(210), true)), @"NoResultsInTime: it was given up because it gave no sign of life for 1h");
+    insta::assert_snapshot!(told(course.verdict(at(210), true)), @"NoResultsInTime: timed out: no heartbeat for 1h");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn what_stood_in_the_way_is_the_reason() {
     let waiting = json!({"waiting": {"reason": "ErrImagePull", "message": "no such image"}});
     course.see(seen(0, &waiting), at(0));
     assert_eq!(course.verdict(at(59), true), Verdict::GoesOn);
-    insta::assert_snapshot!(told(course.verdict(at(60), true)), @"ImagePullBackOff: it was given up because it said nothing for 1h; the node cannot pull the release image: no such image");
+    insta::assert_snapshot!(told(course.verdict(at(60), true)), @"ImagePullBackOff: timed out: no results for 1h; the node cannot pull the release image: no such image");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn three_crashes_are_enough() {
     course.see(seen(1, &waiting), at(1));
     assert_eq!(course.verdict(at(1), true), Verdict::GoesOn);
     course.see(seen(2, &waiting), at(1));
-    insta::assert_snapshot!(told(course.verdict(at(1), true)), @"CrashLoopBackOff: it was given up after 3 attempts; the target release ended with exit code 101; its last words: boom");
+    insta::assert_snapshot!(told(course.verdict(at(1), true)), @"CrashLoopBackOff: stopped after 3 failed attempts; the target release exited with code 101: boom");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn what_was_left_out_of_the_results_is_told() {
     let dropped = vec!["9850 of 10000 findings are not kept".to_owned()];
     course.read(Ok(Reading { dropped, ..said(ExecutionStatus::Completed) }), at(1));
     let troubles: Vec<String> = course.troubles().into_iter().map(|it| it.message).collect();
-    insta::assert_snapshot!(troubles.join("\n"), @"the results were not taken whole: 9850 of 10000 findings are not kept");
+    insta::assert_snapshot!(troubles.join("\n"), @"some results are dropped: 9850 of 10000 findings are not kept");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_release_may_say_that_it_cannot_go_on() {
     course.read(Ok(said(ExecutionStatus::Failed)), at(1));
     assert_eq!(course.verdict(at(1), true), Verdict::GoesOn);
     let troubles: Vec<String> = course.troubles().into_iter().map(|it| it.message).collect();
-    insta::assert_snapshot!(troubles.join("\n"), @"the target release says that it cannot go on: no nodes");
+    insta::assert_snapshot!(troubles.join("\n"), @"the target release reports a failure: no nodes");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn who_waits_for_a_run_does_not_wait_for_ever() {
     let mut course = awaited();
     course.read(Ok(said(ExecutionStatus::Running)), at(4));
     assert_eq!(course.verdict(at(4), true), Verdict::GoesOn);
-    insta::assert_snapshot!(told(course.verdict(at(5), true)), @"NoResultsInTime: it was given up because it said nothing new for 5m");
+    insta::assert_snapshot!(told(course.verdict(at(5), true)), @"NoResultsInTime: timed out: no new results for 5m");
     for status in [ExecutionStatus::Completed, ExecutionStatus::Failed] {
         course.read(Ok(said(status)), at(4));
         assert_eq!(course.verdict(at(4), true), Verdict::Done);
@@ -175,7 +175,7 @@ fn who_waits_for_the_dry_run_does_not_wait_for_ever_either() {
     course.read(Ok(said(ExecutionStatus::Completed)), at(1));
     assert_eq!(course.verdict(at(4), false), Verdict::GoesOn);
     assert_eq!(course.deadline(), at(5));
-    insta::assert_snapshot!(told(course.verdict(at(5), false)), @"NoResultsInTime: it was given up because its dry-run was not over after 5m");
+    insta::assert_snapshot!(told(course.verdict(at(5), false)), @"NoResultsInTime: timed out: dry run not complete after 5m");
     assert_eq!(course.verdict(at(5), true), Verdict::Done);
 }
 
@@ -190,7 +190,7 @@ fn who_waits_for_a_run_waits_for_answers_that_are_not_overtaken() {
     let mut course = Course::begin(Patience { silence: HOUR, whole: Some(HOUR) }, at(0));
     course.read(looked(1, 12), at(12));
     assert_eq!(course.verdict(at(12), true), Verdict::GoesOn);
-    insta::assert_snapshot!(told(course.verdict(at(60), true)), @"NoResultsInTime: it was given up because its answers were overtaken by changes after 1h");
+    insta::assert_snapshot!(told(course.verdict(at(60), true)), @"NoResultsInTime: timed out: results still stale after 1h");
     course.read(looked(13, 14), at(14));
     assert_eq!(course.verdict(at(14), true), Verdict::Done, "they are renewed");
 }

@@ -74,7 +74,7 @@ pub(super) fn trouble(pod: &Pod, events: &[&Event], has_results: bool) -> Option
 }
 
 fn not_started(words: Option<&str>) -> Trouble {
-    let message = format!("the target release does not start: {}", quoted(words));
+    let message = format!("cannot start the target release: {}", quoted(words));
     Trouble::passing(preflight_failed::START_FAILED, message)
 }
 
@@ -82,7 +82,7 @@ fn ended_with(ended: &ContainerStateTerminated, has_results: bool) -> Trouble {
     let words = ended.message.as_deref();
     let reason = ended.reason.as_deref().unwrap_or_default();
     if reason == "OOMKilled" {
-        let message = "the target release needs more memory than a preflight may use".to_owned();
+        let message = "the target release exceeded the memory limit of the preflight".to_owned();
         return Trouble::passing(preflight_failed::OOM_KILLED, message);
     }
     if matches!(reason, "ContainerCannotRun" | "StartError")
@@ -91,17 +91,16 @@ fn ended_with(ended: &ContainerStateTerminated, has_results: bool) -> Trouble {
         return not_started(words);
     }
     if !has_results && does_not_know(ended.exit_code, words.unwrap_or_default()) {
-        let message = "the target release does not know preflights: it is too old".to_owned();
+        let message = "the target release is too old to support preflights".to_owned();
         return Trouble::lasting(preflight_failed::PREFLIGHT_NOT_SUPPORTED, message);
     }
     if KILLED.contains(&ended.exit_code) {
         let signal = ended.exit_code - 128;
-        let message = format!("the target release was ended from outside, by signal {signal}");
+        let message = format!("signal {signal} terminated the target release");
         return Trouble::passing(preflight_failed::KILLED, message);
     }
     let (code, words) = (ended.exit_code, quoted(words));
-    let message =
-        format!("the target release ended with exit code {code}; its last words: {words}");
+    let message = format!("the target release exited with code {code}: {words}");
     Trouble::passing(preflight_failed::CRASH_LOOP_BACK_OFF, message)
 }
 

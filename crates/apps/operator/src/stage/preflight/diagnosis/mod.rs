@@ -103,7 +103,7 @@ impl Seen {
             matches!(event.reason.as_deref(), Some("FailedMount" | "FailedAttachVolume"))
         })?;
         let words = quoted(told.message.as_deref());
-        let message = format!("a volume of the preflight's Pod cannot be mounted: {words}");
+        let message = format!("cannot mount a volume of the preflight Pod: {words}");
         Some(Trouble::passing(preflight_failed::VOLUME_MOUNT_FAILED, message))
     }
 }
@@ -119,14 +119,14 @@ pub(super) fn not_created(words: &str) -> Trouble {
     let words = quoted(Some(words));
     if is_refused {
         let hint = if lower.contains("security context constraint") {
-            "; deploy/operator/openshift.yaml has the SecurityContextConstraints that let them in"
+            "; apply the SecurityContextConstraints of deploy/operator/openshift.yaml"
         } else {
             ""
         };
-        let message = format!("the cluster refuses the preflight's Pods: {words}{hint}");
+        let message = format!("the cluster refuses the preflight Pods: {words}{hint}");
         return Trouble::passing(preflight_failed::ADMISSION_DENIED, message);
     }
-    let message = format!("the preflight cannot be created: {words}");
+    let message = format!("cannot create the preflight: {words}");
     Trouble::passing(preflight_failed::DEPLOYMENT_FAILED, message)
 }
 
@@ -139,18 +139,18 @@ fn evicted(pod: &Pod) -> Option<Trouble> {
     match status.reason.as_deref() {
         Some("Evicted") => Some(Trouble::passing(
             preflight_failed::EVICTED,
-            format!("the node has removed the preflight's Pod: {words}"),
+            format!("the node evicted the preflight Pod: {words}"),
         )),
         Some(reason @ ("Preempting" | "Shutdown" | "NodeShutdown" | "Terminated")) => {
             Some(Trouble::passing(
                 preflight_failed::KILLED,
-                format!("the preflight's Pod was ended ({reason}): {words}"),
+                format!("the node terminated the preflight Pod ({reason}): {words}"),
             ))
         }
         // The node itself does not take it: NodeAffinity, OutOfcpu, OutOfmemory, UnexpectedAdmissionError.
         Some(reason) => Some(Trouble::passing(
             preflight_failed::UNSCHEDULABLE,
-            format!("the node does not take the preflight's Pod ({reason}): {words}"),
+            format!("the node rejected the preflight Pod ({reason}): {words}"),
         )),
         None => None,
     }
@@ -161,7 +161,7 @@ fn unschedulable(pod: &Pod) -> Option<Trouble> {
     let placed = conditions.iter().find(|condition| condition.type_ == "PodScheduled")?;
     (placed.status == "False").then(|| {
         let words = quoted(placed.message.as_deref());
-        let message = format!("the preflight's Pod finds no place: {words}");
+        let message = format!("cannot schedule the preflight Pod: {words}");
         Trouble::passing(preflight_failed::UNSCHEDULABLE, message)
     })
 }
@@ -169,7 +169,7 @@ fn unschedulable(pod: &Pod) -> Option<Trouble> {
 /// What somebody else says, in one line; a sentence that ends there.
 fn quoted(words: Option<&str>) -> String {
     let line = text::one_line(words.unwrap_or_default());
-    if line.is_empty() { "nothing more is known".to_owned() } else { line }
+    if line.is_empty() { "no further details".to_owned() } else { line }
 }
 
 #[cfg(test)]

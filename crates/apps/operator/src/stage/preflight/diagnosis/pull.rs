@@ -42,7 +42,7 @@ pub(super) fn trouble(reason: &str, message: Option<&str>, events: &[&Event]) ->
     let words = quoted(own.or(told).or(message));
     let lower = words.to_lowercase();
     Some(if UNAUTHORIZED.iter().any(|refusal| lower.contains(refusal)) {
-        let message = format!("the registry does not give the release image to the node: {words}");
+        let message = format!("the registry denied the node access to the release image: {words}");
         Trouble::passing(preflight_failed::IMAGE_PULL_UNAUTHORIZED, message)
     } else {
         let message = format!("the node cannot pull the release image: {words}");

@@ -109,28 +109,28 @@ fn every_failure_is_told_apart() {
     })
     .collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
-    AdmissionDenied: the cluster refuses the preflight's Pods: admission webhook "policy.example" denied the request: no
-    AdmissionDenied: the cluster refuses the preflight's Pods: pods "a" is forbidden: violates PodSecurity "restricted": host namespaces
-    AdmissionDenied: the cluster refuses the preflight's Pods: pods "a" is forbidden: unable to validate against any security context constraint: []; deploy/operator/openshift.yaml has the SecurityContextConstraints that let them in
-    DeploymentFailed: the preflight cannot be created: pods "a" is forbidden: exceeded quota: compute, requested: cpu=1
-    DeploymentFailed: the preflight cannot be created: pods "a" is forbidden: error looking up service account a/preflight-runner
-    Unschedulable: the preflight's Pod finds no place: 0/1 nodes are available: 1 Insufficient memory.
-    Unschedulable: the node does not take the preflight's Pod (OutOfmemory): Node didn't have enough resource: memory
-    Evicted: the node has removed the preflight's Pod: The node was low on resource: ephemeral-storage.
-    Killed: the preflight's Pod was ended (Preempting): Preempted in order to admit critical pod
+    AdmissionDenied: the cluster refuses the preflight Pods: admission webhook "policy.example" denied the request: no
+    AdmissionDenied: the cluster refuses the preflight Pods: pods "a" is forbidden: violates PodSecurity "restricted": host namespaces
+    AdmissionDenied: the cluster refuses the preflight Pods: pods "a" is forbidden: unable to validate against any security context constraint: []; apply the SecurityContextConstraints of deploy/operator/openshift.yaml
+    DeploymentFailed: cannot create the preflight: pods "a" is forbidden: exceeded quota: compute, requested: cpu=1
+    DeploymentFailed: cannot create the preflight: pods "a" is forbidden: error looking up service account a/preflight-runner
+    Unschedulable: cannot schedule the preflight Pod: 0/1 nodes are available: 1 Insufficient memory.
+    Unschedulable: the node rejected the preflight Pod (OutOfmemory): Node didn't have enough resource: memory
+    Evicted: the node evicted the preflight Pod: The node was low on resource: ephemeral-storage.
+    Killed: the node terminated the preflight Pod (Preempting): Preempted in order to admit critical pod
     ImagePullBackOff: the node cannot pull the release image: manifest for r.example/a not found
     ImagePullBackOff: the node cannot pull the release image: Failed to pull image "r.example/a": x509: unknown authority
-    ImagePullUnauthorized: the registry does not give the release image to the node: Failed to pull image "r.example/a": unauthorized: access
+    ImagePullUnauthorized: the registry denied the node access to the release image: Failed to pull image "r.example/a": unauthorized: access
     ImagePullBackOff: the node cannot pull the release image: Back-off pulling image "r.example/a"
-    VolumeMountFailed: a volume of the preflight's Pod cannot be mounted: MountVolume.SetUp failed for volume "results": not a directory
-    StartFailed: the target release does not start: no command specified
-    StartFailed: the target release does not start: exec /usr/bin/fairway: exec format error
-    OOMKilled: the target release needs more memory than a preflight may use
-    Killed: the target release was ended from outside, by signal 9
-    PreflightNotSupported!: the target release does not know preflights: it is too old
-    PreflightNotSupported!: the target release does not know preflights: it is too old
-    CrashLoopBackOff: the target release ended with exit code 2; its last words: panic: runtime error
-    CrashLoopBackOff: the target release ended with exit code 101; its last words: thread 'main' panicked at src/main.rs boom
+    VolumeMountFailed: cannot mount a volume of the preflight Pod: MountVolume.SetUp failed for volume "results": not a directory
+    StartFailed: cannot start the target release: no command specified
+    StartFailed: cannot start the target release: exec /usr/bin/fairway: exec format error
+    OOMKilled: the target release exceeded the memory limit of the preflight
+    Killed: signal 9 terminated the target release
+    PreflightNotSupported!: the target release is too old to support preflights
+    PreflightNotSupported!: the target release is too old to support preflights
+    CrashLoopBackOff: the target release exited with code 2: panic: runtime error
+    CrashLoopBackOff: the target release exited with code 101: thread 'main' panicked at src/main.rs boom
     "#);
 }
 

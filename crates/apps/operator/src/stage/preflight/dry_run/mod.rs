@@ -132,7 +132,7 @@ impl<'a> Inquiry<'a> {
 
     async fn ask(&mut self, manifest: &Manifest) -> Verdict {
         if self.silence >= SILENCE {
-            return Verdict::Unanswered("the API server does not answer".to_owned());
+            return Verdict::Unanswered("the API server does not respond".to_owned());
         }
         let answer = self.rehearsal.rehearse(manifest, self.context).await;
         let verdict = verdict::of(manifest, answer, &self.brought);

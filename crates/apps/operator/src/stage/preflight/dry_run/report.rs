@@ -72,17 +72,19 @@ impl Tally {
 
     /// How many objects were tried, and why the others were not.
     fn message(&self) -> String {
-        let mut parts = vec![format!("objects tried: {} of {}", self.answered(), self.done())];
+        let mut parts = vec![format!("objects tested: {} of {}", self.answered(), self.done())];
         if self.left > 0 {
-            parts.push(format!("not written by the update: {}", self.left));
+            parts.push(format!("not changed by the update: {}", self.left));
         }
         if self.not_yet > 0 {
-            parts.push(format!("in need of what the release brings first: {}", self.not_yet));
+            parts.push(format!(
+                "dependent on objects that the release creates first: {}",
+                self.not_yet
+            ));
         }
-        for (told, what) in [
-            (&self.untried, "not to be tried without being written"),
-            (&self.unanswered, "without an answer"),
-        ] {
+        for (told, what) in
+            [(&self.untried, "without dry-run support"), (&self.unanswered, "without a result")]
+        {
             if let Some((id, why)) = told.first() {
                 parts.push(format!("{what}: {}, such as {id} ({why})", told.len()));
             }
@@ -103,11 +105,11 @@ fn finding(refusal: Refusal, told: &[Told], version: &str) -> Option<Finding> {
     let (first, _) = told.first()?;
     let (name, because) = match refusal {
         Refusal::Invalid => ("ManifestInvalid", "as invalid"),
-        Refusal::Immutable => ("ManifestImmutable", "as a change of what cannot be changed"),
+        Refusal::Immutable => ("ManifestImmutable", "as changes of immutable fields"),
         Refusal::Forbidden => ("ManifestForbidden", "as forbidden"),
         Refusal::Denied => ("ManifestDenied", "as denied by a policy or a webhook"),
         Refusal::Missing => {
-            ("ManifestPrerequisiteMissing", "for want of something that the release does not bring")
+            ("ManifestPrerequisiteMissing", "because a required kind or namespace does not exist")
         }
     };
     let objects = if told.len() == 1 { "object" } else { "objects" };
@@ -141,28 +143,26 @@ fn remedy(refusal: Refusal, first: &ObjectId) -> String {
     let (in_namespace, object) = addressed(first);
     match refusal {
         Refusal::Invalid => format!(
-            "See what stands against it in the object: `kubectl{in_namespace} get {object} -o \
-             yaml`. What you want to manage yourself, list as unmanaged in spec.overrides: `kubectl \
-             edit clusterversion version`."
+            "Compare the object with the error: `kubectl{in_namespace} get {object} -o yaml`. To \
+             manage the object yourself, list it as unmanaged in spec.overrides: `kubectl edit \
+             clusterversion version`."
         ),
         Refusal::Immutable => format!(
-            "Delete the object when it is not needed for a moment, so that the update creates it \
-             anew: `kubectl{in_namespace} delete {object}`."
+            "Delete the object at a time when the cluster can do without it; the update creates it \
+             again: `kubectl{in_namespace} delete {object}`."
         ),
         Refusal::Forbidden => format!(
-            "Make room for it, or lift what forbids it: `kubectl{in_namespace} describe \
-             resourcequotas`."
+            "Raise the quota, or change the policy that forbids the object: \
+             `kubectl{in_namespace} describe resourcequotas`."
         ),
-        Refusal::Denied => "Let the policy or the webhook that is named allow what the release \
-                            brings: `kubectl get \
+        Refusal::Denied => "Change the policy or the webhook that the message names, so that it \
+                            allows the objects of the release: `kubectl get \
                             validatingwebhookconfigurations,mutatingwebhookconfigurations`."
             .to_owned(),
-        Refusal::Missing => {
-            "Install what brings it before the update, or ask the publisher of the \
-                             release what does: `kubectl get \
-                             customresourcedefinitions,apiservices,namespaces` shows what there is."
-                .to_owned()
-        }
+        Refusal::Missing => "Install the component that provides it before the update, or ask the \
+                             publisher of the release. List what the cluster has: `kubectl get \
+                             customresourcedefinitions,apiservices,namespaces`."
+            .to_owned(),
     }
 }
 
@@ -214,9 +214,9 @@ mod tests {
         let untried = tally(vec![Verdict::Good, Verdict::Untried(why()), Verdict::Untried(why())]);
         let unanswered = tally(vec![Verdict::Good, Verdict::Unanswered(why())]);
         insta::assert_snapshot!([good, untried, unanswered].map(|it| told(&it)).join("\n"), @r#"
-        dry-run Passed: objects tried: 2 of 4; not written by the update: 1; in need of what the release brings first: 1
-        dry-run Passed: objects tried: 1 of 3; not to be tried without being written: 2, such as deployment "shop/web-1" (x)
-        dry-run CannotTell: objects tried: 1 of 2; without an answer: 1, such as deployment "shop/web-1" (x)
+        dry-run Passed: objects tested: 2 of 4; not changed by the update: 1; dependent on objects that the release creates first: 1
+        dry-run Passed: objects tested: 1 of 3; without dry-run support: 2, such as deployment "shop/web-1" (x)
+        dry-run CannotTell: objects tested: 1 of 2; without a result: 1, such as deployment "shop/web-1" (x)
         "#);
     }
 
@@ -229,17 +229,17 @@ mod tests {
         verdicts.extend(vec![refused(Refusal::Invalid); 7]);
         verdicts.push(Verdict::Unanswered("x".to_owned()));
         insta::assert_snapshot!(told(&tally(verdicts)), @r#"
-        dry-run Found: objects tried: 13 of 14; without an answer: 1, such as deployment "shop/web-13" (x)
+        dry-run Found: objects tested: 13 of 14; without a result: 1, such as deployment "shop/web-13" (x)
         ManifestDenied (critical): The API server would refuse 1 object of 5.1.0 as denied by a policy or a webhook: deployment "shop/web-2" (Denied it is).
-          Let the policy or the webhook that is named allow what the release brings: `kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations`.
+          Change the policy or the webhook that the message names, so that it allows the objects of the release: `kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations`.
         ManifestForbidden (critical): The API server would refuse 1 object of 5.1.0 as forbidden: deployment "shop/web-4" (Forbidden it is).
-          Make room for it, or lift what forbids it: `kubectl -n shop describe resourcequotas`.
-        ManifestImmutable (critical): The API server would refuse 1 object of 5.1.0 as a change of what cannot be changed: deployment "shop/web-3" (Immutable it is).
-          Delete the object when it is not needed for a moment, so that the update creates it anew: `kubectl -n shop delete deployment.apps web-3`.
+          Raise the quota, or change the policy that forbids the object: `kubectl -n shop describe resourcequotas`.
+        ManifestImmutable (critical): The API server would refuse 1 object of 5.1.0 as changes of immutable fields: deployment "shop/web-3" (Immutable it is).
+          Delete the object at a time when the cluster can do without it; the update creates it again: `kubectl -n shop delete deployment.apps web-3`.
         ManifestInvalid (critical): The API server would refuse 7 objects of 5.1.0 as invalid: deployment "shop/web-6" (Invalid it is); deployment "shop/web-7" (Invalid it is); deployment "shop/web-8" (Invalid it is); deployment "shop/web-9" (Invalid it is); deployment "shop/web-10" (Invalid it is); and 2 more.
-          See what stands against it in the object: `kubectl -n shop get deployment.apps web-6 -o yaml`. What you want to manage yourself, list as unmanaged in spec.overrides: `kubectl edit clusterversion version`.
-        ManifestPrerequisiteMissing (warning): The API server would refuse 1 object of 5.1.0 for want of something that the release does not bring: deployment "shop/web-5" (Missing it is).
-          Install what brings it before the update, or ask the publisher of the release what does: `kubectl get customresourcedefinitions,apiservices,namespaces` shows what there is.
+          Compare the object with the error: `kubectl -n shop get deployment.apps web-6 -o yaml`. To manage the object yourself, list it as unmanaged in spec.overrides: `kubectl edit clusterversion version`.
+        ManifestPrerequisiteMissing (warning): The API server would refuse 1 object of 5.1.0 because a required kind or namespace does not exist: deployment "shop/web-5" (Missing it is).
+          Install the component that provides it before the update, or ask the publisher of the release. List what the cluster has: `kubectl get customresourcedefinitions,apiservices,namespaces`.
         "#);
     }
 }

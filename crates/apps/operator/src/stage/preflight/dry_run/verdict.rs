@@ -111,14 +111,14 @@ pub(super) fn of(
         Ok(Rehearsed::Left) => Verdict::Left,
         Ok(Rehearsed::UnknownKind) if brought.may_bring(id) => Verdict::NotYet,
         Ok(Rehearsed::UnknownKind) => {
-            let why = format!("there is no kind {} in {}", id.kind, id.group);
+            let why = format!("the API server does not serve {} in {}", id.kind, id.group);
             Verdict::Refused(Refusal::Missing, why)
         }
         Err(ApplyError::Manifest(error)) => Verdict::Refused(Refusal::Invalid, error.to_string()),
         Err(ApplyError::Write(WriteError::Api(kube::Error::Api(status))))
             if brought.lacks_namespace(id, &status) =>
         {
-            Verdict::Refused(Refusal::Missing, format!("there is no namespace {}", id.namespace))
+            Verdict::Refused(Refusal::Missing, format!("namespace {} does not exist", id.namespace))
         }
         Err(ApplyError::Write(WriteError::Api(kube::Error::Api(status)))) => {
             match of_status(&status) {

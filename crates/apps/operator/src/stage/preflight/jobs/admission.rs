@@ -4,12 +4,11 @@ use fairway_findings::vet::Network;
 use fairway_findings::{CheckStatus, Document};
 
 /// What lets Pods on the network of their node in, where `PodSecurity` is enforced.
-const ON_HOST_NETWORK: &str = "--preflight-check-network=host takes the label \
+const ON_HOST_NETWORK: &str = "--preflight-check-network=host requires the label \
      pod-security.kubernetes.io/enforce=privileged on the namespace openshift-cluster-version-preflight";
 
 /// What lets Pods in on OpenShift.
-const ON_OPENSHIFT: &str =
-    "deploy/operator/openshift.yaml has the SecurityContextConstraints that let checks in";
+const ON_OPENSHIFT: &str = "apply the SecurityContextConstraints of deploy/operator/openshift.yaml";
 
 /// Says what to do about Pods that were refused. Those who run in them do not know how the cluster
 /// is set up.
@@ -43,7 +42,7 @@ mod tests {
 
     #[test]
     fn who_is_refused_is_told_what_to_do() {
-        let restricted = r#"its pod cannot be created: violates PodSecurity "restricted:latest""#;
+        let restricted = r#"cannot create its pod: violates PodSecurity "restricted:latest""#;
         let constraints = "unable to validate against any security context constraint: []";
         let told: Vec<String> = [
             (restricted, Network::Host, CheckStatus::NotStarted),
@@ -62,9 +61,9 @@ mod tests {
         })
         .collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        its pod cannot be created: violates PodSecurity "restricted:latest"; --preflight-check-network=host takes the label pod-security.kubernetes.io/enforce=privileged on the namespace openshift-cluster-version-preflight
-        its pod cannot be created: violates PodSecurity "restricted:latest"
-        unable to validate against any security context constraint: []; deploy/operator/openshift.yaml has the SecurityContextConstraints that let checks in
+        cannot create its pod: violates PodSecurity "restricted:latest"; --preflight-check-network=host takes the label pod-security.kubernetes.io/enforce=privileged on the namespace openshift-cluster-version-preflight
+        cannot create its pod: violates PodSecurity "restricted:latest"
+        unable to validate against any security context constraint: []; apply the SecurityContextConstraints of deploy/operator/openshift.yaml
         unable to validate against any security context constraint: []
         exceeded quota
         "#);

@@ -39,11 +39,9 @@ pub(super) fn between<'a>(known: &BTreeMap<&str, &str>, asked: &'a [JobRequest])
             continue;
         }
         if checks.len() >= MAX_JOBS {
-            changes
-                .refused
-                .push((request, "more Jobs are asked for than a platform has operators"));
+            changes.refused.push((request, "the preflight requests too many Jobs"));
         } else if !checks.insert(&request.check) {
-            changes.refused.push((request, "an operator has one check at a time"));
+            changes.refused.push((request, "another check of this operator is running"));
         } else {
             changes.new.push(request);
         }
@@ -113,7 +111,7 @@ mod tests {
         gone [], new [], refused []
         gone ["dns-1"], new [], refused []
         gone ["dns-1"], new ["dns-2"], refused []
-        gone ["etcd-1"], new [], refused [("dns-2", "an operator has one check at a time")]
+        gone ["etcd-1"], new [], refused [("dns-2", "another check of this operator is running")]
         gone [], new ["dns-1", "etcd-1"], refused []
         gone [], new [], refused []
         "#);

@@ -37,17 +37,17 @@ impl Checks {
     /// Looks whether the release has just what is asked for: what became of it otherwise, and why.
     pub fn vouch(&self, request: &JobRequest) -> Result<(), (JobState, String)> {
         let Some(objects) = self.of_check(&request.check) else {
-            return Err((JobState::Refused, "the release has no check for it".to_owned()));
+            return Err((JobState::Refused, "the release contains no check for it".to_owned()));
         };
         let known = |object: &Value| objects.contains(object);
         if !is_job(&request.manifest) || !known(&request.manifest) {
-            let why = format!("{}: the release has no such Job", named(&request.manifest));
+            let why = format!("{}: not a Job of the release", named(&request.manifest));
             return Err((JobState::Refused, why));
         }
         match request.access.iter().find(|object| !known(object)) {
             None => Ok(()),
             Some(other) => {
-                let why = format!("{}: the release does not have it for its check", named(other));
+                let why = format!("{}: not part of the check in the release", named(other));
                 Err((JobState::AccessRefused, why))
             }
         }
@@ -159,14 +159,14 @@ mod tests {
         insta::assert_snapshot!(told.join("\n"), @r"
         it has it
         it has it
-        refused: the release has no check for it
-        refused: Job dns: the release has no such Job
-        refused: Job etcd: the release has no such Job
-        refused: Role reader: the release has no such Job
-        accessRefused: Role reader: the release does not have it for its check
-        accessRefused: Role reader: the release does not have it for its check
-        accessRefused: ServiceAccount etcd: the release does not have it for its check
-        refused: Job : the release has no such Job
+        refused: the release contains no check for it
+        refused: Job dns: not a Job of the release
+        refused: Job etcd: not a Job of the release
+        refused: Role reader: not a Job of the release
+        accessRefused: Role reader: not part of the check in the release
+        accessRefused: Role reader: not part of the check in the release
+        accessRefused: ServiceAccount etcd: not part of the check in the release
+        refused: Job : not a Job of the release
         ");
     }
 
@@ -189,7 +189,7 @@ mod tests {
         };
         checks().tell(&mut document);
         let told: Vec<_> = document.checks.iter().map(|check| check.granted.join("; ")).collect();
-        let granted = "an account of its own, reader; get secrets (key) in openshift-dns";
+        let granted = "own ServiceAccount reader; get secrets (key) in openshift-dns";
         assert_eq!(told, [granted, "", "", ""]);
     }
 }

@@ -88,17 +88,14 @@ impl Jobs {
         }
         for request in new {
             if !self.budget.is_left(fairway_clock::now()) {
-                tracing::warn!(
-                    job = request.name,
-                    "more Jobs are asked for than are created at once"
-                );
+                tracing::warn!(job = request.name, "preflight Job delayed by rate limit");
                 break;
             }
             match self.create(request, release).await {
                 Ok(known) => drop(self.known.insert(request.name.clone(), known)),
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
-                    tracing::warn!(error, job = request.name, "a Job could not be created in time");
+                    tracing::warn!(error, job = request.name, "cannot create preflight Job");
                     break;
                 }
             }
@@ -181,7 +178,7 @@ impl Jobs {
             }
         }
         let (check, state) = (request.check.clone(), JobState::Created);
-        tracing::info!(job = request.name, check, "a check begins");
+        tracing::info!(job = request.name, check, "preflight check started");
         Ok(Known { check, state, message: String::new(), objects: created })
     }
 
@@ -215,7 +212,7 @@ impl Jobs {
             self.leaving.pop();
             if let Err(error) = removed {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, %object, "what belongs to a check cannot be removed");
+                tracing::warn!(error, %object, "cannot remove object of check; retrying");
                 left.push(object);
             }
         }
@@ -239,7 +236,8 @@ impl Jobs {
 
 impl Known {
     fn without_job(request: &JobRequest, state: JobState, message: String) -> Self {
-        tracing::warn!(job = request.name, check = request.check, message, "a check is not begun");
+        let (job, check) = (&request.name, &request.check);
+        tracing::warn!(job, check, error = message, "preflight check not started");
         Self { check: request.check.clone(), state, message, objects: Vec::new() }
     }
 }

@@ -28,16 +28,16 @@ const OWNER: &str = "fairway-preflight";
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// It took too long.
-    #[error("the API server did not answer within {} seconds", PATIENCE.as_secs())]
+    #[error("request to the API server timed out after {} seconds", PATIENCE.as_secs())]
     TooSlow,
     /// The API server did not do it.
-    #[error("the API server did not do it")]
+    #[error("request to the API server failed")]
     Refused(#[from] kube::Error),
     /// Somebody else has something of that name.
-    #[error("{0} exists already, and does not belong to this run")]
+    #[error("{0} already exists and does not belong to this run")]
     Taken(Object),
     /// It is nothing that exists for a check.
-    #[error("it is no object of a check")]
+    #[error("not an object of a check")]
     Unknown,
 }
 

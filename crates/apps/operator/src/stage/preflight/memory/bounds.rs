@@ -59,7 +59,7 @@ pub(super) fn bounded(mut document: Document) -> Document {
 
 fn stand_in(dropped: &[Finding]) -> Option<Finding> {
     let message = format!(
-        "The preflight reports more than can be shown; {} of its findings are left out.",
+        "The preflight reports too many findings to show; {} of them are omitted.",
         dropped.len()
     );
     let severity = if dropped.iter().any(counts) { Severity::Warning } else { Severity::Info };

@@ -64,8 +64,8 @@ fn why(kept: &Kept, document: &Document, found: &Finding) -> String {
         Reason::PreflightVersionSkew => {
             let source = &document.source_version;
             format!(
-                "Risk assessment incomplete - {version} is too far from {source} to be compared; \
-                 preflight the versions between them first"
+                "Risk assessment incomplete - {version} is too many versions after {source}; run \
+                 preflights of the versions between them first"
             )
         }
     }
@@ -78,8 +78,8 @@ fn what_happened(check: &CheckReport) -> String {
     };
     let what = match check.status {
         CheckStatus::TimedOut => "timed out",
-        CheckStatus::CannotTell => "cannot tell",
-        CheckStatus::VersionSkew => "does not cover the step between the versions",
+        CheckStatus::CannotTell => "returned no result",
+        CheckStatus::VersionSkew => "does not support an update between these versions",
         CheckStatus::Refused | CheckStatus::AccessRefused => "was refused",
         CheckStatus::NotStarted => "was not started",
         _ => "failed",
@@ -97,7 +97,7 @@ fn in_progress(kept: &Kept) -> Option<(Risk, Claim)> {
         "Preflight check for {version} in progress. Results will be updated as checks complete."
     );
     let far = kept.current().map_or_else(
-        || format!("Preflight check for {version} is being started"),
+        || format!("Preflight check for {version} is starting"),
         |document| far(document, Tense::Present),
     );
     let claim = Claim::new(true, applies::PREFLIGHT_RUNNING, far);
@@ -113,7 +113,7 @@ fn incomplete(kept: &Kept) -> Option<(Risk, Claim)> {
     let (message, reason, why) = if is_cut_short || current.is_some_and(failed) {
         let said = if is_cut_short { kept.last_words() } else { current };
         let far = said.map_or_else(
-            || "Preflight execution failed before any check was done".to_owned(),
+            || "Preflight execution failed before any check completed".to_owned(),
             |document| far(document, Tense::Past),
         );
         (
@@ -163,7 +163,7 @@ fn far(document: &Document, tense: Tense) -> String {
             progress.remaining()
         ),
         (Tense::Present, failed) => format!(
-            "{answered} of {total} {what} checked successfully, {failed} without an answer, {} \
+            "{answered} of {total} {what} checked successfully, {failed} without a result, {} \
              remaining",
             progress.remaining()
         ),

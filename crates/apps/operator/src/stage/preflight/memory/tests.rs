@@ -210,7 +210,7 @@ fn a_request_that_is_given_up_before_its_run_lacks_every_answer() {
         before.give_up(&image("5.2.0"), "ReaderRoleRefused", "it reads Secrets", at(3));
         assert_eq!(names(&before), ["PreflightIncomplete"], "{was_complete}");
         let told = format!("{:?}", before.concerns());
-        assert!(told.contains("failed before any check was done"), "{told}");
+        assert!(told.contains("failed before any check completed"), "{told}");
         let news = news(&stands, &before.stands());
         assert!(matches!(news.as_slice(), [News { what: What::Failed(_), .. }]), "{news:?}");
         let stored: Vec<ConfigMap> = before.records().into_values().collect();

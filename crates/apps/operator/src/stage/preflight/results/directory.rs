@@ -43,26 +43,26 @@ pub(in crate::stage::preflight) struct Stamp {
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::stage::preflight) enum ReadError {
-    #[error("{name} is {what} and was not opened")]
+    #[error("cannot read {name}: it is {what}")]
     Refused { name: String, what: &'static str },
-    #[error("{name} is larger than {} KiB", LIMIT >> 10)]
+    #[error("cannot read {name}: larger than {} KiB", LIMIT >> 10)]
     TooLarge { name: String },
-    #[error("{name} cannot be read")]
+    #[error("cannot read {name}")]
     Unreadable { name: String, source: io::Error },
 }
 
 /// What a run does to the disk of the node that no run may do.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::stage::preflight) enum Excess {
-    #[error("the directory of the results has more than {MAX_FILES} files")]
+    #[error("the results directory has more than {MAX_FILES} files")]
     Files,
-    #[error("the files beside the results take more than {} MiB", MAX_ON_DISK >> 20)]
+    #[error("the files in the results directory use more than {} MiB", MAX_ON_DISK >> 20)]
     OnDisk,
-    #[error("the disk of the results has become almost full since the run began")]
+    #[error("the file system of the results directory became almost full during the run")]
     Disk,
-    #[error("there is a directory beside the results")]
+    #[error("the results directory contains a subdirectory")]
     Directory,
-    #[error("the directory of the results was shut")]
+    #[error("access to the results directory is denied")]
     Shut,
 }
 
@@ -93,8 +93,8 @@ impl RunDirectory {
         let file = match rustix::fs::openat2(&self.directory, name, flags, Mode::empty(), inside) {
             Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::LOOP) => return Err(refused("a link")),
-            Err(Errno::XDEV) => return Err(refused("on another disk")),
+            Err(Errno::LOOP) => return Err(refused("a symbolic link")),
+            Err(Errno::XDEV) => return Err(refused("on another file system")),
             Err(Errno::NXIO) => return Err(refused("a socket")),
             Err(error) => return Err(unreadable(error.into())),
         };
@@ -166,7 +166,7 @@ impl RunDirectory {
 
 impl Stamp {
     fn of(stat: &Stat) -> Self {
-        #[allow(clippy::useless_conversion, reason = "these are other types on other machines")]
+        #[allow(clippy::useless_conversion, reason = "these types differ between platforms")]
         let changed = (stat.st_mtime.into(), i64::try_from(stat.st_mtime_nsec).unwrap_or_default());
         Self { inode: stat.st_ino, size: stat.st_size, changed }
     }
@@ -176,11 +176,11 @@ impl Stamp {
 fn not_a_file(stat: &Stat) -> Option<&'static str> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile if stat.st_nlink == 1 => None,
-        FileType::RegularFile => Some("a file with several names"),
+        FileType::RegularFile => Some("a file with several hard links"),
         FileType::Directory => Some("a directory"),
-        FileType::Fifo => Some("a pipe"),
+        FileType::Fifo => Some("a named pipe"),
         FileType::Socket => Some("a socket"),
-        _ => Some("not a plain file"),
+        _ => Some("not a regular file"),
     }
 }
 
@@ -243,13 +243,13 @@ mod tests {
             }),
         ];
         insta::assert_snapshot!(told.join("\n"), @"
-        result.json is a link and was not opened
-        result.json is a link and was not opened
-        result.json is a directory and was not opened
-        result.json is a pipe and was not opened
-        result.json is a socket and was not opened
-        result.json is a file with several names and was not opened
-        result.json is larger than 1024 KiB
+        cannot read result.json: it is a symbolic link
+        cannot read result.json: it is a symbolic link
+        cannot read result.json: it is a directory
+        cannot read result.json: it is a named pipe
+        cannot read result.json: it is a socket
+        cannot read result.json: it is a file with several hard links
+        cannot read result.json: larger than 1024 KiB
         ");
     }
 
@@ -269,7 +269,7 @@ mod tests {
             (|path| (0..16).for_each(|n| fs::write(path.join(n.to_string()), "a").unwrap()), None),
             (
                 |path| (0..17).for_each(|n| fs::write(path.join(n.to_string()), "").unwrap()),
-                Some("the directory of the results has more than 16 files"),
+                Some("the results directory has more than 16 files"),
             ),
             (
                 |path| {
@@ -277,13 +277,13 @@ mod tests {
                         fs::write(path.join(name), vec![1; 5 << 20]).unwrap();
                     }
                 },
-                Some("the files beside the results take more than 8 MiB"),
+                Some("the files in the results directory use more than 8 MiB"),
             ),
             // Only what takes room counts.
             (|path| File::create(path.join("a")).unwrap().set_len(1 << 40).unwrap(), None),
             (
                 |path| fs::create_dir(path.join("a")).unwrap(),
-                Some("there is a directory beside the results"),
+                Some("the results directory contains a subdirectory"),
             ),
         ];
         for (put, expected) in cases {
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(opened.excess_of_disk(Room { free: u64::MAX }).map(|it| it.to_string()), None);
         opened.room = Some(Room { free: u64::MAX });
         let excess = opened.excess_of_disk(Room { free: 0 }).map(|excess| excess.to_string());
-        let told = "the disk of the results has become almost full since the run began";
+        let told = "the file system of the results directory became almost full during the run";
         assert_eq!(excess.as_deref(), Some(told));
     }
 

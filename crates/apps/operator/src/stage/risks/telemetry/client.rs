@@ -18,11 +18,11 @@ const ANSWER: Duration = Duration::from_secs(30);
 pub(super) enum ClientError {
     #[error("cannot read {}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    #[error("{} has no certificates", path.display())]
+    #[error("{} contains no certificates", path.display())]
     NoCertificates { path: PathBuf },
-    #[error("{} cannot be used", path.display())]
+    #[error("cannot use the CA bundle {}", path.display())]
     BadCertificates { path: PathBuf, source: reqwest::Error },
-    #[error("no client can be made")]
+    #[error("cannot create an HTTP client")]
     Unmakeable(#[source] reqwest::Error),
 }
 

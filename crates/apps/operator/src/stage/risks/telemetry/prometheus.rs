@@ -31,23 +31,23 @@ const LOOKUP: Duration = Duration::from_secs(5);
 /// Why the server did not answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AskError {
-    #[error("{name:?} is no name of a server")]
+    #[error("invalid server name {name:?}")]
     NoName { name: String, source: url::ParseError },
-    #[error("no Service {namespace}/{name} can be found")]
+    #[error("cannot get Service {namespace}/{name}")]
     NoService { namespace: String, name: String, source: kube::Error },
-    #[error("the API server does not say where the Service {namespace}/{name} is")]
+    #[error("cannot get Service {namespace}/{name}: timed out after {} seconds", LOOKUP.as_secs())]
     NoAnswer { namespace: String, name: String },
-    #[error("the Service {namespace}/{name} has no address")]
+    #[error("Service {namespace}/{name} has no cluster IP")]
     NoAddress { namespace: String, name: String },
     #[error(transparent)]
     Client(#[from] ClientError),
-    #[error("the token in its file is not one")]
+    #[error("the token file contains no valid bearer token")]
     BadToken,
-    #[error("{server} cannot be asked")]
+    #[error("cannot query {server}")]
     Unreachable { server: String, source: reqwest::Error },
-    #[error("{server} answers with more than {MAX_BYTES} bytes")]
+    #[error("the response of {server} exceeds {MAX_BYTES} bytes")]
     TooLarge { server: String },
-    #[error("it answers 0 with a warning, so something may be missing: {warning}")]
+    #[error("the result is 0 with a warning, so data may be missing: {warning}")]
     Partial { warning: String },
     #[error(transparent)]
     Reply(#[from] ReplyError),

@@ -19,10 +19,10 @@ pub enum ReplyError {
         error: String,
     },
     /// It answers something else.
-    #[error("it answered {0}")]
+    #[error("unexpected HTTP status {0}")]
     Status(StatusCode),
     /// It answers something that makes no sense.
-    #[error("its answer cannot be understood: {0}")]
+    #[error("invalid response: {0}")]
     Malformed(String),
 }
 
@@ -66,7 +66,7 @@ pub fn read(status: StatusCode, body: &[u8]) -> Result<(Answer, Vec<String>), Re
         return Err(ReplyError::Refused { kind: reply.error_type, error: reply.error });
     }
     let answer = match reply.data {
-        None => return Err(ReplyError::Malformed("it has no data".to_owned())),
+        None => return Err(ReplyError::Malformed("no data".to_owned())),
         Some(Data::Vector(series)) => {
             Answer::Samples(series.into_iter().map(sample).collect::<Result<_, _>>()?)
         }
@@ -123,11 +123,11 @@ mod tests {
         Other(Scalar) []
         Other(Range) []
         Other(Text) []
-        its answer cannot be understood: "one" is not a number
-        its answer cannot be understood: it has no data
-        its answer cannot be understood: expected value at line 1 column 1
+        invalid response: "one" is not a number
+        invalid response: no data
+        invalid response: expected value at line 1 column 1
         execution: many-to-many matching
-        it answered 403 Forbidden
+        unexpected HTTP status 403 Forbidden
         "#);
     }
 }

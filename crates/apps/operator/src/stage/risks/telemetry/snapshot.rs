@@ -18,13 +18,13 @@ use jiff::Timestamp;
 pub(super) enum AskError {
     #[error("cannot read {}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    #[error("{} makes no sense", path.display())]
+    #[error("cannot parse {}", path.display())]
     Malformed { path: PathBuf, source: SnapshotError },
-    #[error("the query makes no sense")]
+    #[error("cannot parse the query")]
     Query(#[from] ParseError),
-    #[error("the query cannot be evaluated")]
+    #[error("cannot evaluate the query")]
     Evaluation(#[from] EvaluationError),
-    #[error("the evaluation was interrupted")]
+    #[error("the evaluation task failed")]
     Interrupted(#[from] tokio::task::JoinError),
 }
 
@@ -124,6 +124,6 @@ mod tests {
 
         std::fs::write(&path, "cluster_proxy_enabled{").unwrap();
         let told = told(&file, query).replace(&path.display().to_string(), "samples");
-        assert!(told.starts_with("samples makes no sense: "), "{told}");
+        assert!(told.starts_with("cannot parse samples: "), "{told}");
     }
 }

@@ -13,7 +13,7 @@ pub(in super::super) fn condition(capabilities: &Capabilities) -> OperatorCondit
     if capabilities.implicit.is_empty() {
         return OperatorCondition::new(implicit::TYPE, false)
             .reason(implicit::AS_EXPECTED)
-            .message("Exactly the capabilities that the spec asks for are enabled");
+            .message("Capabilities match configured spec");
     }
     let names: Vec<&str> = capabilities.implicit.iter().map(String::as_str).collect();
     OperatorCondition::new(implicit::TYPE, true)

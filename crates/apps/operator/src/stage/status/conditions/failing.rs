@@ -32,6 +32,6 @@ pub(in super::super) fn without_image(release: &Release) -> Option<OperatorCondi
     release.image.is_empty().then(|| {
         OperatorCondition::new(failing::TYPE, true)
             .reason(failing::NO_DESIRED_IMAGE)
-            .message("The operator does not know its release image, so nothing can be rolled out")
+            .message("The operator does not know its release image and cannot roll out a release")
     })
 }

@@ -257,7 +257,7 @@ fn what_stands_in_the_way_is_named() {
     Partial 5.1.0 60s–
     Completed 5.0.1 0s–0s
     Available=True since 0s | Done applying 5.0.1
-    Failing=True since 120s | MultipleErrors | Several errors are in the way:
+    Failing=True since 120s | MultipleErrors | Multiple errors are preventing progress:
     * Could not update configmap "a/b" (3 of 100): the server has forbidden updates to it
     * Could not update deployment "c/d" (7 of 100): the server has forbidden updates to it
     Progressing=True since 60s | MultipleErrors | Unable to apply 5.1.0: several errors are in the way: Could not update configmap "a/b" (3 of 100): the server has forbidden updates to it; Could not update deployment "c/d" (7 of 100): the server has forbidden updates to it; 2 of 100 done (2% complete)

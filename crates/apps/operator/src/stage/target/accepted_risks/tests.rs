@@ -71,15 +71,15 @@ fn what_nobody_said_is_told_too() {
     let unanswered = told_with(&nothing, (false, false), true);
     let told = [told(&nothing, false, true), told(&nothing, false, false), unanswered];
     insta::assert_snapshot!(told.join("\n\n"), @"
-    Updating from 4.6.23 to 4.7.4 is not offered by the update service.
+    The update service does not offer the update from 4.6.23 to 4.7.4.
 
     Reason: UnknownUpdate
 
-    Updating from 4.6.23 to 4.7.4 was not looked up, because no channel is chosen.
+    The update from 4.6.23 to 4.7.4 is not looked up: no channel is set.
 
     Reason: NoChannel
 
-    It is not known whether the update service offers the update from 4.6.23 to 4.7.4, nor which risks it would name.
+    It is unknown whether the update service offers the update from 4.6.23 to 4.7.4, and which risks it has.
 
     Reason: UnknownUpdate
     ");

@@ -137,12 +137,12 @@ fn what_nothing_stands_against_begins() {
 fn risks_that_nobody_accepted_refuse_an_update() {
     insta::assert_snapshot!(refused(&to("5.1.0")), @"
     False UnacceptedRisks
-    The update to 5.1.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns, DiskLoss, NetworkLoss. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns,DiskLoss,NetworkLoss
+    The update to 5.1.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns, DiskLoss, NetworkLoss. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns,DiskLoss,NetworkLoss
     ");
     let asked = Asked { accepts: &["DiskLoss", "NetworkLoss"], ..to("5.1.0") };
     insta::assert_snapshot!(refused(&asked), @"
     False UnacceptedRisks
-    The update to 5.1.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
+    The update to 5.1.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
     ");
     let all = ["DiskLoss", "NetworkLoss", "ClusterOperatorUpgradeable-dns"];
     insta::assert_snapshot!(accepted(&Asked { accepts: &all, ..to("5.1.0") }), @"
@@ -178,7 +178,7 @@ fn where_advice_is_only_recorded_the_update_begins_if_the_cluster_is_ready() {
     let asked = Asked { unaccepted: UnacceptedRisks::Record, ..to("5.1.0") };
     insta::assert_snapshot!(refused(&asked), @"
     False UnacceptedRisks
-    The update to 5.1.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
+    The update to 5.1.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
     ");
     let asked = Asked { accepts: &["ClusterOperatorUpgradeable-dns"], ..asked };
     insta::assert_snapshot!(accepted(&asked), @"
@@ -199,7 +199,7 @@ fn where_advice_is_only_recorded_the_update_begins_if_the_cluster_is_ready() {
 #[test]
 fn what_nobody_offers_begins_and_is_recorded() {
     insta::assert_snapshot!(accepted(&Asked { offered: false, ..to("5.0.7") }), @"
-    Updating from 5.0.3 to 5.0.7 is not offered by the update service.
+    The update service does not offer the update from 5.0.3 to 5.0.7.
 
     Reason: UnknownUpdate
     ");
@@ -233,17 +233,17 @@ fn only_force_opens_the_guards() {
     let skip = Asked { accepts: &all, ..to("5.2.0") };
     insta::assert_snapshot!(refused(&skip), @r#"
     False PreconditionChecks
-    Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e": Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight of the last 24 hours says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
+    Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e": Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, which needs a complete preflight of the last 24 hours without unaccepted risks; run `fairway upgrade --mode=preflight --to=5.2.0`, or update to a release in between
     "#);
     insta::assert_snapshot!(refused(&to("5.2.0")), @r#"
     False PreconditionChecks
     Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e":
-    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight of the last 24 hours says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
-    * The update to 5.2.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
+    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, which needs a complete preflight of the last 24 hours without unaccepted risks; run `fairway upgrade --mode=preflight --to=5.2.0`, or update to a release in between
+    * The update to 5.2.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
     "#);
     insta::assert_snapshot!(refused(&Asked { unaccepted: UnacceptedRisks::Record, ..to("5.0.1") }), @r#"
     False PreconditionChecks
-    Preconditions failed for payload loaded version="5.0.1" image="registry.example/release@sha256:e48643ad58cc89d0b4e29e15c80fcdb4c348bb6f771c7cddaa244773ce2f5f6b": Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.0.1 is older than 5.0.3; a cluster goes back only to what it had before, which is 5.0.2
+    Preconditions failed for payload loaded version="5.0.1" image="registry.example/release@sha256:e48643ad58cc89d0b4e29e15c80fcdb4c348bb6f771c7cddaa244773ce2f5f6b": Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.0.1 is older than 5.0.3; a rollback is supported only to the previous release, 5.0.2
     "#);
     let forced = Asked { forced: true, unverified: Some("nobody signed it"), ..to("5.2.0") };
     insta::assert_snapshot!(accepted(&forced), @r#"
@@ -255,12 +255,12 @@ fn only_force_opens_the_guards() {
 
     Not accepted by name: ClusterOperatorUpgradeable-dns.
 
-    The release 5.2.0 cannot be verified, but the update was forced: nobody signed it
-    Forced through: Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight of the last 24 hours says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
-    Forced through: risks that were not accepted: ClusterOperatorUpgradeable-dns
+    The signature of release 5.2.0 is not verified, but the update is forced: nobody signed it
+    Forced through: Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, which needs a complete preflight of the last 24 hours without unaccepted risks; run `fairway upgrade --mode=preflight --to=5.2.0`, or update to a release in between
+    Forced through: unaccepted risks: ClusterOperatorUpgradeable-dns
     "#);
     let forced = accepted(&Asked { forced: true, ..to("5.0.6") });
-    assert!(forced.ends_with("Forced through: risks that were not accepted: SlowDisk"), "{forced}");
+    assert!(forced.ends_with("Forced through: unaccepted risks: SlowDisk"), "{forced}");
 }
 
 #[test]
@@ -307,8 +307,8 @@ fn a_minor_version_is_skipped_after_a_preflight_that_left_nothing_open() {
     insta::assert_snapshot!(refused(&asked(&found, &["ClusterOperatorUpgradeable-dns"])), @r#"
     False PreconditionChecks
     Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e":
-    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight of the last 24 hours says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
-    * The update to 5.2.0 has risks that were not accepted. These apply to this cluster: OldKernel. To accept them and continue: fairway upgrade accept OldKernel
+    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, which needs a complete preflight of the last 24 hours without unaccepted risks; run `fairway upgrade --mode=preflight --to=5.2.0`, or update to a release in between
+    * The update to 5.2.0 has unaccepted risks. Applying to this cluster: OldKernel. To accept them and continue: fairway upgrade accept OldKernel
     "#);
     let accepts = &["OldKernel", "ClusterOperatorUpgradeable-dns"];
     assert!(refused(&asked(&running, accepts)).contains("SkipLevelNotChecked"));
@@ -328,7 +328,7 @@ fn a_minor_version_is_skipped_after_a_preflight_that_left_nothing_open() {
 
     Accepted by name: ClusterOperatorUpgradeable-dns, OldKernel.
 
-    The preflight of 5.2.0 says:
+    The preflight of 5.2.0 reports:
     * SlowBoot: SlowBoot may break the cluster. https://example.com/SlowBoot (It was found.)
     ");
 }

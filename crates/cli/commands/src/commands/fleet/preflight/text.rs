@@ -18,7 +18,7 @@ impl fmt::Display for FleetPreflight {
         }
         self.write_hints(f)?;
         let (target, selection) = (OneLine(&self.target), OneLine(&self.selection));
-        f.write_str("\n\nSee where each cluster stands with")?;
+        f.write_str("\n\nShow the state of each cluster with")?;
         write!(f, "\n  fairway fleet report {selection} --to={target}")
     }
 }
@@ -51,8 +51,8 @@ fn row(cluster: &ClusterPreflight) -> [String; 3] {
     let name = OneLine(&cluster.name).to_string();
     let (request, result) = match (&cluster.outcome, &cluster.error) {
         (Some(asked), _) => (asked.request(), asked.result()),
-        (None, Some(failed)) => ("not made", OneLine(&failed.message).to_string()),
-        (None, None) => ("not needed", "the cluster is there already".to_owned()),
+        (None, Some(failed)) => ("failed", OneLine(&failed.message).to_string()),
+        (None, None) => ("not required", "the cluster is already at this version".to_owned()),
     };
     [name, request.to_owned(), result]
 }

@@ -78,7 +78,7 @@ impl Shown<'_> {
         if risks.is_empty() {
             return Ok(());
         }
-        f.write_str("\n\nRisks that are not accepted:\n")?;
+        f.write_str("\n\nUnaccepted risks:\n")?;
         for CommonRisk { name, message, url, clusters, targets } in risks.iter().take(FEW_RISKS) {
             let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
             let count = counted(clusters.len(), "cluster");
@@ -92,17 +92,17 @@ impl Shown<'_> {
         }
         match risks.len().saturating_sub(FEW_RISKS) {
             0 => Ok(()),
-            more => write!(f, "\n  and {more} more: -o json has all of them"),
+            more => write!(f, "\n  {more} more: use -o json to list all"),
         }
     }
 
     fn write_blockers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut heading = "\n\nWhat blocks updates:\n";
+        let mut heading = "\n\nBlockers:\n";
         for cluster in &self.report.clusters {
             for blocker in &cluster.blockers {
                 let scope = match blocker.scope {
                     Scope::AllUpdates => "",
-                    Scope::OtherMinorVersions => ", for other minor versions",
+                    Scope::OtherMinorVersions => ", for updates to other minor versions",
                 };
                 let reason = blocker.reason.as_deref().filter(|reason| !reason.is_empty());
                 let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
@@ -118,7 +118,7 @@ impl Shown<'_> {
     }
 
     fn write_unread_preflights(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut heading = "\n\nPreflights that could not be read:\n";
+        let mut heading = "\n\nPreflights with errors:\n";
         for cluster in &self.report.clusters {
             let Some(why) = &cluster.preflight_error else { continue };
             write!(f, "{heading}\n  {}", OneLine(&format!("{}: {why}", cluster.name)))?;
@@ -128,7 +128,7 @@ impl Shown<'_> {
     }
 
     fn write_unread(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut heading = "\n\nClusters that could not be read:\n";
+        let mut heading = "\n\nClusters with errors:\n";
         for cluster in &self.report.clusters {
             let Some(unread) = &cluster.error else { continue };
             let line = format!("{}: {}", cluster.name, unread.message);
@@ -222,7 +222,7 @@ fn preflight(preflight: &Preflight) -> String {
         PreflightResult::Findings => &counted(preflight.findings.len(), "finding"),
         PreflightResult::Running => "running",
         PreflightResult::Incomplete => "incomplete",
-        PreflightResult::Stale => "overtaken",
+        PreflightResult::Stale => "stale",
         PreflightResult::Outdated => "outdated",
         PreflightResult::Failed => "failed",
         PreflightResult::NotRun => "not run",
@@ -250,8 +250,8 @@ fn holds(blocker: &Blocker) -> String {
     let Blocker { name, certain, .. } = blocker;
     match name.as_str() {
         _ if *certain => name.clone(),
-        CANNOT_RETRIEVE_UPDATES => format!("{name}, so what is listed may be out of date"),
-        _ => format!("{name}, not known for certain"),
+        CANNOT_RETRIEVE_UPDATES => format!("{name}, available updates may be out of date"),
+        _ => format!("{name}, status unknown"),
     }
 }
 
@@ -266,10 +266,8 @@ fn summary(report: &FleetReport) -> String {
     let all = counted(report.clusters.len(), "cluster");
     let (yes, no, unknown) = (counts.ready, counts.blocked, counts.unknown);
     let yes = yes.saturating_sub(none);
-    let none = if none == 0 { String::new() } else { format!("{none} need not, ") };
-    format!(
-        "Of {all}, {yes} may update{to}, {none}{no} may not, and of {unknown} it cannot be told."
-    )
+    let none = if none == 0 { String::new() } else { format!("{none} already updated, ") };
+    format!("{all}: {yes} can update{to}, {none}{no} cannot, {unknown} unknown.")
 }
 
 /// Whether a cluster is where it is to be, or beyond.

@@ -69,41 +69,41 @@ fn every_operator_has_its_say() {
     The cluster runs 4.8.
 
     team/behind.v1
-      runs up to 4.6 (annotation operators.coreos.com/maxOpenShiftVersion), and the cluster has a later one already
+      supports up to 4.6 (annotation operators.coreos.com/maxOpenShiftVersion), exceeded by the cluster
       4.10.0, 4.9.1, 4.9.0: will not run
       4.8.5: upgradeable
 
     team/etcd.v1.0.0
-      runs up to 4.8 (catalog market/main)
-      declared when it was installed: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
+      supports up to 4.8 (catalog market/main)
+      declared at installation: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
       4.10.0: will not run
-      4.9.1, 4.9.0: will not run; update to etcd.v1.1.0 in channel stable of market/main, which has to be approved
+      4.9.1, 4.9.0: will not run; update to etcd.v1.1.0 in channel stable of market/main, which requires manual approval
       4.8.5: upgradeable
 
     team/number.v1
-      runs up to 4.10 (annotation operatorframework.io/properties)
+      supports up to 4.10 (annotation operatorframework.io/properties)
       4.10.0, 4.9.1, 4.9.0, 4.8.5: upgradeable
 
     team/silent.v1
-      does not declare up to which version it runs
+      declares no maximum version
       4.10.0, 4.9.1, 4.9.0: may not run
       4.8.5: upgradeable
 
     team/uses.v1
-      runs up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
+      supports up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
       4.10.0, 4.9.1, 4.9.0, 4.8.5: upgradeable
-      from 4.12 on: it uses an API that would be gone: podsecuritypolicies.v1beta1.policy (it requires it; nothing takes its place)
+      from 4.12 on: it uses an API that the target does not serve: podsecuritypolicies.v1beta1.policy (required; no replacement)
 
     team/wild.v1
-      runs up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
+      supports up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
       4.10.0, 4.9.1, 4.9.0, 4.8.5: upgradeable
 
     team/wrong.v1
-      declares no version that makes sense: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number
+      declares an invalid maximum version: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number
       4.10.0, 4.9.1, 4.9.0: may not run
       4.8.5: upgradeable
 
-    Of 1 operator it cannot be told whether all APIs would be there, because permissions have wildcards, or name no versions: -o json has the details
+    For 1 operator it is unknown whether all APIs stay available, because permissions contain wildcards or no versions. For details, use -o json.
     "#);
 }
 
@@ -126,7 +126,7 @@ fn programs_get_the_same() {
           "wayOut": null,
           "apis": {
             "answer": "allPresent",
-            "message": "all APIs that it names are there"
+            "message": "all APIs that it names are served"
           }
         },
         {
@@ -142,7 +142,7 @@ fn programs_get_the_same() {
           },
           "apis": {
             "answer": "allPresent",
-            "message": "all APIs that it names are there"
+            "message": "all APIs that it names are served"
           }
         },
         {
@@ -158,7 +158,7 @@ fn programs_get_the_same() {
           },
           "apis": {
             "answer": "allPresent",
-            "message": "all APIs that it names are there"
+            "message": "all APIs that it names are served"
           }
         },
         {
@@ -167,7 +167,7 @@ fn programs_get_the_same() {
           "wayOut": null,
           "apis": {
             "answer": "allPresent",
-            "message": "all APIs that it names are there"
+            "message": "all APIs that it names are served"
           }
         }
       ],
@@ -189,10 +189,10 @@ fn programs_get_an_answer_about_apis_for_every_target() {
     });
     insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @r#"
     5.1.0: null
-    4.10.0: {"answer":"cannotTell","message":"it cannot be told: its permissions name *.extensions"}
-    4.9.1: {"answer":"cannotTell","message":"it cannot be told: its permissions name *.extensions"}
-    4.9.0: {"answer":"cannotTell","message":"it cannot be told: its permissions name *.extensions"}
-    4.8.5: {"answer":"allPresent","message":"all APIs that it names are there"}
+    4.10.0: {"answer":"cannotTell","message":"unknown: its permissions contain the wildcards *.extensions"}
+    4.9.1: {"answer":"cannotTell","message":"unknown: its permissions contain the wildcards *.extensions"}
+    4.9.0: {"answer":"cannotTell","message":"unknown: its permissions contain the wildcards *.extensions"}
+    4.8.5: {"answer":"allPresent","message":"all APIs that it names are served"}
     "#);
     let status = list.status(Some(&Version::new(4, 9, 0)));
     assert_eq!(status, ExitStatus::Success, "what cannot be told holds nothing up");
@@ -211,8 +211,8 @@ fn a_version_that_is_asked_about_decides_how_it_ends() {
     let unknown = List::new(State::default(), Some(&to), Policy::default());
     assert_eq!(unknown.status(Some(&to)), ExitStatus::Unknown);
     insta::assert_snapshot!(unknown, @"
-    The cluster does not say which version of the platform it runs.
-    OLM has installed no operators.
+    The version of the cluster is unknown.
+    No OLM operators are installed.
     ");
 }
 
@@ -237,8 +237,8 @@ fn the_files_of_a_catalog_know_nearer_ways_out() {
     };
     insta::assert_snapshot!(etcd(None), @"
     team/etcd.v1.0.0
-      runs up to 4.8 (catalog market/main)
-      declared when it was installed: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
+      supports up to 4.8 (catalog market/main)
+      declared at installation: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
       4.10.0: will not run; update to etcd.v1.1.0 in channel stable of DIR, which has to be approved
       4.9.1, 4.9.0: will not run; update to etcd.v1.0.5 in channel stable of DIR, which has to be approved
       4.8.5: upgradeable

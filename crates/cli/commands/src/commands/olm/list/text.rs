@@ -14,7 +14,7 @@ impl fmt::Display for List {
             None => write!(f, "The cluster does not say which version of the platform it runs.")?,
         }
         if operators.is_empty() {
-            let nothing = "OLM has installed no operators.";
+            let nothing = "No OLM operators are installed.";
             write!(
                 f,
                 "\n{}",
@@ -29,7 +29,8 @@ impl fmt::Display for List {
             let operators = if in_doubt == 1 { "operator" } else { "operators" };
             write!(
                 f,
-                "\n\nOf {in_doubt} {operators} it cannot be told whether all APIs would be there, because permissions have wildcards, or name no versions: -o json has the details"
+                "\n\nFor {in_doubt} {operators} it is unknown whether all APIs stay available, \
+                 because permissions contain wildcards or no versions. For details, use -o json."
             )?;
         }
         for part in limitations {
@@ -47,12 +48,12 @@ impl fmt::Display for Row {
         write!(f, "{}/{}", OneLine(namespace), OneLine(name))?;
         match (maximum, &self.declaration_source, &self.declaration_error) {
             (Some(maximum), Some(origin), _) => {
-                write!(f, "\n  runs up to {maximum} ({origin}){exceeded}")?;
+                write!(f, "\n  supports up to {maximum} ({origin}){exceeded}")?;
             }
             (_, _, Some(why)) => {
-                write!(f, "\n  declares no version that makes sense: {}", OneLine(why))?;
+                write!(f, "\n  declares an invalid maximum version: {}", OneLine(why))?;
             }
-            _ => write!(f, "\n  does not declare up to which version it runs")?,
+            _ => write!(f, "\n  declares no maximum version")?,
         }
         if let Some(before) = &self.superseded_declaration {
             write!(f, "\n  declared when it was installed: {}", OneLine(before))?;

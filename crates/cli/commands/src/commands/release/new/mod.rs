@@ -79,7 +79,7 @@ fn base(args: &NewArgs, runtime: &Runtime) -> anyhow::Result<(Base, Option<Diges
     if let Some(name) = &args.image_args.from {
         let message = format!("cannot build on {name}");
         let image = registry::image(name, &args.access, &message)?;
-        let hint = "check its name, and --pull-secret if it is not for everybody".to_owned();
+        let hint = "check the image name and the credentials in --pull-secret".to_owned();
         let read = runtime.block_on(async {
             let digest = image.resolve().await?;
             let base = Base::read(image.source(), &digest).await?;
@@ -89,11 +89,12 @@ fn base(args: &NewArgs, runtime: &Runtime) -> anyhow::Result<(Base, Option<Diges
     }
     let program = match &args.image_args.program {
         Some(program) => program.clone(),
-        None => std::env::current_exe().context("cannot tell which program this is")?,
+        None => std::env::current_exe().context("cannot find the fairway binary")?,
     };
     let base = Base::of_program(&program, Packing::Compressed).with_context(|| WithHint {
-        message: format!("cannot make an image of {}", program.display()),
-        hint: "name a program of this machine with --program, or an image with --from".to_owned(),
+        message: format!("cannot create an image from {}", program.display()),
+        hint: "specify a binary of this platform with --program, or an image with --from"
+            .to_owned(),
     })?;
     Ok((base, None))
 }

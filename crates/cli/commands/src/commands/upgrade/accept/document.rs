@@ -83,14 +83,14 @@ impl AcceptedRisks {
         let name = input::name(path);
         let bytes = input::bytes(path).with_context(|| WithHint {
             message: format!("cannot read {name}"),
-            hint: "`fairway upgrade accept --export` prints such a file".to_owned(),
+            hint: "run `fairway upgrade accept --export` to create such a file".to_owned(),
         })?;
         let document: Self = read::document(&name, &bytes)?;
         match document.fault() {
             None => Ok(document),
             Some(fault) => Err(anyhow!("{}", OneLine(&fault)).context(WithHint {
-                message: format!("{name} does not have accepted risks"),
-                hint: "`fairway upgrade accept --export` prints such a file".to_owned(),
+                message: format!("{name} is not a valid {KIND} document"),
+                hint: "run `fairway upgrade accept --export` to create such a file".to_owned(),
             })),
         }
     }
@@ -109,7 +109,7 @@ impl AcceptedRisks {
     /// What is wrong with it.
     fn fault(&self) -> Option<String> {
         if self.kind != KIND {
-            return Some(format!("it does not say kind: {KIND}"));
+            return Some(format!("expected kind: {KIND}"));
         }
         // Exports of Fairway 0.1 have no apiVersion.
         if !["", API_VERSION].contains(&self.api_version.as_str()) {
@@ -119,24 +119,24 @@ impl AcceptedRisks {
             ));
         }
         if self.version != VERSION {
-            return Some(format!("it has version {}, and {VERSION} is understood", self.version));
+            return Some(format!("version {} is not supported, expected {VERSION}", self.version));
         }
         if self.risks.len() > limits::ACCEPTED_RISKS {
             let (count, most) = (self.risks.len(), limits::ACCEPTED_RISKS);
-            return Some(format!("it has {count} risks, and a cluster keeps at most {most}"));
+            return Some(format!("{count} risks exceed the maximum of {most}"));
         }
         let is_legal =
             |entry: &Entry| (1..=limits::RISK_NAME).contains(&entry.name.chars().count());
         let mut risks = self.risks.iter().enumerate();
         let mut names = BTreeSet::new();
         risks.find_map(|(number, entry)| match entry.unknown.keys().next() {
-            Some(key) => Some(format!("risks[{number}] has {key:?}, which is not understood")),
+            Some(key) => Some(format!("risks[{number}]: unknown field {key:?}")),
             None if !is_legal(entry) => {
-                Some(format!("risks[{number}] has no name, or one that is too long"))
+                Some(format!("risks[{number}]: the name is empty or too long"))
             }
             // Nobody could tell on which of the terms.
             None if !names.insert(&entry.name) => {
-                Some(format!("risks[{number}] is {}, which is there before", entry.name))
+                Some(format!("risks[{number}]: duplicate name {}", entry.name))
             }
             None => None,
         })
@@ -148,7 +148,7 @@ impl AcceptedRisks {
         for Entry { name, terms, .. } in self.risks {
             match terms.until.as_ref().filter(|until| until.end() <= now) {
                 Some(until) => over.push(format!(
-                    "{} was accepted until {}, which has passed: it is left out",
+                    "skipping {}: its acceptance expired on {}",
                     OneLine(&name),
                     OneLine(&until.to_string())
                 )),
@@ -161,8 +161,8 @@ impl AcceptedRisks {
 
 fn not_understood(name: &str) -> WithHint {
     WithHint {
-        message: format!("the terms on which {} was accepted cannot be read", OneLine(name)),
-        hint: "accept it again with `fairway upgrade accept`, on terms that hold".to_owned(),
+        message: format!("cannot read the acceptance terms of {}", OneLine(name)),
+        hint: "accept the risk again with `fairway upgrade accept`".to_owned(),
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
             "{kind: AcceptedRisks, version: 1, risks: [{name: A, until: 2025-12-31}, {name: B}]}";
         let (valid, over) = read(text).unwrap().valid(now());
         assert_eq!(valid.into_keys().collect::<Vec<_>>(), ["B"]);
-        insta::assert_snapshot!(over.join("\n"), @"A was accepted until 2025-12-31, which has passed: it is left out");
+        insta::assert_snapshot!(over.join("\n"), @"skipping A: its acceptance expired on 2025-12-31");
     }
 
     #[test]
@@ -272,6 +272,6 @@ mod tests {
         let mut object = cluster_version();
         accept(&mut object, &["SlowDisks"], Some(r#"{"SlowDisks": {"until": "soon"}}"#));
         let refused = AcceptedRisks::of(&object).unwrap_err().to_string();
-        insta::assert_snapshot!(refused, @"the terms on which SlowDisks was accepted cannot be read");
+        insta::assert_snapshot!(refused, @"cannot read the acceptance terms of SlowDisks");
     }
 }

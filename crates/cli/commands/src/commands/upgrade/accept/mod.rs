@@ -115,10 +115,10 @@ impl Change for Plan {
 
 fn not_kept() -> CannotTell {
     CannotTell {
-        message: "this cluster does not keep accepted risks: its definition of ClusterVersion is \
-                  too old; nothing was changed"
+        message: "this cluster does not store accepted risks: its ClusterVersion CRD is too old; \
+                  nothing changed"
             .to_owned(),
-        hint: "`fairway crds | kubectl apply -f -` installs the present definition".to_owned(),
+        hint: "install the current CRD with `fairway crds | kubectl apply -f -`".to_owned(),
     }
 }
 

@@ -59,26 +59,26 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dry_run {
-            f.write_str("Nothing was changed; without --dry-run it would be:\n\n")?;
+            f.write_str("Dry run, nothing changed. Without --dry-run:\n\n")?;
         }
         for risk in &self.accepted {
             let how = if risk.previously_accepted { "Accepted on new terms" } else { "Accepted" };
             writeln!(f, "{how}: {}{}", OneLine(&risk.name), AfterName(&risk.terms))?;
         }
         for name in &self.unchanged {
-            writeln!(f, "Accepted already: {}", OneLine(name))?;
+            writeln!(f, "Already accepted: {}", OneLine(name))?;
         }
         for name in &self.removed {
             writeln!(f, "No longer accepted: {}", OneLine(name))?;
         }
         if self.accepted.is_empty() && self.removed.is_empty() {
-            writeln!(f, "Nothing changes.")?;
+            writeln!(f, "No change.")?;
         }
         write!(f, "{}", self.effect)?;
         if self.accept_risks.is_empty() {
             f.write_str("No risks are accepted.")
         } else {
-            write!(f, "Accepted risks are {}.", OneLine(&self.accept_risks.join(", ")))
+            write!(f, "Accepted risks: {}", OneLine(&self.accept_risks.join(", ")))
         }
     }
 }
@@ -94,7 +94,7 @@ impl fmt::Display for Effect {
         }
         if let Some(held) = &self.blocked_update {
             let version = OneLine(&held.version);
-            writeln!(f, "  the update to {version}, which was asked for, still waits for {held}")?;
+            writeln!(f, "  the requested update to {version} still waits for {held}")?;
         }
         for version in &self.newly_recommended {
             writeln!(f, "  {} becomes recommended", OneLine(version))?;

@@ -84,7 +84,8 @@ impl Plan {
                 warnings.extend(is_candidate(channel).then(|| tried_out(channel)));
             }
             Wish::Clear if changed => {
-                warnings.push("without a channel, no updates are looked for".to_owned());
+                warnings
+                    .push("without a channel, the operator does not retrieve updates".to_owned());
             }
             _ => {}
         }
@@ -116,14 +117,14 @@ impl Change for Plan {
         let kept = result.spec.channel.as_deref().filter(|channel| !channel.is_empty());
         ensure!(
             kept == self.outcome.channel.as_deref(),
-            "the cluster would not keep the channel; nothing was changed"
+            "the API server would not store the channel; nothing changed"
         );
         Ok(())
     }
 }
 
 fn tried_out(channel: &str) -> String {
-    format!("releases of {} are tried out, and may never be supported", OneLine(channel))
+    format!("releases of {} are candidates and may never be supported", OneLine(channel))
 }
 
 /// What speaks against a channel: it is refused, unless somebody means it.
@@ -134,10 +135,10 @@ fn doubt(channel: &str, available: &[String], explicit: bool) -> Result<Option<S
     let channel = OneLine(channel);
     if available.is_empty() {
         return Ok(Some(format!(
-            "it is not known which channels the running release is in, so {channel} was not checked"
+            "channel {channel} is not verified: the channels of the running release are unknown"
         )));
     }
-    let message = format!("the running release is not known to be in the channel {channel}");
+    let message = format!("{channel} is not a known channel of the running release");
     if explicit {
         return Ok(Some(message));
     }
@@ -152,7 +153,7 @@ fn doubt(channel: &str, available: &[String], explicit: bool) -> Result<Option<S
     Err(Refused {
         message,
         hint: format!(
-            "{meant}it is in {}; with --allow-explicit-channel, any other can be chosen",
+            "{meant}known channels: {}; to set another channel, add --allow-explicit-channel",
             OneLine(&known)
         ),
     })
@@ -161,11 +162,11 @@ fn doubt(channel: &str, available: &[String], explicit: bool) -> Result<Option<S
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dry_run {
-            f.write_str("Nothing was changed; without --dry-run it would be:\n\n")?;
+            f.write_str("Dry run, nothing changed. Without --dry-run:\n\n")?;
         }
         match &self.channel {
             Some(channel) => write!(f, "Channel: {}", OneLine(channel))?,
-            None => f.write_str("No channel is chosen, so no updates are looked for")?,
+            None => f.write_str("No channel is set, so the operator does not retrieve updates")?,
         }
         match &self.previous_channel {
             Some(before) if self.changed => write!(f, " (before: {})", OneLine(before))?,
@@ -176,7 +177,7 @@ impl fmt::Display for Outcome {
             write!(f, "\nAvailable channels: {}", OneLine(&known))?;
         }
         if self.changed && self.channel.is_some() {
-            f.write_str("\n\nThe operator will ask the update service again.")?;
+            f.write_str("\n\nThe operator retrieves the updates of this channel.")?;
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ impl Shown<'_> {
             write_indented(f, &applies.message, "  ")?;
         }
         if !risk.sources.is_empty() {
-            write!(f, "\n\nFrom: {}", Sources(&risk.sources))?;
+            write!(f, "\n\nSource: {}", Sources(&risk.sources))?;
         }
         for definition in &risk.definitions {
             self.write_definition(f, risk, definition)?;
@@ -58,8 +58,8 @@ impl Shown<'_> {
         definition: &Definition,
     ) -> fmt::Result {
         match &risk.definitions[..] {
-            [_] => f.write_str("\n\nWhat it says:")?,
-            _ => write!(f, "\n\nWhat it says about {}:", OneLine(&definition.updates.join(", ")))?,
+            [_] => f.write_str("\n\nDescription:")?,
+            _ => write!(f, "\n\nDescription for {}:", OneLine(&definition.updates.join(", ")))?,
         }
         write_indented(f, &definition.message, "  ")?;
         write!(f, "\n  {}", OneLine(&definition.url))?;
@@ -110,9 +110,9 @@ impl fmt::Display for Sources<'_> {
 
 fn write_updates(f: &mut fmt::Formatter<'_>, updates: &[ConcernedUpdate]) -> fmt::Result {
     if updates.is_empty() {
-        return f.write_str("\n\nNo listed update has it.");
+        return f.write_str("\n\nNo available update has this risk.");
     }
-    f.write_str("\n\nUpdates that have it:")?;
+    f.write_str("\n\nAffected updates:")?;
     let width = updates.iter().map(|update| update.version.len()).max().unwrap_or_default();
     for update in updates {
         let version = OneLine(&update.version).to_string();
@@ -128,20 +128,24 @@ fn write_acceptance(f: &mut fmt::Formatter<'_>, name: &str, accepted: &Accepted)
     if !accepted.listed {
         let name = Word(name).to_string();
         let name = OneLine(&name);
-        return write!(f, "\n\nNot accepted. `fairway upgrade accept {name}` takes it.");
+        return write!(f, "\n\nNot accepted. To accept it, run `fairway upgrade accept {name}`.");
     }
     write!(f, "\n\nAccepted{}", AfterName(&accepted.terms))?;
     match &accepted.standing {
         Standing::Expired(_) => {
-            f.write_str("\n  It does not count any more: that time has passed.")?;
+            f.write_str("\n  The acceptance has expired.")?;
         }
         Standing::TermsUnreadable(why) => {
-            write!(f, "\n  It does not count: its terms cannot be read: {}.", OneLine(why))?;
+            write!(
+                f,
+                "\n  The acceptance has no effect, its terms are invalid: {}.",
+                OneLine(why)
+            )?;
         }
         Standing::NotAccepted | Standing::Accepted { .. } | Standing::OutOfScope(_) => {}
     }
     if accepted.changed {
-        f.write_str("\n  What the risk says has changed since it was accepted.")?;
+        f.write_str("\n  The risk has changed since it was accepted.")?;
     }
     Ok(())
 }

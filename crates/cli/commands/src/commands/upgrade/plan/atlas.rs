@@ -45,7 +45,7 @@ impl Atlas {
             (Some(GraphPlace::Service(url)), _) => {
                 let services = Services { instead: Some(url.clone()), default: None };
                 return Self::of_service(args, source, look, &services).await.map_err(|why| {
-                    let hint = "check its address, and that it can be reached from here";
+                    let hint = "check the address of the update service, and that it is reachable";
                     CannotTell { message: why, hint: hint.to_owned() }.into()
                 });
             }
@@ -53,8 +53,7 @@ impl Atlas {
                 Self::of_service(args, source, look, &services_of(&look.cluster_version)).await
             }
             (None, Source::Recorded(_)) => {
-                Err("a recorded cluster asks nobody; --graph names the updates that there are"
-                    .to_owned())
+                Err("a recorded cluster has no update service; set --graph".to_owned())
             }
         };
         match asked {
@@ -77,8 +76,7 @@ impl Atlas {
             return Ok(Self { graph, graph_source, maintained: None, untold: None });
         }
         let Some(releases) = &args.graph.releases else {
-            let why = "graph-data says what is blocked, and releases which updates there are: name \
-                       them with --releases";
+            let why = "graph-data has blocked edges and channels, but no releases; set --releases";
             return Err(WrongUsage(why.to_owned()).into());
         };
         let data = input::graph_data(path, printer)?;
@@ -124,7 +122,7 @@ impl Atlas {
         let more = |graph: &Graph, asked: &_| lanes.unasked(graph, asked, &from, &args.to);
         let end = Instant::now() + timeout;
         let late = format!(
-            "not all channels were told of within {timeout:?}; --request-timeout waits longer"
+            "not all channels were retrieved within {timeout:?}; increase --request-timeout"
         );
         let Survey { address, channels, graph, untold } =
             Survey::of(lanes.first(), end, &late, ask, more).await?;

@@ -60,8 +60,8 @@ async fn components(source: &Source) -> Result<Vec<ClusterOperator>, String> {
     let found = source.every(CLUSTER_OPERATORS.all()).await;
     let found = found.map_err(|error| in_words(&error))?;
     found.ok_or_else(|| match source {
-        Source::Live(_) => "the cluster does not know them".to_owned(),
-        Source::Recorded(_) => "no file has any".to_owned(),
+        Source::Live(_) => "the cluster has no such API".to_owned(),
+        Source::Recorded(_) => "not found in the recorded files".to_owned(),
     })
 }
 
@@ -75,8 +75,8 @@ async fn gates(source: &Source) -> Gates {
             (Ok(Some(map)), _) => Ok(map.data.unwrap_or_default()),
             // A platform without gates has no ConfigMap for them.
             (Ok(None), Source::Live(_)) if name == ADMIN_GATES => Ok(ConfigData::new()),
-            (Ok(None), Source::Live(_)) => Err("there is no such ConfigMap".to_owned()),
-            (Ok(None), Source::Recorded(_)) => Err("no file has it".to_owned()),
+            (Ok(None), Source::Live(_)) => Err("ConfigMap not found".to_owned()),
+            (Ok(None), Source::Recorded(_)) => Err("not found in the recorded files".to_owned()),
             (Err(error), _) => Err(in_words(&error)),
         }
     };

@@ -59,8 +59,8 @@ impl Saved {
     /// Reads them; those without a time are of `now`.
     fn read(path: &Path, now: Timestamp) -> anyhow::Result<Self> {
         let hint = || WithHint {
-            message: format!("cannot read the samples in {}", path.display()),
-            hint: "they are in the text format of Prometheus, or an answer of its API in JSON"
+            message: format!("cannot read metrics snapshot {}", path.display()),
+            hint: "use the Prometheus text format, or a JSON response of the Prometheus API"
                 .to_owned(),
         };
         let limits = Limits::default();

@@ -57,7 +57,7 @@ async fn plan(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Plan> {
         let planned = atlas.with_chart(|chart| Plan::of(&outlook, chart, &lanes, &args.to));
         planned.map_err(|error| CannotTell {
             message: error.to_string(),
-            hint: "`fairway upgrade` shows what is known about it".to_owned(),
+            hint: "run `fairway upgrade` to show the state of ClusterVersion".to_owned(),
         })
     };
     let mut plan = with(&Outcomes::new())?;

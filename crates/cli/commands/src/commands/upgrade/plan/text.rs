@@ -45,11 +45,11 @@ impl Shown<'_> {
         if way.hops.is_empty() && plan.in_progress {
             return write!(
                 f,
-                "The cluster is on its way to {to}: `fairway upgrade status` tells how far it is."
+                "The update to {to} is in progress. Run `fairway upgrade status` for details."
             );
         }
         if way.hops.is_empty() {
-            return write!(f, "The cluster has {to}.");
+            return write!(f, "The cluster runs {to}.");
         }
         let hops = counted(way.hops.len(), "hop");
         write!(
@@ -62,7 +62,7 @@ impl Shown<'_> {
             write!(f, "\n\n{}. {}", place + 1, Shape(hop))?;
         }
         match &plan.not_offered {
-            Some(why) => write!(f, "\n\n{to} is not offered now: {}", why::Told(plan, why)),
+            Some(why) => write!(f, "\n\n{to} is not available now: {}", why::Told(plan, why)),
             None => Ok(()),
         }
     }
@@ -127,7 +127,7 @@ impl fmt::Display for Names<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<String> = self.0.iter().map(|name| OneLine(name).to_string()).collect();
         if names.is_empty() {
-            return f.write_str("no risk that is not accepted");
+            return f.write_str("no unaccepted risks");
         }
         f.write_str(&names.join(", "))
     }
@@ -145,17 +145,17 @@ impl fmt::Display for Outlook<'_> {
             return write!(f, "{} before any update.", Mended(first));
         }
         match verdict {
-            Verdict::Yes => f.write_str("Nothing that is known stands in the way."),
-            Verdict::No if count == 1 => write!(f, "{} stands in the way.", Names(names)),
-            Verdict::No => write!(f, "{count} risks stand in the way."),
+            Verdict::Yes => f.write_str("No known issues."),
+            Verdict::No if count == 1 => write!(f, "Blocked by {}.", Names(names)),
+            Verdict::No => write!(f, "Blocked by {count} risks."),
             Verdict::CannotTell if count == 0 => {
-                f.write_str("It is not known whether operators of OLM stand in the way.")
+                f.write_str("Compatibility of OLM operators is unknown.")
             }
             Verdict::CannotTell if count == 1 => {
-                write!(f, "It is not known whether {} applies.", Names(names))
+                write!(f, "Exposure to {} is unknown.", Names(names))
             }
             Verdict::CannotTell => {
-                write!(f, "Of {count} risks it is not known whether they apply.")
+                write!(f, "Exposure to {count} risks is unknown.")
             }
         }
     }
@@ -173,7 +173,7 @@ impl fmt::Display for Mended<'_> {
             Prerequisite::Repair { condition, .. } if condition == invalid::TYPE => {
                 f.write_str("ClusterVersion is invalid, and has to be mended")
             }
-            _ => f.write_str("The cluster is not upgradeable, and has to be mended"),
+            _ => f.write_str("The cluster is not upgradeable and must be repaired"),
         }
     }
 }
@@ -200,7 +200,7 @@ impl fmt::Display for Shape<'_> {
         }
         let others = hop.risks.iter().filter(|risk| !risk.blocking && is_exposed(risk));
         let (accepted, advice): (Vec<_>, Vec<_>) = others.partition(|risk| is_accepted(risk));
-        for (what, risks) in [("Accepted", accepted), ("Good to know", advice)] {
+        for (what, risks) in [("Accepted", accepted), ("Advisory", advice)] {
             if !risks.is_empty() {
                 let names = risks.iter().map(|risk| risk.name.as_str()).collect();
                 write!(f, "\n   {what}: {}", Names(names))?;
@@ -273,9 +273,9 @@ impl fmt::Display for Passed<'_> {
         let version = OneLine(version);
         let names: BTreeSet<&str> = risks.iter().map(String::as_str).collect();
         match names.len() {
-            0 => write!(f, "{version} is later, and no way leads there."),
-            1 => write!(f, "{version} is later, and {} stands in the way.", Names(names)),
-            _ => write!(f, "{version} is later, and these stand in the way: {}.", Names(names)),
+            0 => write!(f, "{version} is later, but has no upgrade path."),
+            1 => write!(f, "{version} is later, but blocked by {}.", Names(names)),
+            _ => write!(f, "{version} is later, but blocked by these risks: {}.", Names(names)),
         }
     }
 }

@@ -67,7 +67,7 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dry_run {
-            f.write_str("Nothing was changed; without --dry-run it would be:\n\n")?;
+            f.write_str("Dry run, nothing changed. Without --dry-run:\n\n")?;
         }
         match &self.withdrawn {
             None => f.write_str("No preflight is requested")?,
@@ -79,11 +79,11 @@ impl fmt::Display for Outcome {
         match (&self.update, &self.withdrawn) {
             (Some(update), Some(_)) => write!(
                 f,
-                "\nThe update to {}, which is on its way, is asked for again",
+                "\nThe update in progress to {} is requested again",
                 OneLine(update.name())
             ),
             (Some(update), None) => {
-                write!(f, "; the request to update to {} is left alone", OneLine(update.name()))
+                write!(f, "; the request to update to {} is unchanged", OneLine(update.name()))
             }
             (None, _) => Ok(()),
         }

@@ -69,7 +69,7 @@ impl<'a> Errand<'a> {
             withdrawal::Plan::give_back(object, ours, before.as_ref(), self.keep_results)
         };
         let plan = change::make(self.cluster, false, plan).await.with_context(|| WithHint {
-            message: "the request for the preflight could not be withdrawn".to_owned(),
+            message: "cannot withdraw the preflight request".to_owned(),
             hint: "withdraw it with `fairway upgrade --clear-preflight`".to_owned(),
         })?;
         Ok(if plan.changes_something() {
@@ -87,8 +87,8 @@ pub(super) fn is_over(outcome: &Outcome) -> bool {
 
 fn interrupted() -> anyhow::Error {
     WithHint {
-        message: "interrupted before the preflight was done".to_owned(),
-        hint: "what it had asked for itself is withdrawn".to_owned(),
+        message: "interrupted before the preflight completed".to_owned(),
+        hint: "its request is withdrawn; run the same command again".to_owned(),
     }
     .into()
 }

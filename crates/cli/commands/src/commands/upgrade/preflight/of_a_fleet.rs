@@ -105,11 +105,11 @@ impl Asked {
 
     /// What was found, in one line.
     pub(in crate::commands) fn result(&self) -> String {
-        let Some(report) = &self.outcome.report else { return "not waited for".to_owned() };
+        let Some(report) = &self.outcome.report else { return "no result (--no-wait)".to_owned() };
         let open: Vec<&str> = report.open().map(|finding| finding.name.as_str()).collect();
         let names = OneLine(&open.join(", ")).to_string();
         let names = if names.is_empty() { names } else { format!(": {names}") };
-        let late = if self.outcome.timed_out { ", waited for in vain" } else { "" };
+        let late = if self.outcome.timed_out { ", timed out" } else { "" };
         format!("{}{names}{late}", report.headline())
     }
 }

@@ -130,20 +130,20 @@ impl fmt::Display for Outcome {
             (Action::Requested, false) => write!(f, "Requested a preflight of {target}")?,
             (Action::Requested, true) => write!(f, "Ran a preflight of {target}")?,
             (Action::RequestedAgain, _) => {
-                write!(f, "Requested a preflight of {target} once more")?;
+                write!(f, "Requested a preflight of {target} again")?;
             }
             (Action::AlreadyRequested, _) if self.report.as_ref().is_some_and(is_running) => {
-                write!(f, "A preflight of {target} is running already")?;
+                write!(f, "A preflight of {target} is already running")?;
             }
             (Action::AlreadyRequested, _) => {
-                write!(f, "A preflight of {target} is requested already")?;
+                write!(f, "A preflight of {target} is already requested")?;
             }
         }
         match &self.report {
             Some(report) => write!(f, "\n\n{report}")?,
             None => write!(
                 f,
-                "\n\nSee how far it is with\n  fairway upgrade --status-preflight\n\n{ENDING}"
+                "\n\nShow its progress with\n  fairway upgrade --status-preflight\n\n{ENDING}"
             )?,
         }
         match self.request_state {

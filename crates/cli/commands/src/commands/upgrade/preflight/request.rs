@@ -101,8 +101,8 @@ impl Plan {
             replaces.iter().filter(|_| !wish.for_a_while).map(Replaced::warning).collect();
         if wish.force {
             warnings.push(
-                "--force waives the signature of a release that runs in this cluster: be sure that \
-                 you know this image"
+                "--force waives the signature of a release whose code runs in this cluster: make \
+                 sure that you trust this image"
                     .to_owned(),
             );
         }
@@ -131,12 +131,10 @@ impl Change for Plan {
             Ok(())
         } else {
             Err(CannotTell {
-                message: "this cluster does not keep the mode of a request, which would have been \
-                          an update: its definition of ClusterVersion is too old; nothing was \
-                          changed"
+                message: "this cluster does not store the mode of a request, so the request would \
+                          start an update: its ClusterVersion CRD is too old; nothing changed"
                     .to_owned(),
-                hint: "`fairway crds | kubectl apply -f -` installs the present definition"
-                    .to_owned(),
+                hint: "install the current CRD with `fairway crds | kubectl apply -f -`".to_owned(),
             }
             .into())
         }
@@ -226,27 +224,27 @@ impl Replaced {
 
 fn unsupported() -> CannotTell {
     CannotTell {
-        message: "the operator of this cluster does not know preflights, and would take the \
-                  request for an update; nothing was changed"
+        message: "the operator of this cluster does not support preflights, and would start an \
+                  update; nothing changed"
             .to_owned(),
-        hint: "preflights need an operator that has the condition PreflightRunning in \
-               ClusterVersion; `fairway upgrade --include-not-recommended` shows the risks that \
-               are known without one"
+        hint: "preflights require an operator that sets the condition PreflightRunning of \
+               ClusterVersion; run `fairway upgrade --include-not-recommended` to list known risks"
             .to_owned(),
     }
 }
 
 fn already_there(target: &Named) -> WithHint {
     WithHint {
-        message: format!("this cluster is at {} already", OneLine(target.name())),
-        hint: "a preflight is about another release: `fairway upgrade` lists some".to_owned(),
+        message: format!("this cluster is already at {}", OneLine(target.name())),
+        hint: "choose another release; run `fairway upgrade` to list updates".to_owned(),
     }
 }
 
 fn none_is_later() -> CannotTell {
     CannotTell {
-        message: "no later release is listed".to_owned(),
-        hint: "`fairway upgrade` shows why; --to and --to-image name a release that is not listed"
+        message: "no later release is available".to_owned(),
+        hint: "run `fairway upgrade` for the reason; to use an unlisted release, pass --to or \
+               --to-image"
             .to_owned(),
     }
 }
@@ -254,13 +252,12 @@ fn none_is_later() -> CannotTell {
 fn in_the_way(update: &Update) -> anyhow::Error {
     let named = Named::asked(update);
     let name = OneLine(named.name());
-    anyhow!("it would give way while the preflight runs, and might begin afterwards").context(
-        Refused {
-            message: format!("an update to {name} is asked for and has not begun"),
+    anyhow!("the preflight would replace this request, and the update could start afterwards")
+        .context(Refused {
+            message: format!("an update to {name} is requested and has not started"),
             hint:
                 "withdraw it with `fairway upgrade --clear`, or replace it by the preflight with \
                    `fairway upgrade --mode=preflight`"
                     .to_owned(),
-        },
-    )
+        })
 }

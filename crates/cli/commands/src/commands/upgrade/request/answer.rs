@@ -105,9 +105,9 @@ impl RequestStatus {
         let said = self.message.as_deref().unwrap_or_default();
         let said = OneLine(said).to_string();
         match self.state {
-            State::Pending if said.is_empty() => "Waiting for the operator's answer…".to_owned(),
+            State::Pending if said.is_empty() => "Waiting for the operator…".to_owned(),
             State::Pending => format!("Requested, not accepted yet: {said}"),
-            State::Accepted => format!("Accepted, not begun yet: {said}"),
+            State::Accepted => format!("Accepted, not started yet: {said}"),
             _ => said,
         }
     }
@@ -149,16 +149,20 @@ impl fmt::Display for RequestStatus {
         let message = self.message.as_deref().unwrap_or_default();
         match self.state {
             State::Accepted => {
-                write!(f, "The operator has accepted it, and not begun yet. {}", OneLine(message))
+                write!(
+                    f,
+                    "The operator accepted the release, and has not started yet. {}",
+                    OneLine(message)
+                )
             }
-            State::Started => write!(f, "The operator has accepted it. {}", OneLine(message)),
-            State::Completed => write!(f, "It is complete. {}", OneLine(message)),
+            State::Started => write!(f, "The operator accepted the release. {}", OneLine(message)),
+            State::Completed => write!(f, "The update is complete. {}", OneLine(message)),
             State::Refused => {
-                f.write_str("The operator refuses it:\n")?;
+                f.write_str("The operator refuses the release:\n")?;
                 write_reason(f, self.reason.as_deref(), self.message.as_deref())?;
                 f.write_str(
-                    "\n\nThe request stands, and is looked at again when something changes. \
-                     Withdraw it with\n  fairway upgrade --clear",
+                    "\n\nThe request remains, and the operator re-evaluates it when the cluster \
+                     changes. Withdraw it with\n  fairway upgrade --clear",
                 )
             }
             State::Pending => {
@@ -167,7 +171,10 @@ impl fmt::Display for RequestStatus {
                     "" => f.write_str(".")?,
                     message => write!(f, ": {}", OneLine(message))?,
                 }
-                f.write_str("\nThe request stands; see what comes of it with\n  fairway upgrade")
+                f.write_str("\nThe request remains. Show its state with\n  fairway upgrade")
+            }
+            State::Replaced => {
+                f.write_str("Superseded: another client changed spec.desiredUpdate.")
             }
             State::Superseded => f.write_str("Somebody else has asked for something else since."),
         }
@@ -216,19 +223,19 @@ mod tests {
         ];
         insta::assert_snapshot!(waiting.join("\n\n"), @"
         5: The operator has not decided yet.
-        The request stands; see what comes of it with
+        The request remains. Show its state with
           fairway upgrade
 
         5: The operator has not decided yet.
-        The request stands; see what comes of it with
+        The request remains. Show its state with
           fairway upgrade
 
         5: The operator has not decided yet: Fetching 5.1.9
-        The request stands; see what comes of it with
+        The request remains. Show its state with
           fairway upgrade
 
         5: The operator has not decided yet.
-        The request stands; see what comes of it with
+        The request remains. Show its state with
           fairway upgrade
         ");
         let decided = [
@@ -260,31 +267,31 @@ mod tests {
             answer(&|object| object.spec.desired_update = None),
         ];
         insta::assert_snapshot!(decided.join("\n\n"), @"
-        0: The operator has accepted it, and not begun yet. Working towards 5.1.9
+        0: The operator accepted the release, and has not started yet. Working towards 5.1.9
 
-        0: The operator has accepted it. Working towards 5.1.9: 1 of 9
+        0: The operator accepted the release. Working towards 5.1.9: 1 of 9
 
-        0: It is complete. Cluster version is 5.1.9
+        0: The update is complete. Cluster version is 5.1.9
 
-        3: The operator refuses it:
+        3: The operator refuses the release:
 
           Reason: UnacceptedRisks
           Message:
             SlowDisks.
             Accept it.
 
-        The request stands, and is looked at again when something changes. Withdraw it with
+        The request remains, and the operator re-evaluates it when the cluster changes. Withdraw it with
           fairway upgrade --clear
 
-        3: The operator refuses it:
+        3: The operator refuses the release:
 
           Reason: InvalidClusterVersion
           Message: No such version
 
-        The request stands, and is looked at again when something changes. Withdraw it with
+        The request remains, and the operator re-evaluates it when the cluster changes. Withdraw it with
           fairway upgrade --clear
 
-        4: Somebody else has asked for something else since.
+        4: Superseded: another client changed spec.desiredUpdate.
         ");
     }
 
@@ -316,8 +323,8 @@ mod tests {
         insta::assert_snapshot!(outcome, @"
         Requested update to 5.1.9
 
-        The operator has accepted it. Working towards 5.1.9: 1 of 9
-        It is not complete yet, and goes on; see how far it is with
+        The operator accepted the release. Working towards 5.1.9: 1 of 9
+        The update is still in progress. Show its state with
           fairway upgrade status
         ");
     }

@@ -57,19 +57,19 @@ impl<'a> Confirmation<'a> {
 
 fn question(outcome: &Outcome, told: &[String]) -> String {
     let name = outcome.release.as_ref().map_or("this release", Named::name);
-    format!("Before {} is asked for:\n  * {}\nContinue?", OneLine(name), told.join("\n  * "))
+    format!("Confirm the update to {}:\n  * {}\nContinue?", OneLine(name), told.join("\n  * "))
 }
 
 fn declined() -> Refused {
     Refused {
-        message: "it was not confirmed; nothing was changed".to_owned(),
-        hint: "`fairway upgrade` shows which updates are recommended".to_owned(),
+        message: "not confirmed, nothing changed".to_owned(),
+        hint: "run `fairway upgrade` to list recommended updates".to_owned(),
     }
 }
 
 fn nobody_to_ask(told: &[String]) -> WrongUsage {
     WrongUsage(format!(
-        "this has to be confirmed, and nobody is at the terminal: {}; --yes confirms it",
+        "confirmation required, but there is no terminal: {}; add --yes to confirm",
         told.join("; ")
     ))
 }

@@ -151,7 +151,7 @@ impl Order<'_> {
             return Ok(Outcome { dry_run, ..outcome });
         }
         if until == Until::Answered {
-            self.printer.note("Waiting for the operator's answer…");
+            self.printer.note("Waiting for the operator…");
         }
         let wait = Wait { cluster, printer: self.printer, update: &update, until, patience };
         let (answer, in_time) = wait.follow().await?;

@@ -60,8 +60,10 @@ pub(super) fn plan(
 
 fn versionless() -> CannotTell {
     CannotTell {
-        message: "ClusterVersion does not say which version this cluster has".to_owned(),
-        hint: "`kubectl get clusterversion version -o yaml` shows what it says".to_owned(),
+        message: "the version of this cluster is unknown: ClusterVersion does not report it"
+            .to_owned(),
+        hint: "run `kubectl get clusterversion version -o yaml` to inspect ClusterVersion"
+            .to_owned(),
     }
 }
 
@@ -114,7 +116,7 @@ mod tests {
         assert!(there.patch().is_none() && !there.outcome.awaits_an_answer());
         insta::assert_snapshot!(format!("{}\n{}", asked.outcome, there.outcome), @"
         Update to multi cluster architecture has already been requested
-        Cluster has the multi cluster architecture already
+        Cluster already has the multi cluster architecture
         ");
     }
 
@@ -163,7 +165,7 @@ mod tests {
           Reason: RetrievePayload
           Message: No.
 
-        The request stands, and is looked at again when something changes. Withdraw it with
+        The request remains, and the operator re-evaluates it when the cluster changes. Withdraw it with
           fairway upgrade --clear
         ");
     }

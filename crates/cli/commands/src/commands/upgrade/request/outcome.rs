@@ -169,13 +169,13 @@ impl Named {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dry_run {
-            f.write_str("Nothing was changed; without --dry-run it would be:\n\n")?;
+            f.write_str("Dry run, nothing changed. Without --dry-run:\n\n")?;
         }
         let name = self.release.as_ref().map_or("", Named::name);
         let release = OneLine(name);
         match self.action {
             Action::Requested => write!(f, "Requested update to {release}")?,
-            Action::AlreadyRequested => write!(f, "An update to {release} is requested already")?,
+            Action::AlreadyRequested => write!(f, "An update to {release} is already requested")?,
             Action::RolledBack => {
                 let from = self.from.as_deref().unwrap_or_default();
                 write!(f, "Requested rollback from {} to {release}", OneLine(from))?;
@@ -187,7 +187,7 @@ impl fmt::Display for Outcome {
                 f.write_str("Update to multi cluster architecture has already been requested")?;
             }
             Action::AlreadyMultiArch => {
-                f.write_str("Cluster has the multi cluster architecture already")?;
+                f.write_str("Cluster already has the multi cluster architecture")?;
             }
             Action::AlreadyCurrent => match &self.progress {
                 None => write!(f, "Cluster is already at version {release}")?,
@@ -196,7 +196,11 @@ impl fmt::Display for Outcome {
                     write!(f, "Cluster is on its way to {release} already")?;
                 }
                 Some(progress) => {
-                    write!(f, "Cluster is on its way to {release} already: {}", OneLine(progress))?;
+                    write!(
+                        f,
+                        "An update to {release} is already in progress: {}",
+                        OneLine(progress)
+                    )?;
                 }
             },
             Action::Latest => {
@@ -218,8 +222,7 @@ impl fmt::Display for Outcome {
         write!(f, "\n\n{answer}")?;
         match answer.state {
             State::Accepted | State::Started if self.timed_out => f.write_str(
-                "\nIt is not complete yet, and goes on; see how far it is with\n  fairway upgrade \
-                 status",
+                "\nThe update is still in progress. Show its state with\n  fairway upgrade status",
             ),
             _ => Ok(()),
         }

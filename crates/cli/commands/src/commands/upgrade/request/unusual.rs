@@ -141,7 +141,7 @@ impl fmt::Display for UpdateCaution {
             Self::PreRelease { version } => write!(f, "{version} is a pre-release"),
             Self::Candidate { channel } => write!(
                 f,
-                "it comes from {}, whose releases are tried out and may never be supported",
+                "the release is in {}, whose releases are candidates and may never be supported",
                 OneLine(channel)
             ),
             Self::UnknownVersion { message } => {
@@ -149,18 +149,18 @@ impl fmt::Display for UpdateCaution {
             }
             Self::NotComparable { from, to } if from.is_empty() => write!(
                 f,
-                "it is not known which version the cluster has, and what kind of step that to {} is",
+                "the version of the cluster is unknown, so the update to {} cannot be classified",
                 OneLine(to)
             ),
             Self::NotComparable { from, to } => write!(
                 f,
-                "it is not known what kind of step that from {} to {} is",
+                "the update from {} to {} cannot be classified",
                 OneLine(from),
                 OneLine(to)
             ),
             Self::Forced => f.write_str(
-                "--force waives the signature, all guards and all risks: be sure that you know \
-                 this image",
+                "--force waives the signature, all preconditions and all risks: make sure that you \
+                 trust this image",
             ),
         }
     }
@@ -215,7 +215,7 @@ mod tests {
         5.1.0 5.1.1
         5.1.0 5.2.0
         5.1.1 5.1.0; from 5.1.1 to 5.1.0 is a downgrade, to be confirmed
-        5.1.0 5.3.0; from 5.1.0 to 5.3.0 is a skip-level update, past one minor version, to be confirmed
+        5.1.0 5.3.0; from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version, to be confirmed
         4.22.0 5.0.0; from 4.22.0 to 5.0.0 is an update to another major version
         5.1.0 5.2.0-rc.1; 5.2.0-rc.1 is a pre-release, to be confirmed
         5.2.0-ec.3 5.2.0-rc.1
@@ -223,9 +223,9 @@ mod tests {
         5.2.0-rc.2 5.2.0
         4.20.0-okd-scos.5 4.20.0-okd-scos.6
         4.20.0-okd-scos.5 4.21.0-okd-scos.ec.15; 4.21.0-okd-scos.ec.15 is a pre-release, to be confirmed
-        what is that 5.1.0; it is not known what kind of step that from what is that to 5.1.0 is, to be confirmed
-        5.1.0 latest; it is not known what kind of step that from 5.1.0 to latest is, to be confirmed
-         5.1.0; it is not known which version the cluster has, and what kind of step that to 5.1.0 is, to be confirmed
+        what is that 5.1.0; the update from what is that to 5.1.0 cannot be classified, to be confirmed
+        5.1.0 latest; the update from 5.1.0 to latest cannot be classified, to be confirmed
+         5.1.0; the version of the cluster is unknown, so the update to 5.1.0 cannot be classified, to be confirmed
         ");
     }
 
@@ -240,10 +240,10 @@ mod tests {
         ]
         .map(|(channel, channels)| said("5.1.0", "5.1.1", channel, channels));
         insta::assert_snapshot!(said.join("\n"), @"
-        5.1.0 5.1.1; it comes from candidate-5.1, whose releases are tried out and may never be supported, to be confirmed
+        5.1.0 5.1.1; the release is in candidate-5.1, whose releases are candidates and may never be supported, to be confirmed
         5.1.0 5.1.1
         5.1.0 5.1.1
-        5.1.0 5.1.1; it comes from candidate-5.1, whose releases are tried out and may never be supported, to be confirmed
+        5.1.0 5.1.1; the release is in candidate-5.1, whose releases are candidates and may never be supported, to be confirmed
         5.1.0 5.1.1
         ");
     }

@@ -45,7 +45,7 @@ impl fmt::Display for Shown<'_> {
             ControlPlane::Updating(updating) => write_updating(f, updating)?,
         }
         if let Some(quiet) = self.status.quiet_for() {
-            write!(f, "\n  Nothing has changed for {quiet}.")?;
+            write!(f, "\n  No progress for {quiet}.")?;
         }
         if let Some(request) = &self.status.requested {
             write!(f, "\n\n")?;
@@ -78,13 +78,13 @@ impl Shown<'_> {
         let in_full = self.details.has(Details::Operators);
         let groups: Vec<&[PendingResource]> = waits.chunk_by(is_alike).collect();
         let shown = if in_full { groups.len() } else { groups.len().min(FEW_WAITS) };
-        f.write_str("\n\nIt waits for")?;
+        f.write_str("\n\nWaiting for")?;
         for group in &groups[..shown] {
             write_wait(f, group, in_full)?;
         }
         match groups[shown..].iter().map(|group| group.len()).sum() {
             0 => Ok(()),
-            more => write!(f, "\n  {more} more: --details=operators shows them"),
+            more => write!(f, "\n  {more} more: use --details=operators to show them"),
         }
     }
 }
@@ -92,19 +92,19 @@ impl Shown<'_> {
 fn write_completed(f: &mut fmt::Formatter<'_>, completed: &Completed) -> fmt::Result {
     write!(f, "The control plane is updated to {}", OneLine(&completed.version))?;
     if let Some(at) = completed.completed_at {
-        write!(f, " since {at}")?;
+        write!(f, ", completed at {at}")?;
     }
     if let Some(seconds) = completed.duration_seconds {
-        write!(f, "; that took {}", Span(seconds))?;
+        write!(f, ", duration {}", Span(seconds))?;
     }
     f.write_str(".")
 }
 
 /// The end that somebody has waited for.
 fn write_reached(f: &mut fmt::Formatter<'_>, reached: &Completed) -> fmt::Result {
-    write!(f, "The cluster has reached {}", OneLine(&reached.version))?;
+    write!(f, "The cluster is updated to {}", OneLine(&reached.version))?;
     match reached.duration_seconds {
-        Some(seconds) => write!(f, "; that took {}.", Span(seconds)),
+        Some(seconds) => write!(f, ", duration {}.", Span(seconds)),
         None => f.write_str("."),
     }
 }
@@ -112,15 +112,15 @@ fn write_reached(f: &mut fmt::Formatter<'_>, reached: &Completed) -> fmt::Result
 fn write_updating(f: &mut fmt::Formatter<'_>, updating: &Updating) -> fmt::Result {
     write_way(f, &updating.way)?;
     let assessment = match updating.assessment {
-        Assessment::Progressing => "it goes on",
-        Assessment::Slow => "it goes on slowly",
-        Assessment::Stalled => "it is stalled",
+        Assessment::Progressing => "in progress",
+        Assessment::Slow => "in progress, slower than expected",
+        Assessment::Stalled => "stalled",
     };
     let counts = updating.operators;
     write!(f, ": {assessment}.")?;
     write!(
         f,
-        "\n  {}% done: of {} operators, {} updated, {} updating, {} waiting",
+        "\n  {}% complete; {} operators: {} updated, {} updating, {} waiting",
         updating.percent, counts.total, counts.updated, counts.updating, counts.waiting
     )?;
     let health = updating.health;
@@ -131,7 +131,7 @@ fn write_updating(f: &mut fmt::Formatter<'_>, updating: &Updating) -> fmt::Resul
         }
     }
     if let Some(seconds) = updating.duration_seconds {
-        write!(f, "\n  So far it has taken {}.", Span(seconds))?;
+        write!(f, "\n  Duration: {}", Span(seconds))?;
     }
     updating.estimate.as_ref().map_or(Ok(()), |estimate| write_estimate(f, estimate))
 }
@@ -143,9 +143,9 @@ fn write_way(f: &mut fmt::Formatter<'_>, way: &Way) -> fmt::Result {
         Change::Install => write!(f, "Installation of {target}"),
         Change::Update => write!(f, "Update to {target} from {from}"),
         Change::UpdateFromIncomplete => {
-            write!(f, "Update to {target} from {from}, which was never completed")
+            write!(f, "Update to {target} from {from}, which never completed")
         }
-        Change::MultiArch => write!(f, "Change of {target} to several architectures"),
+        Change::MultiArch => write!(f, "Migration of {target} to multiple architectures"),
     }
 }
 
@@ -153,27 +153,25 @@ fn write_estimate(f: &mut fmt::Formatter<'_>, estimate: &Estimate) -> fmt::Resul
     let why = match estimate.doubt {
         None => {
             return match estimate.remaining.strip_prefix('<') {
-                Some(limit) => write!(f, "\n  Less than {limit} are left."),
-                None => write!(f, "\n  About {} are left.", estimate.remaining),
+                Some(limit) => write!(f, "\n  Time remaining: less than {limit}"),
+                None => write!(f, "\n  Time remaining: about {}", estimate.remaining),
             };
         }
-        Some(Doubt::MultiArch) => "a change of architectures takes as long as its nodes take",
-        Some(Doubt::Overdue) => "it should be over by now",
-        Some(Doubt::Blocked) => "something stands in its way",
-        Some(Doubt::Quiet) => "nothing has changed for long",
-        Some(Doubt::NothingToCompareWith) => {
-            "it has just begun, and no update before it says how long they take here"
-        }
+        Some(Doubt::MultiArch) => "depends on the number of nodes",
+        Some(Doubt::Overdue) => "slower than expected",
+        Some(Doubt::Blocked) => "the update is blocked",
+        Some(Doubt::Quiet) => "no recent progress",
+        Some(Doubt::NothingToCompareWith) => "just started, no previous update to compare",
     };
-    write!(f, "\n  Nobody can tell how much is left: {why}.")
+    write!(f, "\n  Time remaining: unknown ({why})")
 }
 
 fn write_request(f: &mut fmt::Formatter<'_>, request: &Request) -> fmt::Result {
     let name = OneLine(request.name());
     if request.refused {
-        return write!(f, "An update to {name} is asked for, and the operator refuses it.");
+        return write!(f, "An update to {name} is requested, but the operator refuses it.");
     }
-    write!(f, "An update to {name} is asked for and has not begun.")
+    write!(f, "An update to {name} is requested and has not started.")
 }
 
 /// Whether two things are waited for in the same way, so that it is said once.

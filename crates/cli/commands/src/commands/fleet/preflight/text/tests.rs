@@ -12,7 +12,7 @@ fn failed(message: &str, hint: &str) -> ClusterError {
 fn preflights(width: usize) -> FleetPreflight {
     let away = failed(
         "cannot reach the API server at https://lab.example:6443: Connection refused",
-        "check that it runs and that nothing stands in between",
+        "check that the server is running and reachable",
     );
     let clusters = [
         ("prod-eu", Ok(Some(fixtures::clean()))),
@@ -39,7 +39,7 @@ fn a_preflight_of_a_fleet_on_a_wide_terminal() {
 #[test]
 fn a_preflight_of_a_fleet_at_40_columns() {
     let text = text::laid_out(&preflights(40).to_string(), 40);
-    let mut lines = text.lines().take_while(|line| !line.starts_with("See where"));
+    let mut lines = text.lines().take_while(|line| !line.starts_with("Show the state"));
     assert!(lines.all(|line| line.chars().count() <= 40), "{text}");
     insta::assert_snapshot!(text);
 }

@@ -18,11 +18,9 @@ pub(super) struct Rules<'a> {
 impl fmt::Display for Rules<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rules {
-            [] => return f.write_str("\n\nIt has no rules, so it concerns every cluster."),
-            [_] => f.write_str("\n\nHow it is found out whether it applies:")?,
-            _ => f.write_str(
-                "\n\nHow it is found out whether it applies, by the first rule that can tell:",
-            )?,
+            [] => return f.write_str("\n\nIt has no rules, so it applies to every cluster."),
+            [_] => f.write_str("\n\nEvaluation:")?,
+            _ => f.write_str("\n\nEvaluation (the first rule with a result decides):")?,
         }
         self.rules.iter().enumerate().try_for_each(|(index, rule)| self.write(f, index + 1, rule))
     }
@@ -39,8 +37,8 @@ impl Rules<'_> {
                 write_indented(f, query, "     ")?;
                 self.write_answer(f, rule.evaluation.as_ref())
             }
-            (None, "Always") => write!(f, ": it concerns every cluster{sign}"),
-            (None, _) => f.write_str(": not known here, so it is skipped"),
+            (None, "Always") => write!(f, ": applies to every cluster{sign}"),
+            (None, _) => f.write_str(": unknown rule type, skipped"),
         }
     }
 
@@ -51,11 +49,11 @@ impl Rules<'_> {
     ) -> fmt::Result {
         match (answer, &self.notes.message) {
             (Some(answer), _) => write!(f, "{}", Answer(answer)),
-            (None, Some(why)) => write!(f, "\n     Answers are not known: {}.", OneLine(why)),
-            (None, None) if self.notes.omitted > 0 => {
-                f.write_str("\n     Its answer is not noted: there was no room for all of them.")
-            }
-            (None, None) => f.write_str("\n     No answer yet."),
+            (None, Some(why)) => write!(f, "\n     Results are unavailable: {}.", OneLine(why)),
+            (None, None) if self.notes.omitted > 0 => f.write_str(
+                "\n     The result is not stored: the number of stored results is limited.",
+            ),
+            (None, None) => f.write_str("\n     Not evaluated yet."),
         }
     }
 }
@@ -69,14 +67,15 @@ impl fmt::Display for Answer<'_> {
         let asked = Age(answer.age_seconds);
         match &answer.conclusion {
             Conclusion::Matches => {
-                write!(f, "\n     This cluster is exposed: answered {asked} ago")?;
+                write!(f, "\n     This cluster is exposed: evaluated {asked} ago")?;
             }
             Conclusion::DoesNotMatch => {
-                write!(f, "\n     This cluster is not exposed: answered {asked} ago")?;
+                write!(f, "\n     This cluster is not exposed: evaluated {asked} ago")?;
             }
             Conclusion::Failed(why) => write!(
                 f,
-                "\n     No answer for {asked}: {}. It is asked again, with pauses of up to 10 minutes.",
+                "\n     No result for {asked}: {}. The operator retries with a backoff of up to 10 \
+                 minutes.",
                 OneLine(why)
             )?,
         }
@@ -97,11 +96,11 @@ impl Answer<'_> {
             None => Ok(()),
             Some(left) if self.0.overdue => write!(
                 f,
-                "; it should have been asked again {} ago: does the operator run?",
+                "; the next evaluation is overdue since {}: check that the operator is running",
                 Age(-left)
             ),
-            Some(left) if left <= 0 => f.write_str(", asked again now"),
-            Some(left) => write!(f, ", asked again in {}", Age(left)),
+            Some(left) if left <= 0 => f.write_str(", next evaluation now"),
+            Some(left) => write!(f, ", next evaluation in {}", Age(left)),
         }
     }
 }

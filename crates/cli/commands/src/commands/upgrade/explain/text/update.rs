@@ -46,7 +46,7 @@ fn write_offer(
                 "{to} is the version of this cluster, or the one it is on its way to."
             );
         }
-        Offer::NotOffered => write!(f, "{to}: not offered from {from}")?,
+        Offer::NotOffered => write!(f, "{to}: not available from {from}")?,
         Offer::Unconditional => {
             let not = if update.blockers.is_empty() { "" } else { "not " };
             write!(
@@ -55,10 +55,10 @@ fn write_offer(
             )?;
         }
         Offer::Conditional if !has_conditions(update) => {
-            write!(f, "{to}: offered from {from}. Its risks come from this cluster")?;
+            write!(f, "{to}: available from {from}, conditional on risks of this cluster")?;
         }
         Offer::Conditional => {
-            write!(f, "{to}: offered from {from} to clusters that its risks do not concern")?;
+            write!(f, "{to}: available from {from}, conditional on its risks")?;
         }
     }
     let Some(recommended) = &update.recommended_condition else { return Ok(()) };
@@ -81,11 +81,11 @@ fn leads_back(update: &ExplainedUpdate) -> bool {
 }
 
 fn write_release(f: &mut fmt::Formatter<'_>, update: &ExplainedUpdate) -> fmt::Result {
-    let upstream = update.upstream.as_deref().unwrap_or("the operator's own choice");
+    let upstream = update.upstream.as_deref().unwrap_or("default of the operator");
     let channel = update.channel.as_deref().unwrap_or("none");
     write!(f, "\n\nChannel: {}\nUpdate service: {}", OneLine(channel), OneLine(upstream))?;
     if !update.channels.is_empty() {
-        write!(f, "\nThe release is in: {}", OneLine(&update.channels.join(", ")))?;
+        write!(f, "\nChannels of the release: {}", OneLine(&update.channels.join(", ")))?;
     }
     if let Some(image) = &update.image {
         write!(f, "\nImage: {}", OneLine(image))?;
@@ -111,7 +111,7 @@ fn write_risks(f: &mut fmt::Formatter<'_>, risks: &[RiskOfUpdate]) -> fmt::Resul
             write_indented(f, text, "    ")?;
         }
     }
-    f.write_str("\n\n`fairway upgrade explain RISK` tells more about one of them.")
+    f.write_str("\n\nFor details of a risk, run `fairway upgrade explain RISK`.")
 }
 
 /// Whether the operator says of a risk what it says itself.
@@ -167,11 +167,11 @@ impl Because<'_> {
                 write!(f, "It is not in {channel}, but in {}.", OneLine(&channels))
             }
             NotOffered::Tombstoned { channel, file } => {
-                write!(f, "Maintainers keep it out of {}: {}.", OneLine(channel), OneLine(file))
+                write!(f, "Removed from {} by graph-data: {}.", OneLine(channel), OneLine(file))
             }
             NotOffered::Blocked { causes } => {
                 let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
-                write!(f, "Maintainers have removed the update: {}.", OneLine(&causes.join("; ")))
+                write!(f, "Blocked by graph-data: {}.", OneLine(&causes.join("; ")))
             }
             NotOffered::NoEdge { from_versions } if from_versions.is_empty() => {
                 f.write_str("No update leads there.")
@@ -189,6 +189,9 @@ impl Because<'_> {
             NotOffered::Guard { minor_distance: None } => {
                 f.write_str("It is of another major version, to which no update leads from here.")
             }
+            NotOffered::Guard { minors: None } => f.write_str(
+                "It has another major version, and no update leads to it from this version.",
+            ),
         }
     }
 }

@@ -31,7 +31,7 @@ fn releases_stand_beside_each_other() {
     assert_eq!(comparison.missing().count(), 0);
     insta::assert_snapshot!(comparison, @"
     RELEASE  CHECKED                                   AGE  RESULT
-    5.1.9    2 of 2 operators, 1 of 1 built-in checks  30m  nothing found that stands against the update
+    5.1.9    2 of 2 operators, 1 of 1 built-in checks  30m  no findings
     5.2.0    2 of 2 operators, 1 of 1 built-in checks  30m  1 finding, all accepted
     5.3.0    2 of 2 operators, 1 of 1 built-in checks  30m  1 finding
 
@@ -51,10 +51,10 @@ fn what_is_missing_is_said() {
     assert_eq!(comparison.missing().count(), 2);
     insta::assert_snapshot!(comparison, @"
     RELEASE  CHECKED                                   AGE  RESULT
-    5.2.0    1 of 2 operators, 1 of 1 built-in checks  30m  incomplete, some checks gave no answer
+    5.2.0    1 of 2 operators, 1 of 1 built-in checks  30m  incomplete, some checks have no result
     5.3.0    –                                         –    not run
 
-    Run the preflights that are missing with --run.
+    Add --run to run the missing preflights.
     ");
 }
 

@@ -1,0 +1,86 @@
+//! `cargo xtask texts`: every text for users as one document, to be read in one sitting.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use crate::cargo::root;
+use crate::prose::{is_test, user_strings};
+
+/// A string literal with fewer words is a name, not a text.
+const MIN_WORDS: usize = 3;
+
+#[expect(clippy::print_stdout, reason = "the document is what was asked for")]
+pub(crate) fn run() -> Result<()> {
+    println!("# Help\n\n{}", read("docs/reference/command-line.md")?);
+    println!("# Schema descriptions\n");
+    for path in files(&["docs/reference/schemas/*.json"])? {
+        let schema: Value = serde_json::from_str(&read(&path)?).context(path.clone())?;
+        println!("## {path}\n");
+        let mut found = BTreeSet::new();
+        descriptions(&schema, &mut found);
+        found.iter().for_each(|it| println!("* {it}"));
+        println!();
+    }
+    println!("# Alerts, gates and deployed objects\n\n{}", read("deploy/operator/alerts.yaml")?);
+    println!("# Messages, errors and logs\n");
+    for path in files(&["crates/*.rs"])?.into_iter().filter(|path| !is_test(path)) {
+        let strings = user_strings(&read(&path)?);
+        let texts: Vec<_> = strings
+            .into_iter()
+            .filter(|(_, text)| text.split_whitespace().count() >= MIN_WORDS)
+            .collect();
+        if !texts.is_empty() {
+            println!("## {path}\n");
+            texts.iter().for_each(|(line, text)| println!("{line:5}  {}", text.trim()));
+            println!();
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &str) -> Result<String> {
+    fs::read_to_string(root().join(path)).with_context(|| format!("cannot read {path}"))
+}
+
+/// The committed files that match.
+fn files(patterns: &[&str]) -> Result<Vec<String>> {
+    let listed = Command::new("git").arg("ls-files").args(patterns).current_dir(root()).output();
+    let listed = String::from_utf8(listed.context("cannot start git")?.stdout)?;
+    Ok(listed.lines().map(str::to_owned).collect())
+}
+
+/// Every `description` of a schema.
+fn descriptions(schema: &Value, found: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value.as_str().filter(|_| name == "description") {
+                    Some(text) => drop(found.insert(text.replace('\n', " "))),
+                    None => descriptions(value, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| descriptions(item, found)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_found_at_any_depth() {
+        let schema = serde_json::json!({
+            "description": "A.", "properties": {"description": {"description": "B."}},
+            "oneOf": [{"description": "C\nd."}],
+        });
+        let mut found = BTreeSet::new();
+        descriptions(&schema, &mut found);
+        assert_eq!(found, ["A.", "B.", "C d."].map(str::to_owned).into());
+    }
+}
