@@ -63,24 +63,28 @@ pub(crate) struct Unaccepted {
     pub(crate) status: ExitStatus,
 }
 
-/// A risk that is not accepted.
+/// Unaccepted risk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct OpenRisk {
+    /// Name by which the risk is accepted.
     pub(crate) name: String,
+    /// Whether the risk applies to the cluster.
     pub(crate) exposure: Exposure,
+    /// Description of the risk.
     pub(crate) message: Option<String>,
+    /// Page about the risk.
     pub(crate) url: Option<String>,
-    /// Whether it was ever accepted, in one word.
+    /// State of the acceptance.
     pub(crate) acceptance: &'static str,
 }
 
-/// Whether a risk concerns the cluster.
+/// Whether an unaccepted risk applies to the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Exposure {
-    /// It does.
-    Applies,
-    /// Nobody can tell.
+    /// The risk applies.
+    Exposed,
+    /// The operator could not evaluate the risk.
     Unknown,
 }
 
@@ -122,8 +126,8 @@ pub(crate) fn open_risks(error: &anyhow::Error) -> &[OpenRisk] {
 pub(crate) fn status(error: &anyhow::Error) -> ExitStatus {
     match error {
         _ if let Some(risks) = error.downcast_ref::<Unaccepted>() => risks.status,
-        _ if error.is::<CannotTell>() => ExitStatus::CannotTell,
-        _ if error.is::<Refused>() => ExitStatus::No,
+        _ if error.is::<CannotTell>() => ExitStatus::Unknown,
+        _ if error.is::<Refused>() => ExitStatus::Refused,
         _ if error.is::<WrongUsage>() => ExitStatus::Usage,
         _ => ExitStatus::Error,
     }
@@ -141,7 +145,7 @@ pub(crate) struct OutputClosed;
 
 impl fmt::Display for OutputClosed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nobody reads the output any more")
+        f.write_str("standard output is closed")
     }
 }
 

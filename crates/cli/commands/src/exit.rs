@@ -5,34 +5,34 @@ use std::process::ExitCode;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How a command ended.
+/// Result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ExitStatus {
-    /// It did what it was asked to; a question was answered with yes.
-    Yes,
-    /// Something went wrong.
+    /// The command succeeded, or found no blockers.
+    Success,
+    /// An error occurred.
     Error,
-    /// The arguments make no sense.
+    /// The arguments are invalid.
     Usage,
-    /// A risk or a check says no.
-    No,
-    /// It cannot be told.
-    CannotTell,
-    /// What was waited for did not happen in time.
+    /// A risk or a check blocks the update.
+    Refused,
+    /// The data is incomplete, or the cluster does not support the command.
+    Unknown,
+    /// The expected state was not reached in time.
     TimedOut,
-    /// Risks have appeared since the last acceptance.
+    /// There are new risks since the latest acceptance.
     NewRisks,
 }
 
 impl ExitStatus {
     /// Every status, in the order of the codes.
     pub const ALL: &[Self] = &[
-        Self::Yes,
+        Self::Success,
         Self::Error,
         Self::Usage,
-        Self::No,
-        Self::CannotTell,
+        Self::Refused,
+        Self::Unknown,
         Self::TimedOut,
         Self::NewRisks,
     ];
@@ -40,11 +40,11 @@ impl ExitStatus {
     /// The number that the shell sees.
     pub fn code(self) -> u8 {
         match self {
-            Self::Yes => 0,
+            Self::Success => 0,
             Self::Error => 1,
             Self::Usage => 2,
-            Self::No => 3,
-            Self::CannotTell => 4,
+            Self::Refused => 3,
+            Self::Unknown => 4,
             Self::TimedOut => 5,
             Self::NewRisks => 6,
         }
@@ -53,11 +53,11 @@ impl ExitStatus {
     /// What the number means.
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Yes => "yes: done, or nothing stands in the way",
+            Self::Success => "yes: done, or nothing stands in the way",
             Self::Error => "error: something went wrong on the way",
             Self::Usage => "usage: the arguments make no sense",
-            Self::No => "no: a risk or a check speaks against it",
-            Self::CannotTell => "cannot tell: unknown, incomplete or not supported",
+            Self::Refused => "no: a risk or a check speaks against it",
+            Self::Unknown => "cannot tell: unknown, incomplete or not supported",
             Self::TimedOut => "timed out: what was waited for did not happen",
             Self::NewRisks => "new risks: some have appeared since the last acceptance",
         }

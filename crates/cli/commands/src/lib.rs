@@ -10,13 +10,13 @@ mod commands;
 mod completion;
 mod errors;
 pub mod exit;
+mod failure;
 mod foreign_text;
 mod input;
 mod mounted;
 mod output;
 mod printer;
 mod reference;
-mod refusal;
 mod schema;
 mod settings;
 mod source;
@@ -33,8 +33,8 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::Args;
 use crate::exit::ExitStatus;
+use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::refusal::Refusal;
 use crate::settings::{Settings, Verbosity};
 use crate::text::{Program, Whom};
 
@@ -54,7 +54,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let parsed = command.try_get_matches_from(&arguments);
     let parsed = parsed.and_then(|matches| {
-        Args::from_arg_matches(&matches).map(|args| (args, refusal::format(&matches)))
+        Args::from_arg_matches(&matches).map(|args| (args, failure::format(&matches)))
     });
     let (args, format) = match parsed {
         Ok(parsed) => parsed,
@@ -67,12 +67,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match outcome {
         Ok(status) => status.into(),
         // Whoever read our output has enough of it, as `head` does.
-        Err(error) if errors::is_closed_output(&error) => ExitStatus::Yes.into(),
+        Err(error) if errors::is_closed_output(&error) => ExitStatus::Success.into(),
         Err(error) => {
             printer.error(&error);
             if !printer.has_printed() {
-                // Whoever reads no document has the exit code.
-                let _ = Refusal::of(&error, &printer).write(printer.stdout(), format);
+                // A script without a document still has the exit code.
+                let _ = Failure::of(&error, &printer).write(printer.stdout(), format);
             }
             errors::status(&error).into()
         }
@@ -86,7 +86,7 @@ fn answer_from_the_parser(answer: &clap::Error, program: Program) -> ExitCode {
     let (written, status) = if answer.use_stderr() {
         (write!(printer.stderr(), "{}", text.ansi()), ExitStatus::Usage)
     } else {
-        (write!(printer.text(), "{}", text.ansi()), ExitStatus::Yes)
+        (write!(printer.text(), "{}", text.ansi()), ExitStatus::Success)
     };
     // Whoever closed the pipe does not want to read the rest.
     drop(written);

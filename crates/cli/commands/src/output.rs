@@ -29,13 +29,24 @@ pub(crate) fn json(mut out: impl Write, document: &impl Serialize) -> anyhow::Re
     Ok(())
 }
 
-/// What scripts can rely on: the version changes when a field changes its meaning or goes away.
+/// Version of the JSON and YAML documents. Fields may change between minor versions of Fairway, and
+/// the changelog lists these changes.
+pub(crate) const API_VERSION: &str = "fairway.dev/v1alpha1";
+
+/// A document with the fields by which scripts recognise it.
 #[derive(Serialize)]
-struct Versioned<'a, R> {
+#[serde(rename_all = "camelCase")]
+struct TypedDocument<'a, R> {
+    api_version: &'static str,
     kind: &'static str,
-    version: u32,
     #[serde(flatten)]
     report: &'a R,
+}
+
+impl<'a, R> TypedDocument<'a, R> {
+    fn new(kind: &'static str, report: &'a R) -> Self {
+        Self { api_version: API_VERSION, kind, report }
+    }
 }
 
 /// Writes a report: its text for people, or a document of that kind for programs.
@@ -59,7 +70,7 @@ pub(crate) fn document(
     kind: &'static str,
     report: &(impl Serialize + JsonSchema),
 ) -> anyhow::Result<()> {
-    json(out, &Versioned { kind, version: 1, report })
+    json(out, &TypedDocument::new(kind, report))
 }
 
 /// Writes a document of that kind as YAML.
@@ -68,7 +79,7 @@ pub(crate) fn yaml_document(
     kind: &'static str,
     report: &(impl Serialize + JsonSchema),
 ) -> anyhow::Result<()> {
-    out.write_all(yaml(&Versioned { kind, version: 1, report })?.as_bytes())?;
+    out.write_all(yaml(&TypedDocument::new(kind, report))?.as_bytes())?;
     Ok(())
 }
 
@@ -81,8 +92,8 @@ pub(crate) fn yaml(document: &impl Serialize) -> anyhow::Result<String> {
 /// Makes a directory ready to be written to.
 pub(crate) fn directory(dir: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir).with_context(|| WithHint {
-        message: format!("cannot make the directory {}", dir.display()),
-        hint: "name a directory that you may write to".to_owned(),
+        message: format!("cannot create directory {}", dir.display()),
+        hint: "use a writable directory".to_owned(),
     })
 }
 
@@ -90,7 +101,7 @@ pub(crate) fn directory(dir: &Path) -> anyhow::Result<()> {
 pub(crate) fn file(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
     std::fs::write(path, content).with_context(|| WithHint {
         message: format!("cannot write {}", path.display()),
-        hint: "name a directory that you may write to".to_owned(),
+        hint: "use a writable directory".to_owned(),
     })
 }
 

@@ -122,7 +122,7 @@ impl Printer {
             self.note(format_args!("{WARNING}warning:{WARNING:#} {text}"));
         }
         if !hidden.is_empty() {
-            self.note(format_args!("{} more warnings: --verbose shows them", hidden.len()));
+            self.note(format_args!("{} more warnings: use --verbose to show them", hidden.len()));
         }
     }
 

@@ -11,8 +11,8 @@ use crate::settings::ENVIRONMENT;
 /// The page about the command line.
 pub(crate) fn command_line() -> String {
     let mut page = String::from(
-        "# The command line\n\nMade from the help of the program itself: \
-         `fairway --help` and `fairway COMMAND --help` say the same.\n",
+        "# Command line\n\nGenerated from the help of the binary: `fairway --help` and `fairway \
+         COMMAND --help` print the same text.\n",
     );
     let mut root = Args::command();
     root.build();

@@ -15,27 +15,28 @@ pub(crate) const FAIRWAY_LOG: &str = "FAIRWAY_LOG";
 pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
     (
         FAIRWAY_LOG,
-        "Which log lines are written to standard error, such as `info` or `fairway_operator=debug`. Wins over `--verbose`.",
+        "Log filter for standard error, such as `info` or `fairway_operator=debug`. Overrides \
+         `--verbose`.",
     ),
-    (
-        "KUBECONFIG",
-        "The kubeconfig, or several separated by colons, for commands about a cluster. `--kubeconfig` wins over it.",
-    ),
+    ("KUBECONFIG", "Kubeconfig files, separated by colons. `--kubeconfig` overrides it."),
     (
         "HTTPS_PROXY, NO_PROXY",
-        "The proxy on the way to registries, and to the cluster unless the kubeconfig names one; and for whom there is none.",
+        "Proxy for registries, and for the cluster unless the kubeconfig has one; hosts that are \
+         reached without the proxy.",
     ),
     (
         "NO_COLOR",
-        "Whatever its value, it takes the colour out of all output, unless `--color=always` asks for it.",
+        "Disables colours in all output, whatever its value. `--color=always` overrides it.",
     ),
     (
         "COLUMNS",
-        "How wide texts may be. Without it, as wide as the terminal; into a file or a pipe, of any width. It counts for texts alone, not for documents.",
+        "Maximum width of text output. Default: the width of the terminal, unlimited for files and \
+         pipes. Documents are not wrapped.",
     ),
     (
         "LC_ALL, LC_CTYPE, LANG",
-        "The first that is set tells which characters can be shown. Without UTF-8, texts are embellished with ASCII alone; names stay as they are.",
+        "Locale; the first variable that is set applies. Without UTF-8, Fairway prints its own \
+         symbols in ASCII; names are unchanged.",
     ),
 ];
 
@@ -103,8 +104,8 @@ impl Settings {
         };
         let wanted = self.log_filter.as_deref().unwrap_or(default);
         let filter = EnvFilter::builder().parse(wanted).with_context(|| WithHint {
-            message: format!("{FAIRWAY_LOG}={wanted:?} does not say which log lines are wanted"),
-            hint: "a level such as `info`, or levels for parts: `warn,fairway_operator=debug`"
+            message: format!("invalid log filter {FAIRWAY_LOG}={wanted:?}"),
+            hint: "set a level such as `info`, or levels by module: `warn,fairway_operator=debug`"
                 .into(),
         })?;
         let filter = match (&self.log_filter, self.verbosity) {

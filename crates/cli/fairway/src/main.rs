@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         // Before anything else: only a process of one thread can be a container's first one.
         return fairway_sandbox::init::main(std::env::args_os().skip(2));
     }
-    // The one TLS provider of the process; nobody else can have installed one before.
+    // The only TLS provider of the process: no other code installs one before this line.
     let _ = rustls::crypto::ring::default_provider().install_default();
     fairway_cli::run(std::env::args_os())
 }

@@ -192,20 +192,20 @@ impl<'de> Deserialize<'de> for Version {
     }
 }
 
-/// What kind of step leads from one version to another.
+/// Kind of change from one version to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", tag = "kind")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
 pub enum Move {
-    /// The same version again.
+    /// The same version.
     Reinstall,
-    /// A later version of the same minor.
+    /// A later patch version of the same minor version.
     Patch,
-    /// The minor that follows.
+    /// The next minor version.
     NextMinor,
-    /// A minor beyond the one that follows.
+    /// A minor version after the next one.
     SkipLevel {
-        /// How many minors lie in between.
-        skipped: u64,
+        /// Number of skipped minor versions.
+        skipped_minors: u64,
     },
     /// Another major version.
     Major,
@@ -223,7 +223,7 @@ impl Move {
             Ordering::Greater => match target.minor() - current.minor() {
                 0 => Self::Patch,
                 1 => Self::NextMinor,
-                minors => Self::SkipLevel { skipped: minors - 1 },
+                minors => Self::SkipLevel { skipped_minors: minors - 1 },
             },
         }
     }
@@ -240,11 +240,11 @@ impl fmt::Display for Move {
             Self::Reinstall => f.write_str("the same version again"),
             Self::Patch => f.write_str("a patch update"),
             Self::NextMinor => f.write_str("an update to the next minor version"),
-            Self::SkipLevel { skipped: 1 } => {
-                f.write_str("a skip-level update that skips one minor version")
+            Self::SkipLevel { skipped_minors: 1 } => {
+                f.write_str("a skip-level update, past one minor version")
             }
-            Self::SkipLevel { skipped } => {
-                write!(f, "a skip-level update that skips {skipped} minor versions")
+            Self::SkipLevel { skipped_minors } => {
+                write!(f, "a skip-level update, past {skipped_minors} minor versions")
             }
             Self::Major => f.write_str("an update to another major version"),
             Self::Downgrade => f.write_str("a downgrade"),
@@ -339,8 +339,8 @@ mod tests {
             ("5.1.0", "5.1.9", Move::Patch),
             ("5.1.0", "5.2.0", Move::NextMinor),
             ("5.1.0", "5.2.0-rc.0", Move::NextMinor),
-            ("5.1.0", "5.3.4", Move::SkipLevel { skipped: 1 }),
-            ("5.1.0", "5.5.4", Move::SkipLevel { skipped: 3 }),
+            ("5.1.0", "5.3.4", Move::SkipLevel { skipped_minors: 1 }),
+            ("5.1.0", "5.5.4", Move::SkipLevel { skipped_minors: 3 }),
             ("4.23.0", "5.0.0", Move::Major),
             ("5.1.0", "5.0.9", Move::Downgrade),
             ("5.1.0", "5.1.0-rc.1", Move::Downgrade),
@@ -371,8 +371,8 @@ mod tests {
             Move::Reinstall,
             Move::Patch,
             Move::NextMinor,
-            Move::SkipLevel { skipped: 1 },
-            Move::SkipLevel { skipped: 2 },
+            Move::SkipLevel { skipped_minors: 1 },
+            Move::SkipLevel { skipped_minors: 2 },
             Move::Major,
             Move::Downgrade,
         ]

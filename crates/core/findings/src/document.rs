@@ -12,14 +12,14 @@ use crate::words::words;
 /// cluster, changes never stop, and no result would be current without this period.
 const RENEWAL: SignedDuration = SignedDuration::from_mins(10);
 
-/// Results of a preflight. The target release updates this file continuously.
+/// Results of a preflight: the file that the target release writes and updates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Document {
-    /// Format of this document: `preflight-v1-json`.
+    /// Version of the format: [`crate::FORMAT`].
     #[serde(deserialize_with = "lenient::text")]
     pub format: String,
-    /// ID of the preflight run.
+    /// ID of the run.
     #[serde(rename = "preflightID", deserialize_with = "lenient::text")]
     pub preflight_id: String,
     /// Version of the cluster.
@@ -31,27 +31,27 @@ pub struct Document {
     /// Image of the target release, by digest.
     #[serde(deserialize_with = "lenient::text")]
     pub target_image: String,
-    /// Progress of the first pass over all checks. Checks are repeated after it has completed.
+    /// Execution status. A completed run continues to watch the cluster, and stays completed.
     pub execution_status: ExecutionStatus,
-    /// Why the preflight failed.
+    /// Why the run failed.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub message: String,
-    /// Start time of the run.
+    /// Start of the run.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub started: Option<Timestamp>,
-    /// Time at which the first pass over all checks completed.
+    /// Time at which all checks had completed once.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub completed: Option<Timestamp>,
-    /// Time of the last update of this document.
+    /// Time of the latest write.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub updated: Option<Timestamp>,
-    /// All checks, sorted by name.
+    /// Checks, by name.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
     pub checks: Vec<CheckReport>,
-    /// Findings, sorted by name.
+    /// Findings, by name.
     #[serde(deserialize_with = "lenient::list")]
     pub risks: Vec<Finding>,
 }
@@ -72,31 +72,31 @@ pub enum ExecutionStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CheckReport {
-    /// Name of the check: the name of the component, or of a built-in check such as `removed-apis`.
+    /// Name of the component, or of a built-in check such as `removed-apis`.
     #[serde(deserialize_with = "lenient::text")]
     pub name: String,
-    /// Origin of the check.
+    /// Owner of the check.
     pub kind: CheckKind,
     /// Status of the check.
     pub status: CheckStatus,
-    /// Why the check has no result, or what the result does not cover.
+    /// Why there is no result, or what the result does not cover.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub message: String,
-    /// Start time of the last run of the check.
+    /// Start of the latest execution.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub started: Option<Timestamp>,
-    /// End time of the last run of the check.
+    /// End of the latest execution.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub ended: Option<Timestamp>,
-    /// Resources that the check read, such as `nodes`.
+    /// Resources that the check watches, such as `nodes`.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::texts")]
     pub looked_at: Vec<String>,
-    /// Whether one of these resources has changed since. The check runs again.
+    /// Whether a watched resource has changed since, so that the check runs again.
     #[serde(skip_serializing_if = "std::ops::Not::not", deserialize_with = "lenient::flag")]
     pub stale: bool,
-    /// Read permissions that the check has in addition to those of all checks.
+    /// Read permissions beyond those of all checks, as reported by the operator that granted them.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::texts")]
     pub granted: Vec<String>,
 }
@@ -171,17 +171,17 @@ impl CheckStatus {
     }
 }
 
-/// A problem that a check reports: a risk of the update.
+/// Finding of a check: a risk of the update.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Finding {
-    /// CamelCase name, by which the risk is accepted.
+    /// CamelCase name by which the finding is accepted.
     #[serde(deserialize_with = "lenient::text")]
     pub name: String,
-    /// The problem in this cluster and its consequence.
+    /// Description of the problem.
     #[serde(deserialize_with = "lenient::text")]
     pub message: String,
-    /// Address of the documentation of the problem.
+    /// Page about the finding.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub url: String,
     /// Version of the target release.
@@ -192,10 +192,10 @@ pub struct Finding {
     /// Instruction that resolves the problem.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub remediation: String,
-    /// Name of the check that reports the finding.
+    /// Name of the check.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub check: String,
-    /// Reason of the condition `Applies` of the risk: how reliable the finding is.
+    /// Certainty of the finding.
     pub reason: Reason,
 }
 

@@ -17,25 +17,25 @@ pub enum Alerts {
     Unreadable(String),
 }
 
-/// Whether alerts are known, for a report.
+/// Whether the alerts of the cluster are available.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct AlertsKnown {
-    /// Whether they are.
-    pub known: bool,
-    /// Why they are not.
-    pub why: Option<String>,
+pub struct AlertAvailability {
+    /// Whether the alerts could be read.
+    pub available: bool,
+    /// Why they could not be read.
+    pub message: Option<String>,
 }
 
 impl Alerts {
     /// Whether they are known, and why not.
-    pub fn known(&self) -> AlertsKnown {
+    pub fn known(&self) -> AlertAvailability {
         let why = match self {
             Self::Known(_) => None,
-            Self::NotRecorded => Some("the recording has no alerts".to_owned()),
-            Self::NoMonitoring => Some("the cluster has no monitoring to ask".to_owned()),
+            Self::NotRecorded => Some("the recorded cluster has no alerts".to_owned()),
+            Self::NoMonitoring => Some("the cluster has no metrics service".to_owned()),
             Self::Unreadable(why) => Some(why.clone()),
         };
-        AlertsKnown { known: why.is_none(), why }
+        AlertAvailability { available: why.is_none(), message: why }
     }
 
     /// Those that are known.

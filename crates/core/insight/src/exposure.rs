@@ -9,18 +9,18 @@ use fairway_risk::Source;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Whether a risk concerns this cluster.
+/// Whether a risk applies to the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Exposure {
-    /// It does.
-    Applies,
-    /// It does not.
-    DoesNotApply,
-    /// The operator could not find out.
+    /// The risk applies.
+    Exposed,
+    /// The risk does not apply.
+    NotExposed,
+    /// The operator could not evaluate the risk.
     Unknown,
-    /// The operator does not say: older ones say it only for the update as a whole.
-    NotPublished,
+    /// The operator does not report it: older operators only report it for the whole update.
+    NotReported,
 }
 
 impl Exposure {
@@ -42,9 +42,9 @@ impl Exposure {
     /// What the operator says about it.
     pub(crate) fn as_said(applies: Option<&Condition>) -> Self {
         match applies.map(|condition| &condition.status) {
-            None => Self::NotPublished,
-            Some(ConditionStatus::True) => Self::Applies,
-            Some(ConditionStatus::False) => Self::DoesNotApply,
+            None => Self::NotReported,
+            Some(ConditionStatus::True) => Self::Exposed,
+            Some(ConditionStatus::False) => Self::NotExposed,
             Some(_) => Self::Unknown,
         }
     }
@@ -58,10 +58,10 @@ impl Exposure {
     ) -> Self {
         let always = risk.matching_rules.first().map(|rule| &rule.type_);
         if always == Some(&MatchingRuleType::Always) {
-            return Self::Applies;
+            return Self::Exposed;
         }
         let Some(said) = update.conditions.find(recommended::TYPE) else {
-            return Self::NotPublished;
+            return Self::NotReported;
         };
         let named = |one: &ConditionalUpdateRisk| {
             said.status == ConditionStatus::False && said.reason == one.name
@@ -70,35 +70,35 @@ impl Exposure {
             named(one) || has_failed(&said.message, one) || is_told(&said.message, one)
         };
         match said.status {
-            ConditionStatus::True if !taken => Self::DoesNotApply,
-            _ if named(risk) => Self::Applies,
+            ConditionStatus::True if !taken => Self::NotExposed,
+            _ if named(risk) => Self::Exposed,
             _ if has_failed(&said.message, risk) => Self::Unknown,
-            ConditionStatus::False if is_told(&said.message, risk) => Self::Applies,
-            ConditionStatus::True => Self::NotPublished,
+            ConditionStatus::False if is_told(&said.message, risk) => Self::Exposed,
+            ConditionStatus::True => Self::NotReported,
             // Everything that applies, or may, is told: what is not told next to others does not.
-            _ if update.risks.iter().any(is_mentioned) => Self::DoesNotApply,
-            _ => Self::NotPublished,
+            _ if update.risks.iter().any(is_mentioned) => Self::NotExposed,
+            _ => Self::NotReported,
         }
     }
 
     /// What is known about a risk of several updates together: the worst of it.
     pub(crate) fn worst(all: impl IntoIterator<Item = Self>) -> Self {
-        all.into_iter().max_by_key(|one| one.weight()).unwrap_or(Self::NotPublished)
+        all.into_iter().max_by_key(|one| one.weight()).unwrap_or(Self::NotReported)
     }
 
     /// The worse it is, the more it weighs.
     pub(crate) fn weight(self) -> u8 {
         match self {
-            Self::DoesNotApply => 0,
-            Self::NotPublished => 1,
+            Self::NotExposed => 0,
+            Self::NotReported => 1,
             Self::Unknown => 2,
-            Self::Applies => 3,
+            Self::Exposed => 3,
         }
     }
 
     /// Whether it may concern this cluster.
     pub fn may_apply(self) -> bool {
-        self != Self::DoesNotApply
+        self != Self::NotExposed
     }
 }
 

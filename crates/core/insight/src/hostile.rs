@@ -105,7 +105,7 @@ fn reports(objects: &Value, now: Timestamp) -> Option<()> {
         let fleet = [Member { name: "a".to_owned(), said: Ok(said) }];
         for targets in [vec![], vec!["5.2.1".parse().ok()?]] {
             let report = FleetReport::of(&fleet, &targets);
-            assert!(report.answer().is_some());
+            assert!(report.readiness().is_some());
             assert!(serde_json::to_string(&report).is_ok());
         }
         explanations(&cluster, objects, moment.now());

@@ -13,18 +13,18 @@ use serde_json::Value;
 use crate::packed::PackedJson;
 use crate::turn::Turn;
 
-/// What an object is and how it is called. Its API version does not count: the same object may be
-/// written in several.
+/// Identity of an object. It has no API version, because manifests may use several for the same
+/// object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct ObjectId {
-    /// API group; empty for the core group.
+    /// API group, empty for the core group.
     pub group: String,
-    /// The kind.
+    /// Kind of the object.
     pub kind: String,
-    /// Namespace; empty for cluster-scoped kinds.
+    /// Namespace, empty for cluster-scoped kinds.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
-    /// The name.
+    /// Name of the object.
     pub name: String,
 }
 

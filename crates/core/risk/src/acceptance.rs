@@ -25,14 +25,14 @@ pub const ANNOTATION: &str = "fairway.dev/accepted-risks";
 /// Bytes of the annotation that are read; all annotations of an object together may have 256 KiB.
 pub const ANNOTATION_BYTES: usize = 128 << 10;
 
-/// Acceptance terms of a risk, as stored in the annotation under the risk's name.
+/// Terms of an accepted risk, as stored in the annotation under the name of the risk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, expecting = "an object with acceptance terms")]
 pub struct Terms {
-    /// Reason of the acceptance.
+    /// Why the risk is accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Expiry: a time, or a day, which is included.
+    /// End of the acceptance: a time, or a date that is included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
     /// Versions for which the risk is accepted.
@@ -41,12 +41,12 @@ pub struct Terms {
     /// User who accepted the risk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Digest of the risk's content at the time of acceptance.
+    /// Digest of the accepted definition of the risk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
 }
 
-/// Expiry of an acceptance.
+/// End of an acceptance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Until {
@@ -127,15 +127,15 @@ impl Standing {
         matches!(self, Self::Accepted { .. })
     }
 
-    /// One word for it, for programs.
+    /// State of the acceptance in JSON documents.
     pub fn word(&self) -> &'static str {
         match self {
             Self::NotAccepted => "notAccepted",
             Self::Accepted { changed: false } => "accepted",
-            Self::Accepted { changed: true } => "acceptedBeforeItChanged",
+            Self::Accepted { changed: true } => "acceptedBeforeChange",
             Self::Expired(_) => "expired",
-            Self::OutOfScope(_) => "otherVersions",
-            Self::TermsUnreadable(_) => "unreadable",
+            Self::OutOfScope(_) => "outOfScope",
+            Self::TermsUnreadable(_) => "invalidTerms",
         }
     }
 }

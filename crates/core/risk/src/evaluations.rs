@@ -74,15 +74,15 @@ pub struct Evaluation {
     pub samples: Vec<Sample>,
 }
 
-/// What an answer means.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Outcome of an evaluation, as stored in the ConfigMap `risk-evaluations`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "outcome", content = "why")]
 pub enum Conclusion {
-    /// The risk applies to the cluster.
+    /// The risk applies.
     Matches,
     /// The risk does not apply.
     DoesNotMatch,
-    /// Unknown, with the cause.
+    /// The evaluation failed with this error.
     Failed(String),
 }
 

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 /// Bytes of a range: enough for dozens of comparisons.
 const MAX_BYTES: usize = 512;
 
-/// A range of versions: alternatives separated by `||`, each with comparisons that all hold,
-/// separated by commas or blanks.
+/// Range of versions: alternatives separated by `||`, each with comparisons separated by commas or
+/// blanks. All comparisons of an alternative have to match.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Range {

@@ -115,29 +115,29 @@ pub struct Candidate {
     pub risks: Vec<std::sync::Arc<Risk>>,
 }
 
-/// Where a risk comes from.
+/// Publisher of a risk.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", tag = "source", content = "name")]
+#[serde(rename_all = "camelCase", tag = "type", content = "name")]
 pub enum Source {
     /// The update service.
     Graph,
     /// A preflight of the target release.
     Preflight,
-    /// The condition `Upgradeable` of the ClusterOperator of that name.
+    /// The condition `Upgradeable` of the named ClusterOperator.
     Upgradeable(String),
-    /// All ClusterOperators.
+    /// The ClusterOperators together.
     ClusterOperators,
-    /// The risk report of the ClusterOperator of that name.
+    /// The risk report of the named ClusterOperator.
     RiskReport(String),
     /// An admin gate.
     AdminGate,
-    /// Objects that the administrator excluded from management.
+    /// Overrides in ClusterVersion.
     Overrides,
     /// An update in progress.
     Updating,
-    /// Objects that the release removes.
+    /// Objects that the target release removes.
     Deletions,
-    /// An alert of the cluster's monitoring.
+    /// An alert of the cluster.
     Alert,
 }
 

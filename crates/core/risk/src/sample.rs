@@ -6,14 +6,14 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One series of an instant vector, and its value.
+/// Series of an instant vector, with its value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sample {
     /// Labels of the series.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// Value of the sample, as a string in JSON, which cannot represent NaN and infinities.
+    /// Value, as text: JSON has no NaN and no infinity.
     #[serde(serialize_with = "to_text", deserialize_with = "from_text")]
     #[schemars(with = "String")]
     pub value: f64,

@@ -1,4 +1,4 @@
-//! How the acceptance of a risk is written: which one, why, and until when.
+//! Arguments that accept a risk: name, reason and expiry.
 
 use std::str::FromStr;
 
@@ -7,10 +7,10 @@ use fairway_risk::Until;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
-/// Bytes of a reason: a few sentences. All of them share one annotation.
+/// Maximum length of a reason in bytes: a few sentences. All reasons share one annotation.
 const MAX_REASON: usize = 1024;
 
-/// A risk to accept, or with a hyphen at the end one to accept no more.
+/// A risk to accept, or with a trailing hyphen one to revoke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RiskChoice {
     pub(crate) name: String,
@@ -30,21 +30,24 @@ impl FromStr for RiskChoice {
         match length {
             // One that was accepted in spite of it can be taken back.
             _ if accept && name.contains(char::is_whitespace) => {
-                Err("a name has no blanks: a comma separates two of them".to_owned())
+                Err("risk name contains spaces; separate names with commas".to_owned())
             }
-            0 => Err("the name of a risk is missing".to_owned()),
+            0 => Err("risk name is missing".to_owned()),
             1..=limits::RISK_NAME => Ok(Self { name: name.to_owned(), accept }),
-            _ => Err(format!("a name has at most {} characters, not {length}", limits::RISK_NAME)),
+            _ => Err(format!(
+                "risk name has {length} characters; the maximum is {}",
+                limits::RISK_NAME
+            )),
         }
     }
 }
 
-/// When an acceptance is to end.
+/// Expiry of an acceptance.
 #[derive(Clone, Debug)]
 pub(crate) enum UntilChoice {
-    /// At that time, or with that day.
+    /// At a time, or at the end of a day.
     At(Until),
-    /// After that time from now.
+    /// After a duration from now.
     After(Span),
 }
 
@@ -63,13 +66,13 @@ impl FromStr for UntilChoice {
 }
 
 impl UntilChoice {
-    /// The end, as it is stored.
+    /// Expiry as it is stored.
     pub(crate) fn from(&self, now: Timestamp) -> Result<Until, String> {
         match self {
             Self::At(until) => Ok(until.clone()),
             Self::After(span) => {
                 let end = now.to_zoned(TimeZone::UTC).checked_add(*span);
-                let end = end.map_err(|_| "that is too far away".to_owned())?.timestamp();
+                let end = end.map_err(|_| "expiry is out of range".to_owned())?.timestamp();
                 let whole = Timestamp::from_second(end.as_second()).unwrap_or(end);
                 Until::try_from(whole.to_string()).map_err(|error| error.to_string())
             }
@@ -77,13 +80,13 @@ impl UntilChoice {
     }
 }
 
-/// Why a risk is taken.
+/// Parses the reason of an acceptance.
 pub(crate) fn reason(text: &str) -> Result<String, String> {
     let text = text.trim();
     match text.len() {
-        0 => Err("an empty text is no reason".to_owned()),
+        0 => Err("reason is empty".to_owned()),
         1..=MAX_REASON => Ok(text.to_owned()),
-        length => Err(format!("a reason has at most {MAX_REASON} bytes, not {length}")),
+        length => Err(format!("reason has {length} bytes; the maximum is {MAX_REASON}")),
     }
 }
 

@@ -1,12 +1,12 @@
-//! Catalogs of operators as files, as they are typed.
+//! Arguments for file-based catalogs.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The files of a catalog, and which one of a cluster's catalogs is made of them.
+/// Files of a catalog, and the catalog of the cluster that they replace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CatalogFiles {
-    /// As `namespace/name`; without it, whichever has a package that is in the files.
+    /// As `namespace/name`; `None`: every catalog with a package of the files.
     pub(crate) stands_for: Option<String>,
     /// A directory, or a file.
     pub(crate) path: PathBuf,
@@ -23,8 +23,10 @@ impl FromStr for CatalogFiles {
             Some((namespace, name)) if is_word(namespace) && is_word(name) && !path.is_empty() => {
                 Ok(Self { stands_for: Some(format!("{namespace}/{name}")), path: path.into() })
             }
-            _ => Err("write NAMESPACE/NAME=DIR; a directory with = in its name begins with ./="
-                .to_owned()),
+            _ => Err(
+                "not of the form NAMESPACE/NAME=DIR; prefix a directory that contains = with ./="
+                    .to_owned(),
+            ),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How to reach the cluster that a command is about.
+//! Arguments that select a cluster.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,35 +8,35 @@ use clap::ValueHint;
 use super::duration::some_time;
 
 #[derive(Clone, clap::Args)]
-#[command(next_help_heading = "The cluster")]
+#[command(next_help_heading = "Cluster")]
 pub(crate) struct ClusterArgs {
-    /// The kubeconfig; without it `$KUBECONFIG`, `~/.kube/config`, or in a pod its ServiceAccount
+    /// Kubeconfig; default: `$KUBECONFIG`, `~/.kube/config`, or in a pod its ServiceAccount
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// The context of the kubeconfig; without it, the current one
+    /// Context of the kubeconfig; default: the current context
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
 
-    /// Act as this user, such as system:serviceaccount:NAMESPACE:NAME; that needs a permission
+    /// User to impersonate, such as system:serviceaccount:NAMESPACE:NAME; needs a permission
     #[arg(long = "as", value_name = "USER", value_parser = named)]
     pub(crate) act_as: Option<String>,
 
-    /// Act as a member of this group; may be given several times
+    /// Group to impersonate; repeatable
     #[arg(long = "as-group", value_name = "GROUP", value_parser = named, requires = "act_as")]
     pub(crate) act_as_groups: Vec<String>,
 
-    /// How long to wait for each answer of the API server
+    /// Timeout of each request to the API server
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = some_time)]
     pub(crate) request_timeout: Duration,
 }
 
-/// A name that fits into a header. An empty one is mostly a variable of a script that is not set, and
-/// would be everything that whoever runs the script may do.
+/// A name that fits into a header. An empty name is usually an unset variable of a script, and
+/// would run the command without impersonation.
 fn named(text: &str) -> Result<String, String> {
     match text {
-        "" => Err("the name is empty".to_owned()),
-        _ if text.contains(char::is_control) => Err("a name is one line of text".to_owned()),
+        "" => Err("name is empty".to_owned()),
+        _ if text.contains(char::is_control) => Err("name contains control characters".to_owned()),
         _ => Ok(text.to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! What of a release counts in a cluster, and where its images may be at hand.
+//! Selection of the manifests of a release, and sources of its images.
 
 use std::path::PathBuf;
 
@@ -7,20 +7,20 @@ use fairway_release::inclusion::DEFAULT_PROFILE;
 
 #[derive(clap::Args)]
 pub(crate) struct ContentArgs {
-    /// OCI layout directories in which images are looked for before registries are asked
+    /// OCI image layouts to search for images before registries
     #[arg(long, value_name = "DIR,…", env = "FAIRWAY_IMAGE_LAYOUTS", value_delimiter = ',', value_hint = ValueHint::DirPath)]
     image_layouts: Vec<PathBuf>,
 
-    /// The profile of the cluster: manifests say for which ones they are
+    /// Cluster profile; selects the manifests of the release
     #[arg(long, value_name = "NAME", env = "CLUSTER_PROFILE", default_value = DEFAULT_PROFILE)]
     cluster_profile: String,
 
-    /// Leave out manifests with the annotation `exclude.release.openshift.io/NAME`
+    /// Skip manifests with the annotation `exclude.release.openshift.io/NAME`
     #[arg(long, value_name = "NAME", env = "EXCLUDE_MANIFESTS")]
     exclude_manifests: Option<String>,
 }
 
-/// An environment that names nothing has an empty text.
+/// Accessors. An unset value in the environment is an empty string.
 impl ContentArgs {
     /// The directories with images.
     pub(crate) fn layouts(&self) -> Vec<PathBuf> {
@@ -33,7 +33,7 @@ impl ContentArgs {
         self.cluster_profile.clone()
     }
 
-    /// Whose manifests are left out.
+    /// The name in the annotation of skipped manifests.
     pub(crate) fn exclude(&self) -> Option<String> {
         self.exclude_manifests.clone().filter(|name| !name.is_empty())
     }

@@ -1,27 +1,27 @@
-//! Lengths of time, as they are typed.
+//! Durations as arguments.
 
 use std::time::Duration;
 
 use jiff::SignedDuration;
 
-/// Nobody waits for longer, and what comes after it is still a date.
+/// Maximum duration: the current time plus this value is still a valid date.
 const LONGEST: Duration = Duration::from_hours(10 * 365 * 24);
 
-/// A time such as `30s`, `5m` or `1h`.
+/// Parses a duration such as `30s`, `5m` or `1h`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let parsed = text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
     match parsed {
         Some(time) if time <= LONGEST => Ok(time),
-        Some(_) => Err("too long: ten years, 87600h, are the most".to_owned()),
-        None => Err("not a time such as 30s, 5m or 1h".to_owned()),
+        Some(_) => Err("too long: the maximum is 87600h (ten years)".to_owned()),
+        None => Err("not a duration such as 30s, 5m or 1h".to_owned()),
     }
 }
 
-/// Such a time that is not nothing: who does not wait at all does nothing else, or nothing.
+/// Parses a non-zero duration; zero would busy-loop.
 pub(super) fn some_time(text: &str) -> Result<Duration, String> {
     let time = duration(text)?;
     if time.is_zero() {
-        Err("too short: it has to be more than nothing".to_owned())
+        Err("too short: the duration must be positive".to_owned())
     } else {
         Ok(time)
     }
@@ -37,14 +37,14 @@ mod tests {
         assert_eq!(duration("0s"), Ok(Duration::ZERO));
         assert_eq!(some_time("5m"), Ok(Duration::from_mins(5)));
         let refused = ["", "5", "-5s", "soon"].map(|text| duration(text).unwrap_err());
-        insta::assert_snapshot!(refused[0], @"not a time such as 30s, 5m or 1h");
+        insta::assert_snapshot!(refused[0], @"not a duration such as 30s, 5m or 1h");
         assert!(refused.iter().all(|one| *one == refused[0]));
         assert_eq!(duration("87600h"), Ok(LONGEST));
         for text in ["87601h", "9223372036854775807s"] {
             insta::allow_duplicates! {
-                insta::assert_snapshot!(duration(text).unwrap_err(), @"too long: ten years, 87600h, are the most");
+                insta::assert_snapshot!(duration(text).unwrap_err(), @"too long: the maximum is 87600h (ten years)");
             }
         }
-        insta::assert_snapshot!(some_time("0s").unwrap_err(), @"too short: it has to be more than nothing");
+        insta::assert_snapshot!(some_time("0s").unwrap_err(), @"too short: the duration must be positive");
     }
 }

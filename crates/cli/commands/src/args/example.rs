@@ -1,4 +1,4 @@
-//! What the parts of the example platform are told.
+//! Arguments of the example platform.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,40 +7,40 @@ use clap::ValueHint;
 use clap::error::ErrorKind;
 use fairway_example::images::{CHECK_PROGRAM, FORGOTTEN};
 
-/// Which operator it is.
+/// Arguments of an example operator.
 #[derive(clap::Args)]
 pub(crate) struct ExampleOperatorArgs {
-    /// The component, which is the name of its ClusterOperator
+    /// Component, which is the name of its ClusterOperator
     #[arg(value_name = "COMPONENT")]
     pub(crate) name: String,
 
-    /// The version of the release that it is part of
+    /// Version of the release
     #[arg(long, value_name = "VERSION", env = "RELEASE_VERSION")]
     pub(crate) release_version: String,
 }
 
-/// Which check it is.
+/// Arguments of an example check.
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct ExampleCheckArgs {
-    /// The component whose check it is
+    /// Component of the check
     #[arg(value_name = "COMPONENT")]
     pub(crate) name: String,
 
-    /// What the check is told
+    /// Arguments of the check
     #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<String>,
 }
 
-/// Where the platform goes to.
+/// Destination of the example platform.
 #[derive(clap::Args)]
 #[group(required = true, multiple = true)]
 pub(crate) struct ExamplePlatformArgs {
-    /// Write images, signatures, graph-data and the list of releases into this directory
+    /// Directory for images, signatures, graph-data and the list of releases
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
 
-    /// Push the images to repositories below this one, such as registry.example/platform
+    /// Repository below which to push the images, such as registry.example/platform
     #[arg(long, value_name = "REPOSITORY")]
     pub(crate) push: Option<String>,
 }
@@ -55,8 +55,8 @@ pub(crate) fn as_a_check(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// What is said to a command that the release of this image is too old to know, although the
-/// program is not.
+/// Returns the error of an unknown subcommand, for a release of the example platform that is older
+/// than the subcommand.
 pub(crate) fn forgotten(command: &clap::Command, typed: Option<&OsString>) -> Option<clap::Error> {
     unknown(command, typed, std::env::var_os(FORGOTTEN))
 }

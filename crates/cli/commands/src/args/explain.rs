@@ -1,4 +1,4 @@
-//! What can be typed after `fairway upgrade explain`.
+//! Arguments of `fairway upgrade explain`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -12,11 +12,11 @@ use super::source::SourceArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct ExplainArgs {
-    /// The name of a risk, or the version of an update
+    /// Name of a risk, or version of an update
     #[arg(value_name = "RISK|VERSION")]
     pub(crate) subject: SubjectChoice,
 
-    /// With a version, a file with the update graph, which tells why it is not offered
+    /// With a version: file with the update graph, to explain why the version is not available
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) graph: Option<PathBuf>,
 
@@ -27,7 +27,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) source: SourceArgs,
 }
 
-/// What is asked about. Names of risks do not begin with a digit.
+/// Subject of an explanation. Names of risks do not begin with a digit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SubjectChoice(pub(crate) Subject);
 
@@ -37,7 +37,9 @@ impl FromStr for SubjectChoice {
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text.is_empty() {
-            return Err("name a risk or a version: `fairway upgrade` lists them".to_owned());
+            return Err(
+                "risk or version is missing; to list them, run `fairway upgrade`".to_owned()
+            );
         }
         if !text.starts_with(|first: char| first.is_ascii_digit()) {
             return Ok(Self(Subject::Risk(text.to_owned())));

@@ -1,4 +1,4 @@
-//! What can be typed after `fairway fleet`.
+//! Arguments of `fairway fleet`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,34 +23,34 @@ pub(crate) struct FleetArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum FleetCommand {
-    /// Tell where each cluster may update to, and what stands in the way of several
+    /// Report the updates and blockers of several clusters
     ///
-    /// Each cluster and version has a verdict: recommended, not recommended with the risks that are
-    /// not accepted, not offered, unknown, or already there; beside it, what blocks any update of
-    /// the cluster, and what a preflight of that release has found. Risks that clusters have in
-    /// common are told once. Without `--to`, it is the best update of each minor version. Nothing
-    /// is changed, and alerts are not looked at: `fairway upgrade recommend` does that.
+    /// Each cluster and version has a verdict: recommended, not recommended with the unaccepted
+    /// risks, not available, unknown, or already installed. The report also shows blockers of the
+    /// cluster and the findings of preflights. It lists risks that clusters share once. Without
+    /// `--to`, it shows the best update of each minor version. The command changes nothing and does
+    /// not evaluate alerts: use `fairway upgrade recommend`.
     ///
-    /// A cluster that cannot be reached is a row like any other. The exit code is 0 when all
-    /// clusters may, 3 when one may not, 4 when that cannot be told of one, and 1 when none
-    /// could be read.
+    /// An unreachable cluster has a row as well. The exit code is 0 if all clusters can update, 3
+    /// if a cluster cannot, 4 if that is unknown for a cluster, and 1 if no cluster can be read.
     #[command(after_help = "\
 Examples:
   fairway fleet report --all-contexts
   fairway fleet report --contexts=prod-eu,prod-us --to=5.1.4,5.2.0
   fairway fleet report --dir=recorded --to=5.2.0
   fairway fleet report --all-contexts --to=5.2.0 -o json |
-    jq -r '.clusters[] | select(.answer == \"no\") | .name'")]
+    jq -r '.clusters[] | select(.readiness == \"blocked\") | .name'")]
     Report(FleetReportArgs),
 
-    /// Ask a release what it says about each cluster, before any of them is updated
+    /// Run preflights of a release in several clusters
     ///
-    /// Each cluster is asked as by `fairway upgrade --mode=preflight`: nothing is changed in it, and
-    /// an update on its way goes on. What comes of one cluster stops no other. With `--wait`, the
-    /// results are waited for; else `fairway fleet report` shows them later.
+    /// The command requests the same preflight in each cluster as `fairway upgrade
+    /// --mode=preflight`: it changes nothing, and a running update continues. A failure in one
+    /// cluster does not affect others. With `--wait`, the command waits for the results; otherwise,
+    /// `fairway fleet report` shows them later.
     ///
-    /// The exit code is 3 when something was found that is not accepted, 4 when that cannot be told
-    /// of a cluster, 5 when one was waited for in vain, and 1 when none could be asked.
+    /// The exit code is 3 if a cluster has unaccepted findings, 4 if that is unknown for a cluster,
+    /// 5 on a timeout, and 1 if no cluster can be reached.
     #[command(after_help = "\
 Examples:
   fairway fleet preflight --all-contexts --to=5.2.0
@@ -61,24 +61,24 @@ Examples:
 
 #[derive(clap::Args)]
 pub(crate) struct FleetReportArgs {
-    /// The versions that are asked about, separated by commas; may be given several times
+    /// Versions to report on, separated by commas; repeatable
     #[arg(long, value_name = "VERSION", value_delimiter = ',')]
     to: Vec<Version>,
 
-    /// A directory of recorded clusters: each is an `X-cv.yaml` with files beside it, or a directory
+    /// Directory of recorded clusters: each is an `X-cv.yaml` with its other files, or a directory
     #[arg(
         long,
         value_name = "DIR",
         value_hint = ValueHint::DirPath,
         group = CLUSTERS,
         conflicts_with = "kubeconfig",
-        help_heading = "The clusters"
+        help_heading = "Clusters"
     )]
     pub(crate) dir: Option<PathBuf>,
 
-    /// The time to tell ages for, such as 2026-12-31T12:00:00Z; without it, that of the last
-    /// change in the files of each
-    #[arg(long, value_name = "TIME", value_parser = time, requires = "dir", help_heading = "The clusters")]
+    /// Time for the computation of ages, such as 2026-12-31T12:00:00Z; default: the last change in
+    /// the files of each cluster
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "dir", help_heading = "Clusters")]
     pub(crate) at: Option<Timestamp>,
 
     #[command(flatten)]
@@ -89,7 +89,7 @@ pub(crate) struct FleetReportArgs {
 }
 
 impl FleetReportArgs {
-    /// The versions that are asked about, each once.
+    /// The versions of `--to`, without duplicates.
     pub(crate) fn targets(&self) -> Vec<Version> {
         once(self.to.iter().cloned()).collect()
     }
@@ -97,11 +97,11 @@ impl FleetReportArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct FleetPreflightArgs {
-    /// The version of the release that is asked
+    /// Version of the target release
     #[arg(long, value_name = "VERSION", value_parser = version)]
     pub(crate) to: String,
 
-    /// Wait until all checks have answered, in each cluster for at most 30m or that time
+    /// Wait until all checks have results, with a timeout for each cluster; default: 30m
     #[arg(
         long,
         value_name = "DURATION",
@@ -113,11 +113,11 @@ pub(crate) struct FleetPreflightArgs {
     )]
     pub(crate) wait: Option<Duration>,
 
-    /// Do not wait for the operators' answers
+    /// Do not wait for the decisions of the operators
     #[arg(long)]
     pub(crate) no_wait: bool,
 
-    /// How long to wait until the operator of a cluster has seen the request
+    /// Timeout for the operator of each cluster to see the request
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = some_time, conflicts_with = "no_wait")]
     pub(crate) timeout: Duration,
 
@@ -128,25 +128,25 @@ pub(crate) struct FleetPreflightArgs {
     pub(crate) members: MembersArgs,
 }
 
-/// What names the clusters of a fleet.
+/// Argument group of the options that select clusters.
 const CLUSTERS: &str = "clusters";
 
 #[derive(clap::Args)]
 #[command(
-    next_help_heading = "The clusters",
+    next_help_heading = "Clusters",
     group(ArgGroup::new(CLUSTERS).required(true)),
     mut_arg("context", |arg| arg.hide(true).conflicts_with(CLUSTERS))
 )]
 pub(crate) struct MembersArgs {
-    /// These contexts of the kubeconfig, separated by commas; may be given several times
+    /// Contexts of the kubeconfig, separated by commas; repeatable
     #[arg(long, value_name = "NAME", value_delimiter = ',', group = CLUSTERS)]
     contexts: Vec<String>,
 
-    /// Every context of the kubeconfig
+    /// All contexts of the kubeconfig
     #[arg(long, group = CLUSTERS)]
     pub(crate) all_contexts: bool,
 
-    /// How many clusters are asked at once
+    /// Number of clusters to process in parallel
     #[arg(long, value_name = "COUNT", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) parallel: u8,
 
@@ -155,13 +155,13 @@ pub(crate) struct MembersArgs {
 }
 
 impl MembersArgs {
-    /// The contexts that are named, each once.
+    /// The contexts of `--contexts`, without duplicates.
     pub(crate) fn contexts(&self) -> impl Iterator<Item = &str> {
         let named = self.contexts.iter().map(|name| name.trim());
         once(named.filter(|name| !name.is_empty()))
     }
 
-    /// What is typed to name the same clusters.
+    /// Option that selects the same clusters.
     pub(crate) fn selection(&self) -> String {
         if self.all_contexts {
             return "--all-contexts".to_owned();
@@ -170,7 +170,7 @@ impl MembersArgs {
     }
 }
 
-/// The first of all that are the same, in their order.
+/// Removes duplicates, in order.
 fn once<T: Clone + PartialEq>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     let mut seen: Vec<T> = Vec::new();
     all.into_iter().filter(move |one| {

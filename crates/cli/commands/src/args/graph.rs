@@ -1,4 +1,4 @@
-//! What can be typed after `fairway graph`.
+//! Arguments of `fairway graph`.
 
 use std::path::PathBuf;
 
@@ -18,11 +18,11 @@ pub(crate) struct GraphArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum GraphCommand {
-    /// Print the graph that clusters get
+    /// Print the graph that clusters receive
     ///
-    /// As JSON, in the form in which the update service answers. Without `--arch` and `--channel`
-    /// it is all there is, and versions name their architectures. An architecture or a channel that
-    /// no release has gives an empty graph.
+    /// The output is the JSON response of the update service. Without `--arch` and `--channel` it
+    /// is the complete graph, and versions contain their architectures. An architecture or a
+    /// channel without releases gives an empty graph.
     #[command(after_help = "\
 Examples:
   fairway graph build --releases=releases.json --graph-data=. --channel=stable-5.1 --arch=amd64
@@ -30,14 +30,15 @@ Examples:
   fairway graph build --from-graph=raw.json --graph-data=.")]
     Build(BuildArgs),
 
-    /// Find the mistakes of graph-data before clusters do
+    /// Check graph-data for errors
     ///
-    /// Everything that is found is shown in one run, each with its place and with what to do about
-    /// it. The exit code is 3 when there are errors; `--deny` makes it 3 for warnings or notes,
-    /// too. `--base` leaves out what was wrong before, so that only new mistakes count.
+    /// The command reports all findings, each with its location and a remediation. The exit code is
+    /// 3 if there are errors; `--deny` includes warnings or notes. `--base` omits findings of an
+    /// older state, so that only new ones are reported.
     ///
-    /// With `--releases`, `--registry` or `--oci-layout` it is known which versions exist and which updates lead to them; without,
-    /// the versions of all channels are taken for that, and no version is found to be stranded.
+    /// `--releases`, `--registry` or `--oci-layout` provide the existing versions and updates.
+    /// Otherwise, the command uses the versions of all channels and does not report stranded
+    /// versions.
     #[command(after_help = "\
 Examples:
   fairway graph lint
@@ -46,11 +47,11 @@ Examples:
   fairway graph lint --output=sarif > findings.sarif")]
     Lint(LintArgs),
 
-    /// Show the graph: as a text, as a picture, or as data
+    /// Show the graph as text, picture or JSON
     ///
-    /// The text has every release, with where updates to it come from: `<-` for every cluster,
-    /// `<?` where the risks in parentheses do not apply. Pictures leave out updates that are the
-    /// same as several others in a row; everything is in the text and in the data.
+    /// The text lists all releases with the sources of their updates: `<-` for all clusters, `<?`
+    /// for clusters to which the risks in parentheses do not apply. Pictures omit updates that a
+    /// sequence of other updates covers; text and JSON are complete.
     #[command(after_help = "\
 Examples:
   fairway graph show --releases=releases.json --graph-data=. --channel=stable-5.1
@@ -58,29 +59,28 @@ Examples:
   curl -s 'https://updates.example.com/graph?channel=stable-5.1' | fairway graph show --from-graph=-")]
     Show(ShowArgs),
 
-    /// Find the ways from one version to another, with their risks
+    /// Find upgrade paths between two versions, with their risks
     ///
-    /// Shown are the way with the fewest steps and the one with the fewest risks, and what the
-    /// risks are. The exit code is 3 when no updates lead there, and 4 when a version is unknown.
+    /// The command shows the path with the fewest updates and the path with the fewest risks. The
+    /// exit code is 3 if there is no path, and 4 if a version is unknown.
     #[command(after_help = "\
 Example:
   fairway graph path 4.17.3 5.1.0 --releases=releases.json --graph-data=. --channel=stable-5.1")]
     Path(PathArgs),
 
-    /// Say what becomes of an update, and why: which file, which rule
+    /// Explain why an update is available, conditional or blocked
     ///
-    /// The exit code is 0 when it is offered, if only to some clusters, 3 when it is not, and 4
-    /// when a version is unknown.
+    /// The output names the file and the rule. The exit code is 0 if the update is available, also
+    /// if only conditionally, 3 if it is not, and 4 if a version is unknown.
     #[command(after_help = "\
 Example:
   fairway graph why 5.0.7 5.1.0 --releases=releases.json --graph-data=. --channel=stable-5.1")]
     Why(WhyArgs),
 
-    /// Show what changed between two states of graph-data, or between two graphs
+    /// Compare two states of graph-data, or two graphs
     ///
-    /// Two directories are compared as graph-data; with `--releases`, `--registry` or
-    /// `--oci-layout`, the graphs that clusters get from them are compared as well. Two files are
-    /// compared as graphs.
+    /// The command compares two directories as graph-data; with `--releases`, `--registry` or
+    /// `--oci-layout` it also compares the resulting graphs. It compares two files as graphs.
     #[command(after_help = "\
 Examples:
   git worktree add ../old main && fairway graph diff ../old . --releases=releases.json
@@ -100,33 +100,33 @@ Example:
     Latest(LatestArgs),
 }
 
-/// What the graph is made of.
+/// Input of the graph.
 #[derive(clap::Args)]
 #[command(
-    next_help_heading = "The graph",
+    next_help_heading = "Graph",
     group(ArgGroup::new("source").required(true).args(["releases", "registry", "oci_layout", "from_graph"]))
 )]
 pub(crate) struct InputArgs {
     #[command(flatten)]
     pub(crate) releases: ReleasesArgs,
 
-    /// A graph, as an update service answers it; `-` is standard input
+    /// File with a graph as served by an update service; `-` is standard input
     ///
-    /// Without `--graph-data` it is taken as it is.
+    /// Without `--graph-data`, the command uses the graph unchanged.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) from_graph: Option<PathBuf>,
 
-    /// What its maintainers say about releases: a directory with `channels` and `blocked-edges`
+    /// Graph-data: a directory with `channels` and `blocked-edges`
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) graph_data: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) image: GraphDataImageArgs,
 
-    /// Only releases for this architecture
+    /// Select releases of this architecture
     ///
-    /// Without it, `build` takes all of them, and the other commands `amd64` or the only one there
-    /// is.
+    /// The default is all architectures for `build`. For other commands it is `amd64`, or the only
+    /// architecture.
     #[arg(long, value_name = "ARCH")]
     pub(crate) arch: Option<String>,
 
@@ -134,11 +134,11 @@ pub(crate) struct InputArgs {
     pub(crate) registries: RegistryArgs,
 }
 
-/// The part of a graph that some clusters see.
+/// Part of a graph that some clusters receive.
 #[derive(clap::Args)]
 pub(crate) struct ViewArgs {
-    /// Only releases in this channel
-    #[arg(long, value_name = "CHANNEL", help_heading = "The graph")]
+    /// Select releases in this channel
+    #[arg(long, value_name = "CHANNEL", help_heading = "Graph")]
     pub(crate) channel: Option<String>,
 
     #[command(flatten)]
@@ -147,7 +147,7 @@ pub(crate) struct ViewArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct BuildArgs {
-    /// How to print it
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "json")]
     pub(crate) output: GraphFormat,
 
@@ -157,32 +157,32 @@ pub(crate) struct BuildArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum GraphFormat {
-    /// As an update service answers
+    /// Format of the update service
     Json,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct LintArgs {
-    /// The directory with `channels` and `blocked-edges`
+    /// Directory with `channels` and `blocked-edges`
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, default_value = ".")]
     pub(crate) dir: PathBuf,
 
     #[command(flatten)]
     pub(crate) releases: ReleasesArgs,
 
-    /// An older state of the directory: what was wrong there is not shown
+    /// Older state of the directory; its findings are omitted
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) base: Option<PathBuf>,
 
-    /// Leave out what this rule finds; may be given several times
+    /// Omit findings of this rule; repeatable
     #[arg(long, value_name = "RULE", value_parser = rules())]
     pub(crate) allow: Vec<String>,
 
-    /// What to fail on, beside errors
+    /// Severity to fail on, in addition to errors
     #[arg(long, value_name = "LEVEL")]
     pub(crate) deny: Option<Denied>,
 
-    /// How to print what was found
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: LintFormat,
 
@@ -190,7 +190,7 @@ pub(crate) struct LintArgs {
     pub(crate) registries: RegistryArgs,
 }
 
-/// The rules by name, each with what it finds.
+/// Names of all rules, with their summaries.
 fn rules() -> PossibleValuesParser {
     let value = |rule: &Rule| PossibleValue::new(rule.id).help(rule.summary);
     fairway_graph::lint::rules().into_iter().map(value).into()
@@ -198,15 +198,15 @@ fn rules() -> PossibleValuesParser {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Denied {
-    /// What is probably not what was meant
+    /// Warnings
     Warnings,
-    /// That, and what is worth knowing
+    /// Warnings and notes
     Notes,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum LintFormat {
-    /// The lines in question, and what is wrong with them
+    /// Source lines with their findings
     Text,
     /// One JSON document
     Json,
@@ -216,7 +216,7 @@ pub(crate) enum LintFormat {
 
 #[derive(clap::Args)]
 pub(crate) struct ShowArgs {
-    /// How to show it
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: ShowFormat,
 
@@ -226,13 +226,13 @@ pub(crate) struct ShowArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum ShowFormat {
-    /// Every release, and where updates to it come from
+    /// All releases and the sources of their updates
     Text,
-    /// As an update service answers
+    /// Format of the update service
     Json,
-    /// For Graphviz
+    /// Graphviz
     Dot,
-    /// For browsers
+    /// SVG, for browsers
     Svg,
 }
 
@@ -262,35 +262,35 @@ pub(crate) struct WhyArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct EndsArgs {
-    /// The version to begin at
+    /// Source version
     pub(crate) from: Version,
 
-    /// The version to arrive at
+    /// Target version
     pub(crate) to: Version,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct DiffArgs {
-    /// What there was: a graph-data directory, or a file with a graph
+    /// Old state: a graph-data directory, or a file with a graph
     #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) old: PathBuf,
 
-    /// What there is
+    /// New state
     #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) new: PathBuf,
 
     #[command(flatten)]
     pub(crate) releases: ReleasesArgs,
 
-    /// Compare graphs for this architecture
+    /// Compare the graphs of this architecture
     #[arg(long, value_name = "ARCH")]
     pub(crate) arch: Option<String>,
 
-    /// Compare graphs of this channel
+    /// Compare the graphs of this channel
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Option<String>,
 
-    /// End with code 3 when something changed
+    /// Exit with 3 if there are changes
     #[arg(long)]
     pub(crate) exit_code: bool,
 
@@ -303,7 +303,7 @@ pub(crate) struct DiffArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct ChannelsArgs {
-    /// The version
+    /// Version to look up
     pub(crate) version: Version,
 
     #[command(flatten)]
@@ -315,7 +315,7 @@ pub(crate) struct ChannelsArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct LatestArgs {
-    /// The channel
+    /// Channel to look up
     pub(crate) channel: String,
 
     #[command(flatten)]

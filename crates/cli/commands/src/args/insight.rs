@@ -1,4 +1,4 @@
-//! What can be typed after `fairway upgrade status` and `fairway upgrade recommend`.
+//! Arguments of `fairway upgrade status` and `fairway upgrade recommend`.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use super::source::SourceArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct StatusArgs {
-    /// What to show in full; the document of `-o json` always has everything
+    /// Details to show in full; JSON and YAML always contain all details
     #[arg(long, value_name = "WHAT", default_value = "none")]
     pub(crate) details: Details,
 
-    /// Show it again whenever something has changed, until the update is over
+    /// Print the status on every change until the update is complete
     ///
-    /// With `-o json`, each is one document.
+    /// With `-o json`, each status is one document.
     #[arg(long, conflicts_with = "from_file")]
     pub(crate) watch: bool,
 
-    /// How long to watch at most; without it, until the update is over
+    /// Timeout of `--watch`; default: until the update is complete
     #[arg(long, value_name = "DURATION", value_parser = some_time, requires = "watch")]
     pub(crate) timeout: Option<Duration>,
 
@@ -32,23 +32,23 @@ pub(crate) struct StatusArgs {
     pub(crate) source: SourceArgs,
 }
 
-/// What is shown in full.
+/// Details that are shown in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Details {
-    /// What fits on a screen
+    /// A summary that fits on a screen
     None,
-    /// Everything
+    /// All details
     All,
-    /// Every node
+    /// All nodes
     Nodes,
-    /// What is wrong, at length, and where to read about it
+    /// Health issues with descriptions and links
     Health,
-    /// What each operator says
+    /// Conditions of all operators
     Operators,
 }
 
 impl Details {
-    /// Whether that is shown in full.
+    /// Whether `part` is shown in full.
     pub(crate) fn has(self, part: Self) -> bool {
         self == Self::All || self == part
     }
@@ -56,19 +56,20 @@ impl Details {
 
 #[derive(clap::Args)]
 pub(crate) struct RecommendArgs {
-    /// Only this version, and whether something speaks against updating to it
+    /// Show only this version and its issues
     ///
-    /// The exit code is the answer; with --quiet, nothing is said but what keeps it from being yes.
+    /// The exit code is the result. With --quiet, the command prints only the issues.
     #[arg(long, value_name = "VERSION")]
     pub(crate) version: Option<Version>,
 
-    /// Every update, not only the latest two of each minor version
+    /// Show all updates, not only the latest two of each minor version
     #[arg(long, conflicts_with = "version")]
     pub(crate) show_outdated_releases: bool,
 
-    /// Names of issues that do not count, separated by commas; may be given several times
+    /// Names of issues to ignore, separated by commas; repeatable
     ///
-    /// Nothing is written to the cluster: `fairway upgrade accept` does that.
+    /// This affects only this command. To accept a risk in the cluster, run `fairway upgrade
+    /// accept`.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) accept: Vec<String>,
 

@@ -1,4 +1,4 @@
-//! What can be typed after `fairway install`.
+//! Arguments of `fairway install`.
 
 use std::time::Duration;
 
@@ -12,37 +12,37 @@ use super::report::ReportArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct InstallArgs {
-    /// The release: registry.example/releases@sha256:…, or oci:DIR:NAME in an OCI image layout
+    /// Release: registry.example/releases@sha256:…, or oci:DIR:NAME in an OCI image layout
     ///
-    /// A name that can move to another image is looked up once; the cluster gets that very image.
+    /// The command resolves a tag once; the cluster uses the resulting digest.
     #[arg(long, value_name = "IMAGE")]
     pub(crate) release_image: String,
 
-    /// How the cluster pulls the image, where that is not how it is read here
+    /// Repository from which the cluster pulls the image; default: that of --release-image
     #[arg(long, value_name = "REPOSITORY")]
     pub(crate) pull_from: Option<String>,
 
-    /// The channel that updates come from
+    /// Channel of the cluster
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Option<String>,
 
-    /// The update service to ask
+    /// Update service of the cluster
     #[arg(long, value_name = "URL", value_parser = web_url)]
     pub(crate) upstream: Option<Url>,
 
-    /// Where signatures of later releases are; can be repeated. Without it, where the release says
+    /// Signature store for later releases; repeatable; default: the stores of the release
     #[arg(long = "signature-store", value_name = "URL", value_parser = web_url)]
     pub(crate) signature_stores: Vec<Url>,
 
-    /// The identity of the cluster, a version 4 UUID; without it, that of namespace kube-system
+    /// Cluster ID, a version 4 UUID; default: the UID of namespace kube-system
     #[arg(long, value_name = "UUID")]
     pub(crate) cluster_id: Option<String>,
 
-    /// Return as soon as the operator is asked to run, and do not wait for the platform
+    /// Return once the operator is deployed, and do not wait for the platform
     #[arg(long)]
     pub(crate) no_wait: bool,
 
-    /// How long to wait for the platform
+    /// Timeout for the platform
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = some_time, conflicts_with = "no_wait")]
     pub(crate) timeout: Duration,
 

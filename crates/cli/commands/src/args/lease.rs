@@ -1,4 +1,4 @@
-//! How long a Lease lasts, for whatever of which only one may write.
+//! Arguments of leader election.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use fairway_election::Timing;
 
 use super::duration::duration;
 
-/// What to do about times that do not fit together.
-pub(crate) const ADVICE: &str = "--lease-duration has to be longer than --lease-renew-deadline, \
-     and that at least twice --lease-retry-period";
+/// Hint for inconsistent durations.
+pub(crate) const ADVICE: &str = "--lease-duration must be longer than --lease-renew-deadline, \
+     which must be at least twice --lease-retry-period";
 
 #[expect(clippy::struct_field_names, reason = "each is named as its flag")]
 #[derive(clap::Args)]
 pub(crate) struct LeaseArgs {
-    /// How long others wait for a leader that gives no sign
+    /// Lease duration: candidates wait this long for an unresponsive leader
     #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_DURATION", default_value = seconds(Timing::default().lease), value_parser = duration)]
     lease_duration: Duration,
 
-    /// How long a leader goes on that cannot renew its Lease
+    /// Time after which a leader that cannot renew its Lease steps down
     #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_RENEW_DEADLINE", default_value = seconds(Timing::default().renew), value_parser = duration)]
     lease_renew_deadline: Duration,
 
-    /// The time between two requests about the Lease
+    /// Interval between requests for the Lease
     #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_RETRY_PERIOD", default_value = seconds(Timing::default().retry), value_parser = duration)]
     lease_retry_period: Duration,
 }

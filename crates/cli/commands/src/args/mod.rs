@@ -1,4 +1,4 @@
-//! What can be typed, and the help that teaches it.
+//! Arguments of the command line, with their help.
 
 pub(crate) mod acceptance;
 pub(crate) mod catalog_files;
@@ -57,9 +57,9 @@ const STYLES: Styles = Styles::styled()
 
 /// Safe updates for Kubernetes platforms
 ///
-/// Fairway says, before anything is touched, whether a cluster may update to a release, what
-/// would go wrong and how to get there; and then it does the update. It speaks the API that
-/// OpenShift and OKD administrators know: ClusterVersion, ClusterOperator and the update graph.
+/// Fairway reports whether a cluster can update to a release, which risks apply and which upgrade
+/// path to take, and then runs the update. It implements the API that OpenShift and OKD
+/// administrators know: ClusterVersion, ClusterOperator and the update graph.
 #[derive(Parser)]
 #[command(
     name = "fairway",
@@ -80,15 +80,15 @@ pub(crate) struct Args {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
-    /// Say less: only results and errors
+    /// Print only results and errors
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Say more; twice for debugging
+    /// Print more; repeat for debug output
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 
-    /// When to use colour
+    /// Colour of the output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorChoice,
 }
@@ -97,45 +97,46 @@ pub(crate) struct GlobalArgs {
 pub(crate) enum ColorChoice {
     /// On a terminal, unless `NO_COLOR` is set
     Auto,
-    /// Even into a file or a pipe
+    /// Always, also for files and pipes
     Always,
-    /// Not at all
+    /// Never
     Never,
 }
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run a Kubernetes API in this process, with nodes whose pods run
+    /// Run a Kubernetes API with nodes and pods in one process
     ///
-    /// For trying Fairway out, and for tests: it answers as a real API server does, needs no root
-    /// and no container engine, is ready in seconds, and leaves nothing behind. `kubectl` works
-    /// with it as with any cluster. All state is in memory.
+    /// The sandbox is for evaluation and tests. It behaves like a real API server, needs neither
+    /// root nor a container engine, starts in seconds and keeps all state in memory. `kubectl`
+    /// works as with any cluster.
     ///
-    /// An example platform of six operators comes with it, in several releases that are made from
-    /// this program, with an update service and the operator that updates it; `--tour` shows what
-    /// that is good for.
+    /// It includes an example platform of six operators in several releases, built from this
+    /// binary, with an update service and the cluster-version operator. `--tour` demonstrates
+    /// updates of this platform.
     ///
-    /// Pods run as processes, in namespaces of their own where the kernel allows it. Their images
-    /// come from OCI image layouts: the image `shell`, made of this machine's shell and its basic
-    /// tools, is always there; `--images` adds others, such as one that
-    /// `skopeo copy docker://… oci:DIR:NAME` wrote.
+    /// Pods run as processes, in their own namespaces if the kernel allows it. Their images come
+    /// from OCI image layouts. The image `shell` contains the shell and the basic tools of this
+    /// host and is always available. `--images` adds other images, such as one written by `skopeo
+    /// copy docker://… oci:DIR:NAME`.
     #[cfg(feature = "sandbox")]
     Sandbox(SandboxArgs),
 
     /// Build, check and explain update graphs
     ///
-    /// For those who maintain graph-data: what clusters get of it, what is wrong in it, how
-    /// clusters get from one version to another, and why an update is missing.
+    /// The commands are for maintainers of graph-data. They show the graph that clusters receive,
+    /// errors in graph-data, upgrade paths between versions, and the reason why an update is
+    /// missing.
     Graph(GraphArgs),
 
     /// Serve update graphs to clusters
     ///
-    /// Clusters ask it which updates there are for their channel and architecture. All answers are
-    /// made ahead, whenever graph-data or releases change; data that cannot be used never replaces
-    /// data that can. Any number of replicas give the same answers without knowing of each other.
+    /// Clusters request the updates for their channel and architecture. The service prepares all
+    /// responses whenever graph-data or releases change. Invalid data never replaces valid data.
+    /// Replicas serve identical responses and need no coordination.
     ///
-    /// Beside graphs there are `/healthz`, `/readyz`, `/metrics` and `/openapi.json`, which describes
-    /// everything that can be asked.
+    /// The service also serves `/healthz`, `/readyz`, `/metrics` and `/openapi.json`, the
+    /// description of its API.
     #[command(after_help = "\
 Examples:
   fairway update-service --graph-data=. --releases=releases.json
@@ -145,34 +146,34 @@ Examples:
     --tls-cert=tls.crt --tls-key=tls.key")]
     UpdateService(UpdateServiceArgs),
 
-    /// Show what this cluster may update to, and why not to other releases; and update it
+    /// Request an update, or show the updates of the cluster
     ///
-    /// The text has the updates that are recommended for this cluster, and whatever stands in the
-    /// way of updates. `--include-not-recommended` adds the others, each with the risks that speak
-    /// against it; JSON and YAML always have both.
+    /// Without a request, the command lists the updates that are recommended for this cluster, and
+    /// all blockers. `--include-not-recommended` adds the other updates with their risks. JSON and
+    /// YAML always contain both.
     ///
-    /// The exit code is 4 when it is not known which updates there are: because nobody has asked
-    /// the update service yet, or it has not answered, or because this cluster has no
+    /// The exit code is 4 if the available updates are unknown: the operator has not contacted the
+    /// update service yet, the update service has not responded, or the cluster has no
     /// ClusterVersion.
     ///
-    /// `--to`, `--to-image` and `--to-latest` ask for an update, `--clear` withdraws it. The
-    /// operator decides whether it begins: its answer is waited for and shown; `--wait` waits until
-    /// the update is complete. The exit code is 3 when a risk, a check or the operator says no, 5
-    /// when there is no answer in time, and then the request stands all the same; and 6 when risks
-    /// were accepted for that version, and there are new ones.
+    /// `--to`, `--to-image` and `--to-latest` request an update, `--clear` withdraws it. The
+    /// operator accepts or refuses the request; the command waits for its decision and prints it.
+    /// `--wait` waits until the update is complete. The exit code is 3 if a risk, a check or the
+    /// operator blocks the update. It is 5 on a timeout; the request stays in place. It is 6 if the
+    /// update has risks in addition to the accepted ones.
     ///
-    /// A downgrade, a skipped minor version, a pre-release, a release of candidate channels, an
-    /// image whose version cannot be found out, and `--force` have to be confirmed: by whoever is
-    /// at the terminal, or with `--yes`.
+    /// A downgrade, a skipped minor version, a pre-release, a release of a candidate channel, an
+    /// image with an unknown version, and `--force` need a confirmation: at the terminal, or with
+    /// `--yes`.
     ///
-    /// Before that, any release can be asked what it says about this cluster: `--mode=preflight` has
-    /// it look, `--status-preflight` shows what it has found, `--clear-preflight` ends it, and
-    /// `--dry-run` does all three. Nothing is changed by it, and an update on its way goes on. The
-    /// exit code is 0 when nothing was found that is not accepted, 3 when something was, and 4 when
-    /// that cannot be told: it is not done, some checks gave no answer, or the operator does not
-    /// know preflights.
+    /// A preflight runs the checks of a release against this cluster before an update.
+    /// `--mode=preflight` requests it, `--status-preflight` shows its findings, `--clear-preflight`
+    /// withdraws it, and `--dry-run` does all three. A preflight changes nothing, and a running
+    /// update continues. The exit code is 0 without unaccepted findings, 3 with unaccepted
+    /// findings, and 4 if the result is unknown: the preflight is not complete, some checks have no
+    /// result, or the operator does not support preflights.
     ///
-    /// A request without its mode is an update: never remove `mode` alone from ClusterVersion.
+    /// A request without a mode is an update: never remove only `mode` from ClusterVersion.
     #[command(after_help = "\
 Examples:
   fairway upgrade
@@ -191,36 +192,36 @@ Examples:
   fairway upgrade -o json | jq -r '.recommended[].version'")]
     Upgrade(Box<UpgradeArgs>),
 
-    /// Look at many clusters at once: where each may update to, and what stands in the way
+    /// Report on several clusters, and run preflights in them
     ///
-    /// For those who keep more clusters than they can look at one by one. The clusters are contexts
-    /// of a kubeconfig, or a directory of recorded ones.
+    /// The clusters are contexts of a kubeconfig, or recorded clusters in a directory.
     Fleet(FleetArgs),
 
-    /// Bring the operator of a release into a cluster that has none
+    /// Install the operator of a release in a cluster
     ///
-    /// What the operator needs to run is applied: its namespace, the update API, its permissions, its
-    /// Deployment; and a ClusterVersion is made. The operator that runs then brings the rest of the
-    /// release. Doing it twice changes nothing; a cluster that has another release is left alone,
-    /// because the way to another release is an update.
+    /// The command applies the namespace, the CRDs, the permissions and the Deployment of the
+    /// operator, and creates a ClusterVersion. The operator then applies the rest of the release. A
+    /// second run changes nothing. The command refuses a cluster that runs another release; use
+    /// `fairway upgrade` to change the release.
     ///
-    /// The exit code is 5 when the platform is not complete in time: it goes on nevertheless.
+    /// The exit code is 5 if the platform is not complete within the timeout; the installation
+    /// continues in the cluster.
     #[command(after_help = "\
 Examples:
   fairway install --release-image=registry.example/releases:5.0.0 --channel=stable-5.0
   fairway install --release-image=oci:releases:5.0.0 --pull-from=registry.example/releases --no-wait")]
     Install(InstallArgs),
 
-    /// Run the operator that keeps ClusterVersion
+    /// Run the cluster-version operator
     ///
-    /// It asks the update service which updates there are, finds out with the cluster's own metrics
-    /// which risks concern this cluster, and says in ClusterVersion what is recommended, and why
-    /// the rest is not. It runs in the cluster, as `deploy/operator` has it, or anywhere else
-    /// with a kubeconfig. Of several, the one that holds the Lease works, and the others wait.
+    /// The operator retrieves updates from the update service, evaluates their risks with the
+    /// metrics of the cluster, reports recommended and conditional updates in ClusterVersion, and
+    /// rolls out the requested release. It runs in the cluster, as in `deploy/operator`, or
+    /// anywhere with a kubeconfig. Of several replicas, only the leader writes.
     ///
-    /// The first SIGINT or SIGTERM ends it in good order: it releases the Lease, so that a successor
-    /// need not wait. The second one ends it at once. Every option can also be given by the
-    /// environment variable that is shown with it.
+    /// The first SIGINT or SIGTERM shuts the operator down gracefully and releases the Lease. The
+    /// second one terminates it immediately. An environment variable can set each option; the help
+    /// shows its name.
     #[command(after_help = "\
 Examples:
   fairway operator --node-name=$(hostname) --release-image=registry.example/release@sha256:… \\
@@ -230,15 +231,15 @@ Examples:
   curl http://127.0.0.1:9099/readyz")]
     Operator(Box<OperatorArgs>),
 
-    /// Keep the platform from outrunning the operators that OLM has installed
+    /// Block updates that installed OLM operators do not support
     ///
-    /// Operators say up to which version of the platform they run, by the annotation
-    /// `operators.coreos.com/maxOpenShiftVersion` or by OLM's own property. The guard says in a
-    /// ClusterOperator which of them stand against which updates, and refuses to install operators
-    /// that do not run on the version of this cluster. Without a ClusterVersion it does neither.
+    /// Operators declare their maximum platform version in the annotation
+    /// `operators.coreos.com/maxOpenShiftVersion` or in the OLM property. The OLM guard reports in
+    /// a ClusterOperator which operators block which updates, and refuses to install operators that
+    /// do not support the version of this cluster. Without a ClusterVersion it does neither.
     ///
-    /// A guard that does not answer blocks nothing. It makes and renews the certificate of its
-    /// webhook itself. Of several guards all answer, and the one that holds the Lease writes.
+    /// An unavailable guard blocks nothing. The guard creates and renews the certificate of its
+    /// webhook. All replicas answer admission requests; only the leader writes.
     #[command(after_help = "\
 Examples:
   fairway olm-guard --kubeconfig=kubeconfig --cluster-operator=olm-guard \\
@@ -246,19 +247,19 @@ Examples:
   curl --insecure https://127.0.0.1:9443/metrics")]
     OlmGuard(Box<OlmGuardArgs>),
 
-    /// Ask a release what it would stumble over in a cluster
+    /// Run the checks of a release against a cluster
     ///
-    /// With `--once`, the release is read from a registry, an OCI image layout or a directory, looks
-    /// at the cluster, and the answer is printed: no operator is needed, nothing is changed, and the
-    /// right to read is enough. What is read of the release is compared with its digest; whether it
-    /// is signed is another question: `fairway release verify`.
+    /// With `--once`, the command reads the release from a registry, an OCI image layout or a
+    /// directory, runs its checks, and prints the findings. It needs no operator, changes nothing
+    /// and only needs read permissions. It verifies the digest of the release, but not its
+    /// signature: use `fairway release verify`.
     ///
-    /// The exit code is 0 when nothing was found, 3 when something speaks against the update, and 4
-    /// when something could not be checked and nothing else was found.
+    /// The exit code is 0 without findings, 3 with findings, and 4 if a check has no result and
+    /// there are no findings.
     ///
-    /// Without `--once`, it is what the operator of the running release starts in a pod of the target
-    /// release: it goes on looking, and writes what it knows into a file. People ask for that with
-    /// `fairway upgrade --mode=preflight --to=VERSION`.
+    /// Without `--once`, the command is the process that the operator starts in a pod of the target
+    /// release. It repeats the checks and writes the results to a file. To start it, run `fairway
+    /// upgrade --mode=preflight --to=VERSION`.
     #[command(after_help = "\
 Examples:
   fairway preflight --once --release-image=registry.example/releases:5.2.0
@@ -266,23 +267,24 @@ Examples:
   fairway preflight --once --release-image=registry.example/releases:5.2.0 || test $? -eq 3")]
     Preflight(Box<PreflightArgs>),
 
-    /// Make, look at and compare release images
+    /// Create, inspect, compare, sign and verify release images
     ///
-    /// For those who build a platform. A release image is the Fairway image with the manifests of
-    /// all operators and the list of their images: everything that a cluster needs for an update.
+    /// The commands are for platform builders. A release image is the Fairway image with the
+    /// manifests of all operators and the list of their images. It contains everything that a
+    /// cluster needs for an update.
     Release(ReleaseArgs),
 
-    /// Say up to which version of the platform operators of OLM run
+    /// Show which platform versions OLM operators support
     ///
-    /// For administrators, what the installed ones mean for updates; for those who maintain catalogs,
-    /// which bundles a version of the platform takes.
+    /// `list` shows administrators how installed operators affect updates. `check` shows catalog
+    /// maintainers which bundles a version of the platform accepts.
     Olm(Box<OlmArgs>),
 
-    /// Print the CustomResourceDefinitions of the update API
+    /// Print the CRDs of the update API
     ///
-    /// Apply them with `fairway crds | kubectl apply -f -`, or keep them in a repository with
-    /// `fairway crds --dir=…`. A server older than 1.25 does not know the rules in them and leaves
-    /// them out: there, kubectl needs `--validate=false`.
+    /// Apply them with `fairway crds | kubectl apply -f -`, or write them to a repository with
+    /// `fairway crds --dir=…`. API servers older than 1.25 drop the validation rules of the CRDs;
+    /// kubectl then needs `--validate=false`.
     Crds(CrdsArgs),
 
     /// Print a completion script for a shell
@@ -290,36 +292,37 @@ Examples:
     /// For bash: `source <(fairway completion bash)`; for zsh, the same, or write it to a file
     /// `_fairway` in a directory of `$fpath`. For fish: `fairway completion fish | source`.
     ///
-    /// These three ask the cluster that the words name, within a second: versions, images, channels,
-    /// risks and contexts are completed, too. As plugins, kubectl and oc ask a link to this program
-    /// that is called `kubectl_complete-fairway` or `oc_complete-fairway`.
+    /// In these three shells, completion also covers versions, images, channels, risks and contexts
+    /// of the cluster that the command line selects, with a timeout of one second. For completion
+    /// as a plugin of kubectl or oc, create a link to this binary with the name
+    /// `kubectl_complete-fairway` or `oc_complete-fairway`.
     Completion(CompletionArgs),
 
-    /// Write the manual pages
+    /// Write the manual pages to a directory
     ///
-    /// One page for each command, to be read with `man -l DIR/fairway.1`.
+    /// The command writes one page for each command. Read it with `man -l DIR/fairway.1`.
     Man(ManArgs),
 
-    /// Run an operator of the example platform, in a pod of it
+    /// Run an operator of the example platform in a pod
     #[cfg(feature = "sandbox")]
     #[command(hide = true)]
     ExampleOperator(ExampleOperatorArgs),
 
-    /// Run the check of an operator of the example platform, in a preflight
+    /// Run the check of an operator of the example platform in a preflight
     #[cfg(feature = "sandbox")]
     #[command(hide = true)]
     ExampleCheck(ExampleCheckArgs),
 
-    /// Make the releases of the example platform from this program
+    /// Create the releases of the example platform from this binary
     #[cfg(feature = "sandbox")]
     #[command(hide = true)]
     ExamplePlatform(ExamplePlatformArgs),
 
-    /// Make the directory for the results of preflights, and hand it to the operator's user
+    /// Create the directory for preflight results and change its owner to the user of the operator
     #[command(hide = true)]
     PrepareResults(PrepareResultsArgs),
 
-    /// Write the pages of the reference
+    /// Write the reference pages to a directory
     #[command(hide = true)]
     Reference(ReferenceArgs),
 }
@@ -327,21 +330,21 @@ Examples:
 #[cfg(feature = "sandbox")]
 #[derive(clap::Args)]
 pub(crate) struct SandboxArgs {
-    /// Keep the kubeconfig, the audit log and the files of pods here; made if it is missing
+    /// Directory for the kubeconfig, the audit log and the files of pods; created if it is missing
     ///
-    /// Without it they are in a temporary directory and go with the sandbox.
+    /// The default is a temporary directory that is removed with the sandbox.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
 
-    /// Serve on this port of 127.0.0.1 instead of a free one
+    /// Port on 127.0.0.1; default: a free port
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
 
-    /// How many nodes there are, each with host paths of its own
+    /// Number of nodes, each with its own host paths
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u8).range(..=20))]
     pub(crate) nodes: u8,
 
-    /// The release of the example platform that the cluster begins with
+    /// Initial release of the example platform
     #[arg(
         long,
         value_name = "VERSION",
@@ -350,22 +353,22 @@ pub(crate) struct SandboxArgs {
     )]
     pub(crate) platform: String,
 
-    /// Show updates of the platform from beginning to end, with explanations, and end
+    /// Demonstrate updates of the platform with explanations, then exit
     #[arg(long, conflicts_with_all = ["no_platform", "platform"])]
     pub(crate) tour: bool,
 
-    /// Leave the example platform out: a cluster with the update API and nothing else in it
+    /// Start without the example platform: a cluster with the update API only
     #[arg(long, conflicts_with = "platform")]
     pub(crate) no_platform: bool,
 
-    /// An OCI image layout whose images pods can use; may be given several times
+    /// OCI image layout with images for pods; repeatable
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) images: Vec<PathBuf>,
 }
 
 #[cfg(feature = "sandbox")]
 impl SandboxArgs {
-    /// The release of the platform, if there is to be one. Without nodes, nothing would run.
+    /// The release of the platform, unless `--no-platform` or `--nodes=0` is set.
     pub(crate) fn release(&self) -> Option<&str> {
         (!self.no_platform && self.nodes > 0).then_some(self.platform.as_str())
     }
@@ -373,11 +376,11 @@ impl SandboxArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct CrdsArgs {
-    /// How to print them
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "yaml")]
     pub(crate) output: OutputFormat,
 
-    /// Write each to a file in this directory instead
+    /// Write each CRD to a file in this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "output")]
     pub(crate) dir: Option<PathBuf>,
 }
@@ -386,37 +389,37 @@ pub(crate) struct CrdsArgs {
 pub(crate) enum OutputFormat {
     /// One JSON document
     Json,
-    /// YAML
+    /// YAML documents
     Yaml,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct CompletionArgs {
-    /// The shell
+    /// Shell to complete for
     pub(crate) shell: Shell,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct ManArgs {
-    /// The directory to write to; it is made if it is missing
+    /// Directory for the pages; created if it is missing
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct ReferenceArgs {
-    /// The directory to write to; it is made if it is missing
+    /// Directory for the pages; created if it is missing
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct PrepareResultsArgs {
-    /// The directory; it is made if it is missing
+    /// Directory for the results; created if it is missing
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
 
-    /// The user and the group that it is handed to
+    /// User ID and group ID of the owner
     #[arg(long, value_name = "UID")]
     pub(crate) owner: u32,
 }

@@ -1,4 +1,4 @@
-//! What can be typed after `fairway olm`.
+//! Arguments of `fairway olm`.
 
 use std::path::PathBuf;
 
@@ -18,14 +18,14 @@ pub(crate) struct OlmArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum OlmCommand {
-    /// Show every operator that OLM has installed, and up to which version it runs
+    /// List OLM operators and the platform versions that they support
     ///
-    /// Each has what it declares, where, and what that means for the updates that this cluster is
-    /// offered; and where it stands in the way, the nearest version of it that does not. What a
-    /// catalog says by now counts more than what was declared when the operator was installed.
+    /// The output shows the declaration of each operator, its source, and its effect on the updates
+    /// of this cluster. For an operator that blocks an update, it shows the nearest version that
+    /// does not. Declarations in a catalog take precedence over those of the installed operator.
     ///
-    /// With `--to` it is a question about that version: the exit code is 3 when an operator will not
-    /// run there, and 4 when this cluster does not say which version it has.
+    /// With `--to`, the exit code is 3 if an operator does not support that version, and 4 if the
+    /// version of this cluster is unknown.
     #[command(after_help = "\
 Examples:
   fairway olm list
@@ -36,14 +36,14 @@ Examples:
   fairway olm list --from-file=state.yaml")]
     List(OlmListArgs),
 
-    /// Check which bundles of a catalog can be installed on a version of the platform
+    /// Check which bundles of a catalog a platform version accepts
     ///
-    /// For those who maintain catalogs: a bundle is refused where the platform is newer than the
-    /// maximum that the bundle declares. Maximum versions that cannot be read are found, and those
-    /// that are numbers: on the way to a cluster, 4.10 becomes 4.1.
+    /// A bundle is refused if the platform is newer than the maximum version that the bundle
+    /// declares. The command reports maximum versions that are invalid or numbers: as a number,
+    /// 4.10 becomes 4.1 in a cluster.
     ///
-    /// The exit code is 3 when the newest bundle of a channel would be refused, or a maximum version
-    /// is wrong.
+    /// The exit code is 3 if the newest bundle of a channel is refused, or a maximum version is
+    /// invalid.
     #[command(after_help = "\
 Examples:
   fairway olm check --catalog=catalog --cluster-version=4.9
@@ -53,15 +53,15 @@ Examples:
 
 #[derive(clap::Args)]
 pub(crate) struct OlmListArgs {
-    /// Ask about this version as well
+    /// Also check this version
     #[arg(long, value_name = "VERSION", value_parser = tolerant_version)]
     pub(crate) to: Option<Version>,
 
-    /// Ask a file-based catalog as well, a directory or a file; may be given several times
+    /// File-based catalog to read in addition, a directory or a file; repeatable
     ///
-    /// It knows every bundle and all its properties, where a cluster shows the newest of each
-    /// channel, so it knows nearer ways out, and counts more. With a name before it, as in
-    /// `openshift-marketplace/redhat-operators=DIR`, it stands for that catalog alone.
+    /// A file-based catalog contains all bundles with their properties, while a cluster shows only
+    /// the newest bundle of each channel. It takes precedence over the cluster. With a prefix such
+    /// as `openshift-marketplace/redhat-operators=DIR` it replaces only that catalog.
     #[arg(long, value_name = "[NAMESPACE/NAME=]DIR", value_hint = ValueHint::AnyPath)]
     pub(crate) catalog: Vec<CatalogFiles>,
 
@@ -77,15 +77,15 @@ pub(crate) struct OlmListArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct OlmCheckArgs {
-    /// The catalog: a directory with its files, or one of them
+    /// Catalog: a directory or a single file
     #[arg(long, value_name = "DIR", value_hint = ValueHint::AnyPath)]
     pub(crate) catalog: PathBuf,
 
-    /// The version of the platform, such as 4.9
+    /// Platform version, such as 4.9
     #[arg(long, value_name = "VERSION", value_parser = stream)]
     pub(crate) cluster_version: Stream,
 
-    /// Only this package
+    /// Check only this package
     #[arg(long, value_name = "NAME")]
     pub(crate) package: Option<String>,
 
@@ -93,33 +93,33 @@ pub(crate) struct OlmCheckArgs {
     pub(crate) output: ReportArgs,
 }
 
-/// What is made of operators of which nobody knows up to which version they run.
+/// Policies for operators without a valid maximum version.
 #[derive(clap::Args)]
 pub(crate) struct PolicyArgs {
-    /// Whether an operator whose maximum version makes no sense stands in the way
+    /// Policy for operators with an invalid maximum version
     #[arg(long, value_name = "WHAT", default_value = "allow")]
     pub(crate) invalid: Invalid,
 
-    /// Whether an operator that declares no maximum version stands in the way
+    /// Policy for operators without a maximum version
     #[arg(long, value_name = "WHAT", default_value = "warn")]
     pub(crate) missing: Missing,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Invalid {
-    /// It is named among those that may not run
+    /// Report the operator, block nothing
     Allow,
-    /// It does, as with OLM
+    /// Block updates, as OLM does
     Block,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Missing {
-    /// It does not
+    /// Treat the operator as compatible
     Allow,
-    /// It is named among those that may not run
+    /// Report the operator, block nothing
     Warn,
-    /// It does
+    /// Block updates
     Block,
 }
 

@@ -1,4 +1,4 @@
-//! What can be typed after `fairway olm-guard`.
+//! Arguments of `fairway olm-guard`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use super::operator::LogFormat;
 
 #[derive(clap::Args)]
 pub(crate) struct OlmGuardArgs {
-    /// The kubeconfig of the cluster; without it `$KUBECONFIG`, `~/.kube/config`, or in a pod its
+    /// Kubeconfig of the cluster; default: `$KUBECONFIG`, `~/.kube/config`, or in a pod its
     /// ServiceAccount
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// The namespace that the guard runs in: its Secret, its Service and its Lease are there
+    /// Namespace of the guard, with its Secret, Service and Lease
     #[arg(
         long,
         value_name = "NAME",
@@ -27,7 +27,7 @@ pub(crate) struct OlmGuardArgs {
     )]
     pub(crate) namespace: String,
 
-    /// How the log is written
+    /// Log format
     #[arg(long, value_name = "FORMAT", env = "FAIRWAY_LOG_FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
 
@@ -42,9 +42,9 @@ pub(crate) struct OlmGuardArgs {
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "What the platform is told")]
+#[command(next_help_heading = "ClusterOperator")]
 pub(crate) struct ReportArgs {
-    /// The ClusterOperator that the guard writes; beside a real OLM, another name than OLM's
+    /// Name of the ClusterOperator of the guard; with a real OLM, use another name than that of OLM
     #[arg(
         long,
         value_name = "NAME",
@@ -53,43 +53,43 @@ pub(crate) struct ReportArgs {
     )]
     pub(crate) cluster_operator: String,
 
-    /// What is made of operators whose maximum version cannot be read
+    /// Policy for operators with an invalid maximum version
     #[arg(long, value_name = "WHAT", env = "FAIRWAY_OLM_INVALID", default_value = "allow")]
     pub(crate) invalid: Invalid,
 
-    /// What is made of operators that declare no maximum version
+    /// Policy for operators without a maximum version
     #[arg(long, value_name = "WHAT", env = "FAIRWAY_OLM_MISSING", default_value = "warn")]
     pub(crate) missing: Missing,
 
-    /// The version of the release that the guard is part of, if it is
+    /// Version of the release that contains the guard
     #[arg(long, value_name = "VERSION", env = "RELEASE_VERSION")]
     pub(crate) release_version: Option<String>,
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "The webhook")]
+#[command(next_help_heading = "Webhook")]
 pub(crate) struct WebhookArgs {
-    /// Where the webhook, `/metrics`, `/healthz` and `/readyz` are served, all by TLS
+    /// Address of the webhook, `/metrics`, `/healthz` and `/readyz`, all with TLS
     #[arg(long, value_name = "ADDRESS", env = "FAIRWAY_LISTEN", default_value = "0.0.0.0:9443")]
     pub(crate) listen: SocketAddr,
 
-    /// The Service by which the API server reaches the webhook
+    /// Service of the webhook
     #[arg(long, value_name = "NAME", env = "FAIRWAY_OLM_SERVICE", default_value = "olm-guard")]
     pub(crate) service: String,
 
-    /// Where the API server reaches the webhook, if it cannot reach Services
+    /// URL of the webhook, for API servers that cannot reach Services
     #[arg(long, value_name = "URL", env = "FAIRWAY_OLM_WEBHOOK_URL", value_parser = webhook_url)]
     pub(crate) webhook_url: Option<Url>,
 
-    /// How long a certificate of the webhook is valid; it is renewed when a third of that is left
+    /// Validity of the webhook certificate; renewed when a third is left
     #[arg(long, value_name = "DURATION", env = "FAIRWAY_OLM_CERTIFICATE_LIFETIME", default_value = "8760h", value_parser = lifetime)]
     pub(crate) certificate_lifetime: Duration,
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Which of several guards writes")]
+#[command(next_help_heading = "Leader election")]
 pub(crate) struct GuardElectionArgs {
-    /// The pod that the guard runs in: a container that is restarted goes on writing
+    /// UID of the pod, so that a restarted container stays the leader
     #[arg(long, value_name = "UID", env = "POD_UID")]
     pub(crate) pod_uid: Option<String>,
 
@@ -99,38 +99,38 @@ pub(crate) struct GuardElectionArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Invalid {
-    /// They may not run, which is said and holds nothing up
+    /// Report the operator, block nothing
     Allow,
-    /// They count as operators that will not run, as they do for OLM
+    /// Block updates, as OLM does
     Block,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Missing {
-    /// They count as operators that run
+    /// Treat the operator as compatible
     Allow,
-    /// They may not run, which is said and holds nothing up
+    /// Report the operator, block nothing
     Warn,
-    /// They count as operators that will not run
+    /// Block updates
     Block,
 }
 
-/// API servers ask webhooks by TLS alone, and the guard answers them at one place.
+/// Parses the URL of the webhook. API servers require https, and the guard serves one path.
 fn webhook_url(text: &str) -> Result<Url, String> {
     let mut url: Url = text.parse().map_err(|error| format!("{error}"))?;
     if url.scheme() != "https" || url.host().is_none() {
         let example = "https://127.0.0.1:9443/validate";
-        return Err(format!("API servers ask webhooks by https, such as {example}"));
+        return Err(format!("webhook URL must use https, such as {example}"));
     }
     if !url.username().is_empty() || url.query().is_some() || url.fragment().is_some() {
-        return Err("API servers take no user, query or fragment in it".to_owned());
+        return Err("webhook URL must not contain a user, a query or a fragment".to_owned());
     }
     if url.path() == "/" {
         url.set_path("/validate");
     }
     match url.path() {
         "/validate" => Ok(url),
-        other => Err(format!("the guard answers at /validate, and not at {other}")),
+        other => Err(format!("webhook path must be /validate, not {other}")),
     }
 }
 
@@ -138,7 +138,7 @@ fn webhook_url(text: &str) -> Result<Url, String> {
 fn lifetime(text: &str) -> Result<Duration, String> {
     let lifetime = duration(text)?;
     if lifetime < SHORTEST_LIFETIME {
-        return Err("too short: an hour is the least".to_owned());
+        return Err("too short: the minimum is 1h".to_owned());
     }
     Ok(lifetime)
 }
@@ -165,10 +165,10 @@ mod tests {
         insta::assert_snapshot!(all.map(told).join("\n"), @"
         https://127.0.0.1:9443/validate
         https://guard.example/validate
-        API servers ask webhooks by https, such as https://127.0.0.1:9443/validate
-        the guard answers at /validate, and not at /webhook
-        API servers take no user, query or fragment in it
-        API servers take no user, query or fragment in it
+        webhook URL must use https, such as https://127.0.0.1:9443/validate
+        webhook path must be /validate, not /webhook
+        webhook URL must not contain a user, a query or a fragment
+        webhook URL must not contain a user, a query or a fragment
         relative URL without a base
         ");
     }
@@ -176,6 +176,6 @@ mod tests {
     #[test]
     fn a_certificate_lasts_for_a_while() {
         assert_eq!(lifetime("24h"), Ok(Duration::from_hours(24)));
-        assert_eq!(lifetime("59m").unwrap_err(), "too short: an hour is the least");
+        assert_eq!(lifetime("59m").unwrap_err(), "too short: the minimum is 1h");
     }
 }

@@ -1,4 +1,4 @@
-//! What can be typed after `fairway operator`.
+//! Arguments of `fairway operator`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,24 +15,24 @@ use super::lease::LeaseArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct OperatorArgs {
-    /// The kubeconfig of the cluster; without it `$KUBECONFIG`, `~/.kube/config`, or in a pod its
+    /// Kubeconfig of the cluster; default: `$KUBECONFIG`, `~/.kube/config`, or in a pod its
     /// ServiceAccount
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// The node that the operator runs on
+    /// Node on which the operator runs
     #[arg(long, value_name = "NAME", env = "NODE_NAME")]
     pub(crate) node_name: String,
 
-    /// The image of the release that the operator is from, by digest
+    /// Release image of the operator, pinned by digest
     #[arg(long, value_name = "IMAGE", env = "FAIRWAY_RELEASE_IMAGE")]
     pub(crate) release_image: String,
 
-    /// Where the content of that release is
+    /// Directory with the payload of the release
     #[arg(long, value_name = "DIR", env = "PAYLOAD_OVERRIDE", default_value = "/", value_hint = ValueHint::DirPath)]
     pub(crate) payload: PathBuf,
 
-    /// How the log is written
+    /// Log format
     #[arg(long, value_name = "FORMAT", env = "FAIRWAY_LOG_FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
 
@@ -56,57 +56,57 @@ pub(crate) struct OperatorArgs {
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Metrics and probes of the operator")]
+#[command(next_help_heading = "Metrics and probes")]
 pub(crate) struct EndpointArgs {
-    /// Where `/metrics`, `/healthz` and `/readyz` are served; nowhere, if empty
+    /// Address of `/metrics`, `/healthz` and `/readyz`; empty: disabled
     #[arg(long, value_name = "ADDRESS", env = "FAIRWAY_LISTEN", default_value = "0.0.0.0:9099", value_parser = listen)]
     pub(crate) listen: Listen,
 
-    /// The certificate, and those that lead to its authority, as PEM; without it, plain HTTP
+    /// Certificate chain (PEM); default: plain HTTP
     ///
-    /// It is loaded again when the file changes.
+    /// The operator reloads the file when it changes.
     #[arg(long, value_name = "FILE", env = "FAIRWAY_SERVING_CERT_FILE", value_hint = ValueHint::FilePath, requires = "serving_key_file")]
     pub(crate) serving_cert_file: Option<PathBuf>,
 
-    /// The private key of the certificate, as PEM
+    /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", env = "FAIRWAY_SERVING_KEY_FILE", value_hint = ValueHint::FilePath, requires = "serving_cert_file")]
     pub(crate) serving_key_file: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Updates and their risks")]
+#[command(next_help_heading = "Updates and risks")]
 pub(crate) struct UpdateArgs {
-    /// The update service to ask, whatever ClusterVersion says
+    /// Update service; overrides ClusterVersion
     #[arg(long, value_name = "URL", env = "FAIRWAY_UPDATE_SERVICE", value_parser = web_url)]
     pub(crate) update_service: Option<Url>,
 
-    /// The time between any two queries, once the burst is used up
+    /// Minimum interval between queries after a burst
     #[arg(long, value_name = "DURATION", env = "FAIRWAY_PROMQL_MIN_INTERVAL", default_value = "1s", value_parser = duration)]
     pub(crate) promql_min_interval: Duration,
 
-    /// How many queries may be sent at once after a quiet time
+    /// Number of queries that may be sent in a burst
     #[arg(long, value_name = "COUNT", env = "FAIRWAY_PROMQL_BURST", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) promql_burst: u32,
 
-    /// The metrics that queries may read; a name that ends with `*` is the beginning of names
+    /// Metrics that queries may read; a trailing `*` matches a prefix
     ///
-    /// A query that reads others is not sent at all, and its risk stays unknown. Without a list,
-    /// all may be read.
+    /// The operator does not send a query that reads other metrics, and its risk stays unknown. By
+    /// default, all metrics are allowed.
     #[arg(long, value_name = "NAME,…", env = "FAIRWAY_PROMQL_ALLOW", value_delimiter = ',')]
     pub(crate) promql_allow: Option<Vec<String>>,
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Releases that the cluster is to have")]
+#[command(next_help_heading = "Releases")]
 pub(crate) struct ReleaseArgs {
-    /// What becomes of an update with risks that apply, or may apply, and that nobody accepted
+    /// Policy for updates with unaccepted risks
     #[arg(long, value_name = "WHAT", env = "FAIRWAY_UNACCEPTED_RISKS", default_value = "gate")]
     pub(crate) unaccepted_risks: UnacceptedRisks,
 
     #[command(flatten)]
     pub(crate) content: ContentArgs,
 
-    /// Capabilities that are on, whatever ClusterVersion says
+    /// Capabilities to enable in addition to those of ClusterVersion
     #[arg(
         long,
         value_name = "NAME,…",
@@ -118,64 +118,63 @@ pub(crate) struct ReleaseArgs {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UnacceptedRisks {
-    /// It is refused
+    /// Refuse the update
     #[default]
     Gate,
-    /// It begins, and the risks are recorded in its history
+    /// Start the update, and record the risks in its history
     Record,
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Preflights: what other releases say about this cluster")]
+#[command(next_help_heading = "Preflights")]
 pub(crate) struct PreflightArgs {
-    /// Carry out no preflights
+    /// Disable preflights
     ///
-    /// A request for one is held, and ClusterVersion says why: it never becomes an update. Updates
-    /// go on without any, whatever --preflight-on-update says.
+    /// The operator holds requested preflights, reports the reason in ClusterVersion, and never
+    /// treats them as updates. Updates run without preflights, regardless of --preflight-on-update.
     #[arg(long, env = "FAIRWAY_DISABLE_PREFLIGHT")]
     pub(crate) disable_preflight: bool,
 
-    /// What is asked of a release before the cluster is updated to it
+    /// Preflight of the target release before an update
     #[arg(long, value_name = "WHAT", env = "FAIRWAY_PREFLIGHT_ON_UPDATE", default_value = "off")]
     pub(crate) preflight_on_update: OnUpdate,
 
-    /// Where preflights put their results: a directory of the node, mounted here at the same path
+    /// Directory for preflight results on the node, mounted at the same path
     #[arg(long, value_name = "DIR", env = "FAIRWAY_PREFLIGHT_RESULTS_DIR", default_value = PREFLIGHT_RESULTS, value_hint = ValueHint::DirPath)]
     pub(crate) preflight_results_dir: PathBuf,
 
-    /// How long a preflight may say nothing before it is given up
+    /// Timeout for a preflight without new results
     #[arg(long, value_name = "DURATION", env = "FAIRWAY_PREFLIGHT_TIMEOUT", default_value = "1h", value_parser = some_time)]
     pub(crate) preflight_timeout: Duration,
 
-    /// The most memory that a preflight may use
+    /// Memory limit of a preflight
     #[arg(long, value_name = "QUANTITY", env = "FAIRWAY_PREFLIGHT_MEMORY_LIMIT", default_value = "512Mi", value_parser = quantity)]
     pub(crate) preflight_memory_limit: String,
 
-    /// The most processor time that a preflight may use
+    /// CPU limit of a preflight
     #[arg(long, value_name = "QUANTITY", env = "FAIRWAY_PREFLIGHT_CPU_LIMIT", default_value = "500m", value_parser = quantity)]
     pub(crate) preflight_cpu_limit: String,
 
-    /// Taints that a preflight bears, as in `kubectl taint`: KEY, KEY=VALUE, KEY:EFFECT or
-    /// KEY=VALUE:EFFECT; without it, those that the operator bears
+    /// Taints that a preflight tolerates: KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT; default:
+    /// the tolerations of the operator
     #[arg(long, value_name = "TAINT,…", env = "FAIRWAY_PREFLIGHT_TOLERATIONS", value_delimiter = ',', value_parser = toleration)]
     pub(crate) preflight_tolerations: Option<Vec<Toleration>>,
 
-    /// Labels that the node of a preflight has to have besides being the operator's
+    /// Labels that the node of the operator needs to run a preflight
     ///
-    /// Results come back through the disk of that node: where it does not have them, no preflight
-    /// runs, and ClusterVersion says so.
+    /// The results pass through the disk of this node. If the labels do not match, the operator
+    /// runs no preflight and reports that in ClusterVersion.
     #[arg(long, value_name = "KEY=VALUE,…", env = "FAIRWAY_PREFLIGHT_NODE_SELECTOR", value_delimiter = ',', value_parser = label)]
     pub(crate) preflight_node_selector: Vec<(String, String)>,
 
-    /// The `PriorityClass` of a preflight; without it, that of the operator
+    /// `PriorityClass` of a preflight; default: that of the operator
     #[arg(long, value_name = "NAME", env = "FAIRWAY_PREFLIGHT_PRIORITY_CLASS")]
     pub(crate) preflight_priority_class: Option<String>,
 
-    /// Which network the checks of a release's operators are on
+    /// Network of the checks of operators
     ///
-    /// That of the node is more than checks may have by default: it takes the label
-    /// pod-security.kubernetes.io/enforce=privileged on the namespace
-    /// openshift-cluster-version-preflight, and on OpenShift `allowHostNetwork` in the
+    /// The host network needs the label pod-security.kubernetes.io/enforce=privileged on the
+    /// namespace openshift-cluster-version-preflight, and on OpenShift `allowHostNetwork` in the
     /// `SecurityContextConstraints` fairway-preflight-check.
     #[arg(
         long,
@@ -188,40 +187,40 @@ pub(crate) struct PreflightArgs {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnUpdate {
-    /// Nothing
+    /// No preflight
     #[default]
     Off,
-    /// What it says about this cluster: that is waited for, for at most five minutes, and recorded
+    /// Run a preflight, wait at most five minutes, and record its findings
     Report,
-    /// The same, and whatever it finds has to be accepted like any other risk
+    /// Run a preflight, and require that its findings are accepted like risks
     Require,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CheckNetwork {
-    /// That of the cluster
+    /// Pod network
     #[default]
     Pod,
-    /// That of the node: for clusters in which no other leads to the API server
+    /// Host network, for clusters in which pods cannot reach the API server
     Host,
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Metrics of the cluster, which tell whether risks apply")]
+#[command(next_help_heading = "Risk evaluation")]
 pub(crate) struct MetricsArgs {
-    /// Where Prometheus, or what speaks like it, is; without it, the Service below
+    /// URL of Prometheus or a compatible service; default: the Service below
     #[arg(long, value_name = "URL", env = "FAIRWAY_METRICS_URL", value_parser = web_url)]
     pub(crate) metrics_url: Option<Url>,
 
-    /// The authorities to trust, as PEM
+    /// CA bundle (PEM)
     #[arg(long, value_name = "FILE", env = "FAIRWAY_METRICS_CA_BUNDLE_FILE", default_value = "/etc/tls/service-ca/service-ca.crt", value_hint = ValueHint::FilePath)]
     pub(crate) metrics_ca_bundle_file: PathBuf,
 
-    /// The token to show; only https at that address ever sees it
+    /// File with the bearer token; sent only to https URLs of this service
     #[arg(long, value_name = "FILE", env = "FAIRWAY_METRICS_TOKEN_FILE", default_value = "/var/run/secrets/kubernetes.io/serviceaccount/token", value_hint = ValueHint::FilePath)]
     pub(crate) metrics_token_file: PathBuf,
 
-    /// The namespace of the Service
+    /// Namespace of the Service
     #[arg(
         long,
         value_name = "NAME",
@@ -230,7 +229,7 @@ pub(crate) struct MetricsArgs {
     )]
     pub(crate) metrics_namespace: String,
 
-    /// The Service that answers queries
+    /// Service that serves queries
     #[arg(
         long,
         value_name = "NAME",
@@ -239,13 +238,13 @@ pub(crate) struct MetricsArgs {
     )]
     pub(crate) metrics_service: String,
 
-    /// Find the Service by its name instead of asking the API server for its address
+    /// Resolve the Service by DNS instead of reading its address from the API server
     #[arg(long, env = "FAIRWAY_USE_DNS_FOR_SERVICES")]
     pub(crate) use_dns_for_services: bool,
 
-    /// Answer queries from the samples in this file, and ask nobody
+    /// Metrics snapshot that replaces Prometheus
     ///
-    /// For clusters without metrics, and for trying out what would be if.
+    /// Use it in clusters without metrics, or to test risk rules.
     #[arg(long, value_name = "FILE", env = "FAIRWAY_METRICS_SNAPSHOT", conflicts_with = "metrics_url", value_hint = ValueHint::FilePath)]
     pub(crate) metrics_snapshot: Option<PathBuf>,
 }
@@ -253,7 +252,7 @@ pub(crate) struct MetricsArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Leader election")]
 pub(crate) struct ElectionArgs {
-    /// The namespace of the Lease, which is the operator's own
+    /// Namespace of the operator and its Lease
     #[arg(
         long,
         value_name = "NAME",
@@ -262,11 +261,11 @@ pub(crate) struct ElectionArgs {
     )]
     pub(crate) namespace: String,
 
-    /// The pod that the operator runs in: a container that is restarted goes on leading
+    /// UID of the pod, so that a restarted container stays the leader
     #[arg(long, value_name = "UID", env = "POD_UID")]
     pub(crate) pod_uid: Option<String>,
 
-    /// Outside of a pod: where the name is kept by which the operator knows its own Lease again
+    /// File with the identity of the operator in the Lease, for use outside of a pod
     #[arg(long, value_name = "FILE", env = "FAIRWAY_IDENTITY_FILE", value_hint = ValueHint::FilePath)]
     pub(crate) identity_file: Option<PathBuf>,
 
@@ -276,14 +275,14 @@ pub(crate) struct ElectionArgs {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// For people
+    /// Human-readable text
     #[default]
     Text,
-    /// For programs: one object a line
+    /// JSON, one object per line
     Json,
 }
 
-/// An address, or nothing.
+/// An address, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Listen(pub(crate) Option<SocketAddr>);
 
@@ -295,7 +294,8 @@ fn listen(text: &str) -> Result<Listen, String> {
     parsed.map_err(|_| "not an address such as 0.0.0.0:9099 or [::]:9099".to_owned())
 }
 
-/// An address on the web. Without the check, `prometheus:9090` is one whose scheme is `prometheus`.
+/// Parses an http or https URL. Without the check, `prometheus:9090` is a URL with the scheme
+/// `prometheus`.
 pub(super) fn web_url(text: &str) -> Result<Url, String> {
     let usable = |url: &Url| url.has_host() && matches!(url.scheme(), "http" | "https");
     let parsed = Url::parse(text).ok().filter(usable);
@@ -311,7 +311,7 @@ fn quantity(text: &str) -> Result<String, String> {
     if is_number && UNITS.contains(&&text[number.len()..]) {
         return Ok(text.to_owned());
     }
-    Err("not an amount such as 256Mi or 500m".to_owned())
+    Err("not a quantity such as 256Mi or 500m".to_owned())
 }
 
 /// A taint such as `dedicated=infra:NoSchedule`.

@@ -1,4 +1,4 @@
-//! What can be typed after `fairway upgrade plan`.
+//! Arguments of `fairway upgrade plan`.
 
 use std::path::PathBuf;
 
@@ -11,21 +11,21 @@ use super::source::SourceArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct PlanArgs {
-    /// Where to: a version, a minor version, a channel, or `latest`
+    /// Goal: a version, a minor version, a channel, or `latest`
     ///
-    /// Of a minor version or a channel, it is the latest release that is reached without a risk that
-    /// nobody has accepted. `latest` is the channel that the cluster follows.
+    /// For a minor version or a channel, the goal is the latest release that is reachable without
+    /// unaccepted risks. `latest` means the channel of the cluster.
     #[arg(long, value_name = "GOAL")]
     pub(crate) to: Goal,
 
-    /// Use this channel as well, and others of its kind; may be given several times
+    /// Additional channel, and others of its kind; repeatable
     #[arg(long = "channel", value_name = "CHANNEL")]
     pub(crate) channels: Vec<String>,
 
     #[command(flatten)]
     pub(crate) graph: GraphChoiceArgs,
 
-    /// Ask this file with samples, in the form of Prometheus, what the operator does not know yet
+    /// Metrics snapshot in Prometheus text format, for risks that the operator has not evaluated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) metrics: Option<PathBuf>,
 
@@ -36,26 +36,26 @@ pub(crate) struct PlanArgs {
     pub(crate) source: SourceArgs,
 }
 
-/// Where it is known from which updates there are.
+/// Source of the update graph.
 #[derive(clap::Args)]
-#[command(next_help_heading = "The update graph")]
+#[command(next_help_heading = "Update graph")]
 pub(crate) struct GraphChoiceArgs {
-    /// The updates that there are: a file with a graph, an update service, or a directory with
-    /// graph-data; without it, the update service of the cluster
+    /// Source of the update graph: a file, an update service, or a graph-data directory; default:
+    /// the update service of the cluster
     #[arg(long, value_name = "FILE|URL|DIR", value_hint = ValueHint::AnyPath, value_parser = place)]
     pub(crate) graph: Option<GraphPlace>,
 
-    /// With a directory of graph-data, what releases say about themselves: a JSON list with
-    /// `image`, `arch` and `release-metadata` of each
+    /// With a graph-data directory: JSON list of releases, each with `image`, `arch` and
+    /// `release-metadata`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "graph")]
     pub(crate) releases: Option<PathBuf>,
 
-    /// The architecture of the cluster; without it, that of its API server
+    /// Architecture of the cluster; default: that of its API server
     #[arg(long, value_name = "ARCH")]
     pub(crate) arch: Option<String>,
 }
 
-/// Where a graph is.
+/// Location of an update graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GraphPlace {
     /// An update service.

@@ -1,4 +1,4 @@
-//! What can be typed after `fairway preflight`.
+//! Arguments of `fairway preflight`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,36 +21,36 @@ pub(crate) struct PreflightArgs {
     #[command(subcommand)]
     pub(crate) command: Option<PreflightCommand>,
 
-    /// The release that looks: registry.example/releases@sha256:…; with `--once` also a name that
-    /// can move, oci:DIR:NAME in an OCI image layout, or a directory
+    /// Target release: registry.example/releases@sha256:…; with `--once` also a tag, oci:DIR:NAME
+    /// in an OCI image layout, or a directory
     #[arg(long, value_name = "IMAGE", required = true)]
     pub(crate) release_image: Option<String>,
 
-    /// Look once, print what was found, and end
+    /// Run all checks once, print the findings and exit
     #[arg(long)]
     pub(crate) once: bool,
 
-    /// With `--once`: run the checks of the release's operators too, as Jobs
+    /// With `--once`: also run the checks of the operators of the release, as Jobs
     ///
-    /// It takes the right to create Jobs in the namespace openshift-cluster-version-preflight, which
-    /// the operator of a release brings, and to give the checks what they read. All of it is removed
-    /// again, also after Ctrl-C.
+    /// This needs permission to create Jobs in the namespace openshift-cluster-version-preflight,
+    /// which the operator of a release creates, and to grant the checks their read permissions. The
+    /// command removes all objects afterwards, also after Ctrl-C.
     #[arg(long, requires = "once")]
     pub(crate) jobs: bool,
 
-    /// With `--jobs`: which network the checks of operators get
+    /// With `--jobs`: network of the checks of operators
     #[arg(long, value_name = "NETWORK", default_value = "pod")]
     pub(crate) preflight_check_network: CheckNetwork,
 
-    /// The version of the cluster; with `--once`, what ClusterVersion says if it is not given
+    /// Version of the cluster; default with `--once`: the version in ClusterVersion
     #[arg(long, value_name = "VERSION", required_unless_present = "once", value_parser = Version::parse)]
     pub(crate) source_version: Option<Version>,
 
-    /// How long a check may take
+    /// Timeout of each check
     #[arg(long, value_name = "DURATION", env = "FAIRWAY_PREFLIGHT_CHECK_TIMEOUT", default_value = format!("{}s", CHECK_TIMEOUT.as_secs()), value_parser = some_time)]
     pub(crate) check_timeout: Duration,
 
-    /// How the images of the release are looked at
+    /// Verification of the images of the release
     #[arg(long, value_name = "HOW", env = "FAIRWAY_PREFLIGHT_IMAGES", default_value = "head")]
     pub(crate) preflight_images: PreflightImages,
 
@@ -70,54 +70,54 @@ pub(crate) struct PreflightArgs {
     pub(crate) cluster: ClusterArgs,
 }
 
-/// What the operator of the running release says when it starts the one that looks.
+/// Arguments that the operator of the running release passes to a preflight.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Started by the operator of the running release")]
+#[command(next_help_heading = "Options set by the operator")]
 pub(crate) struct StartedArgs {
-    /// The format of the results; there is one
+    /// Format of the results; only one is supported
     #[arg(long, value_name = "FORMAT", default_value = FORMAT)]
     pub(crate) format: String,
 
-    /// Where results are written, again and again
+    /// Directory for the results
     #[arg(long, value_name = "DIR", required_unless_present = "once", conflicts_with = "once", value_hint = ValueHint::DirPath)]
     pub(crate) results: Option<PathBuf>,
 
-    /// The identity of this run: 32 hexadecimal digits
+    /// ID of this preflight run: 32 hexadecimal digits
     #[arg(long, value_name = "ID", required_unless_present = "once", conflicts_with = "once", value_parser = run_id)]
     pub(crate) run: Option<String>,
 
-    /// Where the content of the release is
+    /// Directory with the payload of the release
     #[arg(long, value_name = "DIR", env = "PAYLOAD_OVERRIDE", default_value = "/", value_hint = ValueHint::DirPath)]
     pub(crate) payload: PathBuf,
 
-    /// How the log is written
+    /// Log format
     #[arg(long, value_name = "FORMAT", env = "FAIRWAY_LOG_FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
 }
 
 #[derive(Subcommand)]
 pub(crate) enum PreflightCommand {
-    /// Copy the manifests of this release into a directory, for a check
+    /// Copy the manifests of this release to a directory, for a check
     #[command(hide = true)]
     CopyManifests(CopyManifestsArgs),
 }
 
 #[derive(clap::Args)]
 pub(crate) struct CopyManifestsArgs {
-    /// Where they are copied to
+    /// Destination directory
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) to: PathBuf,
 
-    /// Where the content of the release is
+    /// Directory with the payload of the release
     #[arg(long, value_name = "DIR", env = "PAYLOAD_OVERRIDE", default_value = "/", value_hint = ValueHint::DirPath)]
     pub(crate) payload: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PreflightImages {
-    /// Their manifests are fetched and verified, their layers are asked for
+    /// Fetch and verify manifests, and check that the layers exist
     Head,
-    /// They are downloaded and verified whole
+    /// Download and verify complete images
     Pull,
 }
 

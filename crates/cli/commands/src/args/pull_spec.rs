@@ -1,15 +1,15 @@
-//! Images, as they are typed.
+//! Image references as arguments.
 
 use std::str::FromStr;
 
 use fairway_registry::Digest;
 
-/// Where an image is, and which one of those that are there.
+/// Reference to an image in a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PullSpec {
-    /// As it was typed.
+    /// As on the command line.
     pub(crate) text: String,
-    /// Whether it can only mean one image, whenever it is looked up.
+    /// Whether the reference contains a digest.
     pub(crate) by_digest: bool,
 }
 
@@ -24,7 +24,7 @@ impl FromStr for PullSpec {
         let (place, repository) = name.rsplit_once('/').unwrap_or_default();
         let tag = repository.split_once(':').map(|(_, tag)| tag);
         if text.contains(char::is_whitespace) {
-            return Err("an image has no blanks".to_owned());
+            return Err("image contains spaces".to_owned());
         }
         if place.is_empty() || repository.is_empty() {
             return Err(
@@ -32,7 +32,7 @@ impl FromStr for PullSpec {
             );
         }
         if digest.is_some_and(|digest| Digest::parse(digest).is_none()) {
-            return Err("the digest is not sha256: and 64 hexadecimal digits".to_owned());
+            return Err("digest is not sha256: and 64 hexadecimal digits".to_owned());
         }
         if digest.is_none() && tag.is_none_or(str::is_empty) {
             return Err("no tag or digest specified, such as @sha256:…".to_owned());
@@ -66,8 +66,8 @@ mod tests {
         a/: no registry or repository specified, such as registry.example/releases
         registry.example:5000/release: no tag or digest specified, such as @sha256:…
         a/b:: no tag or digest specified, such as @sha256:…
-        a/b@sha256:0: the digest is not sha256: and 64 hexadecimal digits
-        a b: an image has no blanks
+        a/b@sha256:0: digest is not sha256: and 64 hexadecimal digits
+        a b: image contains spaces
         ");
     }
 }

@@ -1,23 +1,22 @@
-//! Where releases and graph-data come from when they are images, and how registries are spoken to.
+//! Arguments for releases and graph-data in registries.
 
 use std::path::PathBuf;
 
 use clap::ValueHint;
 
-/// Where releases come from: one of these.
+/// Source of releases: one of these options.
 #[derive(clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct ReleasesArgs {
-    /// What releases say about themselves: a JSON list with `image`, `arch` and `release-metadata`
-    /// of each
+    /// JSON list of releases, each with `image`, `arch` and `release-metadata`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) releases: Option<PathBuf>,
 
-    /// A repository with release images, such as registry.example/team/releases
+    /// Repository with release images, such as registry.example/team/releases
     #[arg(long, value_name = "REPOSITORY")]
     pub(crate) registry: Option<String>,
 
-    /// An OCI image layout with release images
+    /// OCI image layout with release images
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) oci_layout: Option<PathBuf>,
 }
@@ -25,10 +24,10 @@ pub(crate) struct ReleasesArgs {
 /// Graph-data from an image.
 #[derive(clap::Args)]
 pub(crate) struct GraphDataImageArgs {
-    /// An image with graph-data in place of `--graph-data`: registry.example/graph-data:latest, or
+    /// Image with graph-data, instead of `--graph-data`: registry.example/graph-data:latest, or
     /// oci:DIR:NAME in an OCI image layout
     ///
-    /// The image has graph-data in /var/lib/cincinnati-graph-data, or at the top.
+    /// The image contains graph-data in /var/lib/cincinnati-graph-data or at the top level.
     #[arg(
         id = "graph_data_image",
         long = "graph-data-image",
@@ -37,7 +36,7 @@ pub(crate) struct GraphDataImageArgs {
     )]
     pub(crate) image: Option<String>,
 
-    /// Take the image only if one of these keys has signed it: OpenPGP public keys
+    /// OpenPGP public keys; the command requires a signature of the image by one of them
     #[arg(
         id = "graph_data_keyring",
         long = "graph-data-keyring",
@@ -48,8 +47,7 @@ pub(crate) struct GraphDataImageArgs {
     )]
     pub(crate) keyring: Option<PathBuf>,
 
-    /// Where signatures of the image are: a directory or an address with
-    /// sha256=DIGEST/signature-1 and so on
+    /// Signature store of the image: a directory or a URL with sha256=DIGEST/signature-1 and so on
     #[arg(
         id = "graph_data_signatures",
         long = "graph-data-signatures",
@@ -60,35 +58,35 @@ pub(crate) struct GraphDataImageArgs {
     pub(crate) signatures: Option<String>,
 }
 
-/// How registries are spoken to.
+/// Access to registries.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Registries")]
 pub(crate) struct AccessArgs {
-    /// Who to be for registries: a file such as `docker login` writes
+    /// Registry credentials (Docker config.json)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) pull_secret: Option<PathBuf>,
 
-    /// Authorities to trust besides those of this machine: certificates as PEM
+    /// Additional CA certificates for registries (PEM)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) registry_ca: Option<PathBuf>,
 
-    /// Speak to registries without TLS
+    /// Connect to registries without TLS
     ///
-    /// Everybody on the way can read and change what is said then. Registries on this machine are
-    /// spoken to like that anyway, unless their names begin with https://.
+    /// Without TLS, others can read and change the traffic. The command always connects to
+    /// registries on this host without TLS, unless their names begin with https://.
     #[arg(long)]
     pub(crate) plain_http: bool,
 }
 
-/// How registries are spoken to, and what stands for one.
+/// Access to registries, and the repository that replaces a layout.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Registries")]
 pub(crate) struct RegistryArgs {
     #[command(flatten)]
     pub(crate) access: AccessArgs,
 
-    /// The repository from which clusters pull the releases of `--oci-layout`; else they are called
-    /// like its directory
+    /// Repository from which clusters pull the releases of `--oci-layout`; default: the name of its
+    /// directory
     #[arg(long, value_name = "REPOSITORY", requires = "oci_layout")]
     pub(crate) pull_from: Option<String>,
 }

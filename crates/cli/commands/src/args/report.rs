@@ -1,26 +1,26 @@
-//! How answers are printed.
+//! Output format of commands.
 
 use clap::ValueEnum;
 
 #[derive(clap::Args)]
 pub(crate) struct ReportArgs {
-    /// How to print the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: ReportFormat,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum ReportFormat {
-    /// For people
+    /// Human-readable text
     Text,
     /// One JSON document
     Json,
-    /// The same as YAML
+    /// One YAML document
     Yaml,
 }
 
 impl ReportFormat {
-    /// Whether it is a document for programs.
+    /// Whether the output is a JSON or YAML document.
     pub(crate) fn is_document(self) -> bool {
         !matches!(self, Self::Text)
     }

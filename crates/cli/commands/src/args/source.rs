@@ -1,4 +1,4 @@
-//! Where a command looks that changes nothing: at a cluster, or at files.
+//! Arguments that select a cluster or a recorded cluster.
 
 use std::path::PathBuf;
 
@@ -19,19 +19,19 @@ pub(crate) struct SourceArgs {
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "A recorded cluster")]
+#[command(next_help_heading = "Recorded cluster")]
 pub(crate) struct RecordedArgs {
-    /// Read a recorded cluster instead of a live one; may be given several times
+    /// Read a recorded cluster instead of a live one; repeatable
     ///
-    /// A directory of `oc adm must-gather`, or a directory or a file with objects as `kubectl get -o
-    /// yaml` writes them; `-` is standard input. Of a file that is named `X-cv.yaml`, those beside it are read as well:
-    /// `X-co.yaml`, `X-mcp.yaml`, `X-mc.yaml`, `X-node.yaml`, `X-mco-deployment.yaml` and
-    /// `X-alerts.json`.
+    /// PATH is a directory of `oc adm must-gather`, or a directory or file with objects as written
+    /// by `kubectl get -o yaml`; `-` is standard input. With a file `X-cv.yaml`, the command also
+    /// reads `X-co.yaml`, `X-mcp.yaml`, `X-mc.yaml`, `X-node.yaml`, `X-mco-deployment.yaml` and
+    /// `X-alerts.json` beside it.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) from_file: Vec<PathBuf>,
 
-    /// The time to tell ages for, such as 2026-12-31T12:00:00Z or 2026-12-31; without it, that of
-    /// the last change in the files
+    /// Time for the computation of ages, such as 2026-12-31T12:00:00Z or 2026-12-31; default: the
+    /// last change in the files
     #[arg(long, value_name = "TIME", value_parser = time, requires = "from_file")]
     pub(crate) at: Option<Timestamp>,
 }

@@ -1,4 +1,4 @@
-//! What can be typed after `fairway update-service`.
+//! Arguments of `fairway update-service`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,9 +16,9 @@ use super::registry::{GraphDataImageArgs, RegistryArgs, ReleasesArgs};
     group(ArgGroup::new("source").required(true).args(["releases", "registry", "oci_layout"]))
 )]
 pub(crate) struct UpdateServiceArgs {
-    /// What its maintainers say about releases: a directory, or a tarball of one
+    /// Graph-data: a directory or a tarball
     ///
-    /// A tarball's name ends in `.tar`, `.tar.gz` or `.tgz`.
+    /// The name of a tarball ends in `.tar`, `.tar.gz` or `.tgz`.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) graph_data: Option<PathBuf>,
 
@@ -28,50 +28,50 @@ pub(crate) struct UpdateServiceArgs {
     #[command(flatten)]
     pub(crate) releases: ReleasesArgs,
 
-    /// Where to listen; port 0 is one that is free
+    /// Listen address; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(crate) address: SocketAddr,
 
-    /// Where to answer probes, in plain HTTP; without it, where everything else is answered
+    /// Listen address of probes and metrics, in plain HTTP; default: that of `--address`
     ///
-    /// These are `/healthz`, `/readyz`, `/status` and `/metrics`. With an address of their own,
-    /// clients cannot see them, nor keep others from them.
+    /// It serves `/healthz`, `/readyz`, `/status` and `/metrics`. With a separate address, clients
+    /// cannot access these endpoints or exhaust their connections.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) status_address: Option<SocketAddr>,
 
-    /// What the paths of graphs begin with
+    /// Path prefix of the graph endpoints
     #[arg(long, value_name = "PREFIX", default_value = DEFAULT_PREFIX)]
     pub(crate) path_prefix: String,
 
-    /// A directory with the signatures of release images, to be served as well
+    /// Directory with signatures of release images to serve
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) signatures: Option<PathBuf>,
 
-    /// The certificate, and those that lead to its authority, as PEM; without it, plain HTTP
+    /// Certificate chain (PEM); default: plain HTTP
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
 
-    /// The private key of the certificate, as PEM
+    /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
 
-    /// The time between two looks at files: graph-data, releases and certificates
+    /// Poll interval of files: graph-data, releases and certificates
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = some_time)]
     pub(crate) refresh: Duration,
 
-    /// The time between two looks at images: releases and graph-data
+    /// Poll interval of images: releases and graph-data
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = some_time)]
     pub(crate) image_refresh: Duration,
 
-    /// For how long caches may answer in place of the service
+    /// `max-age` of responses for HTTP caches
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = duration)]
     pub(crate) max_age: Duration,
 
-    /// How long a service that is told to stop goes on answering, until balancers send nobody there
+    /// Shutdown grace period, in which load balancers remove the instance
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
     pub(crate) drain: Duration,
 
-    /// How many connections are served at once; of others, only probes are answered
+    /// Maximum number of connections; above it, only probes are served
     #[arg(long, value_name = "COUNT", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_connections: u32,
 

@@ -1,4 +1,4 @@
-//! What can be typed after `fairway upgrade`.
+//! Arguments of `fairway upgrade`.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub(crate) struct UpgradeArgs {
     #[command(subcommand)]
     pub(crate) command: Option<UpgradeCommand>,
 
-    /// List the updates that are not recommended for this cluster as well, with their risks
+    /// Also list updates that are not recommended for this cluster, with their risks
     #[arg(long)]
     pub(crate) include_not_recommended: bool,
 
@@ -37,7 +37,7 @@ pub(crate) struct UpgradeArgs {
     #[command(flatten)]
     pub(crate) preflight: PreflightArgs,
 
-    /// How the version of an image is found out.
+    /// Registry access, to read the version of an image.
     #[command(flatten)]
     pub(crate) registry: AccessArgs,
 
@@ -45,29 +45,29 @@ pub(crate) struct UpgradeArgs {
     pub(crate) source: SourceArgs,
 }
 
-/// An update to ask for, or to withdraw.
+/// Request for an update, or its withdrawal.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(clap::Args)]
 #[command(
-    next_help_heading = "Asking for an update",
+    next_help_heading = "Update request",
     group(ArgGroup::new(TARGET).multiple(true))
 )]
 pub(crate) struct RequestArgs {
-    /// Update to this version, one of those that are listed
+    /// Update to this version, one of the listed updates
     ///
-    /// With `--to-image`, it is the version that the image has to have.
+    /// With `--to-image`: the expected version of the image.
     #[arg(long, value_name = "VERSION", value_parser = version, group = TARGET)]
     pub(crate) to: Option<String>,
 
-    /// Update to this release image, by its digest
+    /// Update to this release image, pinned by digest
     #[arg(long, value_name = "IMAGE", group = TARGET)]
     pub(crate) to_image: Option<PullSpec>,
 
-    /// Update to the latest version that is recommended
+    /// Update to the latest recommended version
     #[arg(long, group = TARGET, conflicts_with_all = ["to", "to_image"])]
     pub(crate) to_latest: bool,
 
-    /// Keep the version, and change to its image that serves several architectures
+    /// Switch to the multi-architecture image of the current version
     #[arg(
         long,
         group = TARGET,
@@ -75,35 +75,35 @@ pub(crate) struct RequestArgs {
     )]
     pub(crate) to_multi_arch: bool,
 
-    /// Withdraw the update that was asked for; what is complete stays, and risks stay accepted
+    /// Withdraw the requested update; completed updates and accepted risks stay
     // Of a group, every member would be listed in the error, whatever was typed.
     #[arg(long, conflicts_with_all = ["to", "to_image", "to_latest", "to_multi_arch"])]
     pub(crate) clear: bool,
 
-    /// Take an update that is not recommended, and accept for it exactly the risks that are shown
+    /// Request an update that is not recommended, and accept exactly the risks that are shown
     #[arg(long, requires = TARGET)]
     pub(crate) allow_not_recommended: bool,
 
-    /// Take an image that no listed update has
+    /// Request an image that is not a listed update
     #[arg(long, requires = "to_image")]
     pub(crate) allow_explicit_upgrade: bool,
 
-    /// Ask for it although the cluster is failing, on its way to another release, or invalid
+    /// Request the update although the cluster is failing, already updating or invalid
     #[arg(long, requires = TARGET)]
     pub(crate) allow_upgrade_with_warnings: bool,
 
-    /// Have the operator waive signature, guards against downgrades and leaps, and risks; it is
-    /// recorded
+    /// Waive signature, preconditions (downgrade, skipped versions) and risks; recorded in the
+    /// update history
     #[arg(long, requires = TARGET)]
     pub(crate) force: bool,
 
-    /// Confirm what is unusual about it: a downgrade, a skipped minor version, a pre-release, a
-    /// release of candidate channels, an image of an unknown version, `--force`
+    /// Confirm without a prompt: downgrade, skipped minor version, pre-release, candidate channel,
+    /// image with an unknown version, `--force`
     #[arg(long, short, requires = TARGET)]
     pub(crate) yes: bool,
 
-    /// Run a preflight of that release, report it and withdraw it; with `--clear`,
-    /// `--clear-preflight` and `--to-multi-arch`, say what would come of it
+    /// Run a temporary preflight of the release, report its findings and withdraw it; with
+    /// `--clear`, `--clear-preflight` and `--to-multi-arch`: show the result without a change
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -111,21 +111,21 @@ pub(crate) struct RequestArgs {
     pub(crate) waiting: WaitingArgs,
 }
 
-/// What names a release.
+/// Argument group of the options that select a release.
 pub(super) const TARGET: &str = "target";
 
 impl RequestArgs {
-    /// Whether something is asked for or withdrawn.
+    /// Whether the arguments request or withdraw an update.
     pub(crate) fn is_one(&self) -> bool {
         self.asks() || self.clear
     }
 
-    /// Whether something is asked for.
+    /// Whether the arguments request an update.
     pub(crate) fn asks(&self) -> bool {
         self.names_a_release() || self.to_multi_arch
     }
 
-    /// Whether a release is named.
+    /// Whether the arguments select a release.
     pub(crate) fn names_a_release(&self) -> bool {
         self.to.is_some() || self.to_image.is_some() || self.to_latest
     }
@@ -137,14 +137,13 @@ pub(super) fn version(text: &str) -> Result<String, String> {
 
 #[derive(Subcommand)]
 pub(crate) enum UpgradeCommand {
-    /// Take risks of updates by name, or stop taking them
+    /// Accept risks of updates by name, or revoke their acceptance
     ///
-    /// Updates whose risks are all accepted become recommended. Accepting a risk starts no update
-    /// and withdraws none.
+    /// Updates become recommended once all their risks are accepted. Accepting a risk neither
+    /// starts nor withdraws an update.
     ///
-    /// Accepting a risk again replaces the terms on which it was accepted. `RISK-`, with a hyphen
-    /// at its end, is accepted no more. What was thought through for one cluster is carried to
-    /// others by `--export` and `--import`.
+    /// Accepting a risk again replaces its acceptance terms. `RISK-`, with a trailing hyphen,
+    /// revokes the acceptance. `--export` and `--import` copy accepted risks to other clusters.
     #[command(after_help = "\
 Examples:
   fairway upgrade accept SlowDisks --reason='replaced in March' --until=90d
@@ -157,11 +156,11 @@ Examples:
   fairway upgrade accept --clear")]
     Accept(AcceptArgs),
 
-    /// Show the channel that updates come from, choose another one, or none
+    /// Show, set or clear the channel of the cluster
     ///
-    /// Without CHANNEL, nothing is changed. A channel is taken if the running release is known to be
-    /// in it, or if nobody knows which channels it is in. Without a channel, the update service is
-    /// not asked, and no updates are known.
+    /// Without CHANNEL, the command changes nothing. It accepts a channel that contains the running
+    /// release, or any channel if the channels of the running release are unknown. Without a
+    /// channel, the operator does not contact the update service, and no updates are available.
     #[command(after_help = "\
 Examples:
   fairway upgrade channel
@@ -171,14 +170,14 @@ Examples:
   fairway upgrade channel --from-file=cluster-cv.yaml")]
     Channel(ChannelArgs),
 
-    /// Compare what several releases say about this cluster, side by side
+    /// Compare the preflight results of several releases
     ///
-    /// Results of preflights are kept in the cluster until its version changes: a column for each
-    /// release, a row for each finding. `--run` runs the preflights that are missing or incomplete,
-    /// and asks for what was asked for before when it is done, also after Ctrl-C.
+    /// The cluster keeps the results of preflights until its version changes. The table has a
+    /// column for each release and a row for each finding. `--run` runs missing and incomplete
+    /// preflights, and then restores the previous request, also after Ctrl-C.
     ///
-    /// The exit code is 3 when one of them found something that is not accepted, and 4 when one
-    /// has no complete results.
+    /// The exit code is 3 if a preflight has unaccepted findings, and 4 if the results of a release
+    /// are incomplete.
     #[command(after_help = "\
 Examples:
   fairway upgrade compare 5.1.0 5.2.0
@@ -186,32 +185,32 @@ Examples:
   fairway upgrade compare 5.1.0 5.2.0 -o json | jq '.targets[] | {version: .target.version, result}'")]
     Compare(CompareArgs),
 
-    /// Tell why: where a risk comes from and what is known about it, or whether a version is offered
+    /// Explain a risk, or why a version is available or not
     ///
-    /// Of a risk: who publishes it, its rules, what came back from their queries and when, when they
-    /// are asked again, which updates have it, and who accepted it on which terms. Of a version:
-    /// whether it is offered, its risks, and why not. What came back from queries is what the
-    /// operator has noted in the ConfigMap `risk-evaluations`.
+    /// For a risk: its source, its rules, the results of their queries with times, the next
+    /// evaluation, the affected updates, and its acceptance with terms. For a version: whether it
+    /// is available, its risks, and the reason if it is not available. The results of queries come
+    /// from the ConfigMap `risk-evaluations`, which the operator writes.
     ///
-    /// The exit code is 3 when a risk stands against an update, and 4 when that cannot be told.
+    /// The exit code is 3 if a risk blocks an update, and 4 if that is unknown.
     #[command(after_help = "\
 Examples:
   fairway upgrade explain SlowDisks
   fairway upgrade explain 5.2.0
   fairway upgrade explain 5.2.9 --graph=graph.json
-  fairway upgrade explain SlowDisks -o json | jq '.risk.definitions[].rules[].answer'
+  fairway upgrade explain SlowDisks -o json | jq '.risk.definitions[].rules[].evaluation'
   fairway upgrade explain SlowDisks --from-file=cluster-cv.yaml")]
     Explain(ExplainArgs),
 
-    /// Plan the way to a version, hop by hop
+    /// Plan the upgrade path to a version
     ///
-    /// Of all ways that the update graph has, it shows the one with the least risk, and the one with
-    /// the fewest updates where that is another: what each update needs first, and the commands that
-    /// carry it out. Risks are those of this cluster: what the operator has found out, and with
-    /// `--metrics` what queries yield. Nothing is changed.
+    /// The command shows the upgrade path with the least risk, and the path with the fewest updates
+    /// if that is another one. Each hop lists its prerequisites and commands. Risks are those of
+    /// this cluster: evaluated by the operator, or from the samples of `--metrics`. The command
+    /// changes nothing.
     ///
-    /// The exit code is 3 when every way has a risk that is not accepted, or there is none, and 4
-    /// when that cannot be told.
+    /// The exit code is 3 if there is no path, or every path has an unaccepted risk, and 4 if that
+    /// is unknown.
     #[command(after_help = "\
 Examples:
   fairway upgrade plan --to=5.2
@@ -221,15 +220,15 @@ Examples:
   fairway upgrade plan --to=5.2 -o json | jq -r '.leastRisk.hops[].commands[]'")]
     Plan(PlanArgs),
 
-    /// Tell which updates there are, and what speaks against them
+    /// Show available updates with their issues
     ///
-    /// What speaks against any update comes first: a cluster that fails or is updating already, and
-    /// alerts that are firing. Then come the latest two updates of each minor version. Nothing is
-    /// changed: `fairway upgrade --to` asks for an update.
+    /// Issues that affect all updates come first: a cluster that is failing or already updating,
+    /// and firing alerts. The latest two updates of each minor version follow. The command changes
+    /// nothing; to request an update, run `fairway upgrade --to`.
     ///
-    /// With `--version`, the exit code is 3 when something speaks against that update, and 4 when
-    /// that cannot be told. `--accept` names what does not count: issues as they are listed, risks
-    /// by their names, or `ConditionalUpdateRisk` for all risks of the update.
+    /// With `--version`, the exit code is 3 if the update has issues, and 4 if that is unknown.
+    /// `--accept` ignores issues: issues by their listed names, risks by their names, or
+    /// `ConditionalUpdateRisk` for all risks of the update.
     #[command(after_help = "\
 Examples:
   fairway upgrade recommend
@@ -239,11 +238,11 @@ Examples:
   fairway upgrade recommend --from-file=cluster-cv.yaml -o json | jq '.updates[].version'")]
     Recommend(RecommendArgs),
 
-    /// Go back to the release before, within a minor version
+    /// Roll back to the previous release of the same minor version
     ///
-    /// The release before the one that the cluster has is asked for again. That has to be an earlier
-    /// one of the same minor version, and no update may be under way: `fairway upgrade --clear`
-    /// withdraws one. The operator has the same rules.
+    /// The command requests the previous release. It must be an earlier version of the same minor
+    /// version, and no update may be in progress: `fairway upgrade --clear` withdraws one. The
+    /// operator enforces the same rules.
     #[command(after_help = "\
 Examples:
   fairway upgrade rollback --dry-run
@@ -251,27 +250,27 @@ Examples:
   fairway upgrade rollback --wait=1h")]
     Rollback(RollbackArgs),
 
-    /// Tell what an update is doing, how well it goes, and what it waits for
+    /// Show the progress and the health of an update
     ///
-    /// How far the control plane and the pools of nodes are, who is waited for and since when,
-    /// what is wrong, and a command that shows more. How long it will take is told only where that
-    /// can be trusted.
+    /// The output shows the progress of the control plane and of the node pools, the objects that
+    /// the update waits for, health issues, and commands for details. It shows the remaining time
+    /// only if the estimate is reliable.
     ///
-    /// The exit code is 3 when something stands in the way of the update, or the operator refuses the
-    /// one that is asked for, and 0 when it goes on or nothing is updating.
+    /// The exit code is 3 if the update is stalled or the operator refuses the requested release,
+    /// and 0 if the update is in progress or no update is running.
     #[command(after_help = "\
 Examples:
   fairway upgrade status
   fairway upgrade status --details=health
   fairway upgrade status --watch --timeout=2h
   fairway upgrade status --from-file=cluster-cv.yaml
-  fairway upgrade status -o json | jq '.waitsFor[] | {kind, name, ageSeconds}'")]
+  fairway upgrade status -o json | jq '.pendingResources[] | {kind, name, ageSeconds}'")]
     Status(StatusArgs),
 }
 
 #[derive(clap::Args)]
 pub(crate) struct RollbackArgs {
-    /// Say what would come of it, and change nothing
+    /// Show the result without a change
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -287,19 +286,19 @@ pub(crate) struct RollbackArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct ChannelArgs {
-    /// The channel to choose
+    /// Channel to set
     #[arg(value_name = "CHANNEL", value_parser = channel)]
     pub(crate) channel: Option<String>,
 
-    /// Choose it although the running release is not known to be in it
+    /// Set the channel even if it is not known to contain the running release
     #[arg(long, requires = "channel")]
     pub(crate) allow_explicit_channel: bool,
 
-    /// Choose none
+    /// Clear the channel
     #[arg(long, conflicts_with = "channel")]
     pub(crate) clear: bool,
 
-    /// Say what would come of it, and change nothing
+    /// Show the result without a change
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -310,11 +309,11 @@ pub(crate) struct ChannelArgs {
     pub(crate) source: SourceArgs,
 }
 
-/// The name of a channel. An empty one is mostly a variable of a script that is not set.
+/// The name of a channel. An empty name is usually an unset variable of a script.
 fn channel(text: &str) -> Result<String, String> {
     match text {
-        "" => Err("the name is empty: --clear chooses no channel".to_owned()),
-        _ if text.contains(char::is_whitespace) => Err("a name has no blanks".to_owned()),
+        "" => Err("channel name is empty; to clear the channel, use --clear".to_owned()),
+        _ if text.contains(char::is_whitespace) => Err("channel name contains spaces".to_owned()),
         _ => Ok(text.to_owned()),
     }
 }
@@ -322,40 +321,40 @@ fn channel(text: &str) -> Result<String, String> {
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(clap::Args)]
 pub(crate) struct AcceptArgs {
-    /// The names of the risks, separated by commas or blanks; a hyphen at the end takes one back
+    /// Names of risks, separated by commas or spaces; a trailing hyphen revokes an acceptance
     #[arg(value_name = "RISK", value_delimiter = ',')]
     pub(crate) risks: Vec<RiskChoice>,
 
-    /// Why, for those who ask later
+    /// Reason for the acceptance
     #[arg(long, value_name = "TEXT", value_parser = reason, conflicts_with = "clear")]
     pub(crate) reason: Option<String>,
 
-    /// Until when: a day, a time, or how long from now, such as 2026-12-31 or 90d
+    /// Expiry: a date, a time or a duration, such as 2026-12-31 or 90d
     #[arg(long, value_name = "TIME", conflicts_with = "clear")]
     pub(crate) until: Option<UntilChoice>,
 
-    /// Only for updates to these versions, such as 5.2.1, 5.2.x or '>=5.2.0 <5.4.0'; may be given
-    /// several times
+    /// Limit the acceptance to updates to these versions, such as 5.2.1, 5.2.x or '>=5.2.0 <5.4.0';
+    /// repeatable
     #[arg(long = "for", value_name = "VERSIONS", conflicts_with = "clear")]
     pub(crate) versions: Vec<Range>,
 
-    /// Accept these risks and no others
+    /// Accept these risks and revoke all others
     #[arg(long, conflicts_with = "clear")]
     pub(crate) replace: bool,
 
-    /// Accept no risks any more
+    /// Revoke all accepted risks
     #[arg(long, conflicts_with = "risks")]
     pub(crate) clear: bool,
 
-    /// Print what is accepted, and on which terms, as a file for `--import`
+    /// Print the accepted risks and their terms as a file for `--import`
     #[arg(
         long,
         conflicts_with_all = ["risks", "reason", "until", "versions", "replace", "clear", "dry_run"]
     )]
     pub(crate) export: bool,
 
-    /// Accept what is in such a file, on its terms; what is accepted already and not in it stays.
-    /// `-` is standard input
+    /// Accept the risks of an exported file with their terms, and keep other accepted risks; `-` is
+    /// standard input
     #[arg(
         long,
         value_name = "FILE",
@@ -364,7 +363,7 @@ pub(crate) struct AcceptArgs {
     )]
     pub(crate) import: Option<PathBuf>,
 
-    /// Say what would come of it, and change nothing
+    /// Show the result without a change
     #[arg(long)]
     pub(crate) dry_run: bool,
 

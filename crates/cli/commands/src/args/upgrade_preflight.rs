@@ -1,4 +1,4 @@
-//! What can be typed about preflights: what a release says about a cluster before it is updated.
+//! Arguments of preflights.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use super::source::SourceArgs;
 use super::upgrade::{RequestArgs, TARGET, version};
 use crate::errors::WrongUsage;
 
-/// How long the first pass over all checks of one is waited for, as it is typed.
+/// Default timeout of a preflight, as on the command line.
 pub(super) const PATIENCE_TEXT: &str = "30m";
 
-/// How old results may be that an update relies on: nightly runs are young enough.
+/// Default maximum age of the results that an update requires: covers nightly preflights.
 const MAX_AGE: &str = "24h";
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Asking a release first what it says about this cluster")]
+#[command(next_help_heading = "Preflight")]
 pub(crate) struct PreflightArgs {
-    /// `preflight`: have that release look at this cluster, and change nothing
+    /// `preflight`: run the checks of the release against this cluster without a change
     #[arg(
         long,
         value_name = "MODE",
@@ -30,7 +30,7 @@ pub(crate) struct PreflightArgs {
     )]
     pub(crate) mode: Option<Mode>,
 
-    /// Show what the preflight has found so far; with `--to`, that of another release
+    /// Show the findings of the preflight; with `--to`: of another release
     #[arg(
         long,
         conflicts_with_all = ["to_latest", "to_multi_arch", "clear", "mode", "wait", "force", "yes",
@@ -39,17 +39,16 @@ pub(crate) struct PreflightArgs {
     )]
     pub(crate) status_preflight: bool,
 
-    /// Withdraw the request for a preflight with its version; an update is left alone, and risks
-    /// stay accepted
+    /// Withdraw the requested preflight; updates and accepted risks stay
     #[arg(long, conflicts_with_all = [TARGET, "clear", "wait", "status_preflight"])]
     pub(crate) clear_preflight: bool,
 
-    /// Keep what was found when the request is withdrawn
+    /// Keep the results after the withdrawal
     #[arg(long)]
     pub(crate) keep_results: bool,
 
-    /// Update only if a preflight of that release, at most 24h old or that age, found nothing that
-    /// is not accepted
+    /// Update only if a preflight of the release, not older than `MAX_AGE` (default: 24h), has no
+    /// unaccepted findings
     #[arg(
         long,
         value_name = "MAX_AGE",
@@ -63,28 +62,28 @@ pub(crate) struct PreflightArgs {
     pub(crate) require_preflight: Option<Duration>,
 }
 
-/// What is to be done with a release, other than updating to it.
+/// Mode of a request, other than an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
-    /// Ask it what it says about this cluster
+    /// Run a preflight
     Preflight,
 }
 
-/// What is asked about preflights.
+/// Preflight action of a command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PreflightWish {
-    /// Run one.
+    /// Run a preflight.
     Ask,
-    /// Run one, report it and withdraw it.
+    /// Run a preflight, report its findings and withdraw it.
     DryRun,
-    /// Show what was found.
+    /// Show the findings.
     Status,
     /// Withdraw the request.
     Clear,
 }
 
 impl PreflightArgs {
-    /// What is asked about preflights, if anything is.
+    /// Returns the preflight action of the command line, if any.
     pub(crate) fn wish(&self, request: &RequestArgs) -> Result<Option<PreflightWish>, WrongUsage> {
         let wish = match self {
             Self { mode: Some(Mode::Preflight), .. } => Some(PreflightWish::Ask),
@@ -97,28 +96,26 @@ impl PreflightArgs {
         let withdraws = matches!(wish, Some(PreflightWish::Clear | PreflightWish::DryRun));
         if request.waiting.wait.is_some() && !runs && !request.asks() {
             return Err(WrongUsage(
-                "--wait waits for an update or a preflight: name a release with --to, --to-image \
-                 or --to-latest"
+                "--wait needs an update or a preflight: specify a release with --to, --to-image or \
+                 --to-latest"
                     .to_owned(),
             ));
         }
         if request.dry_run && wish.is_none() && !request.is_one() {
             return Err(WrongUsage(
-                "--dry-run is about a release, --to-multi-arch, --clear or --clear-preflight, and \
-                 none is given"
+                "--dry-run needs --to, --to-image, --to-latest, --to-multi-arch, --clear or \
+                 --clear-preflight"
                     .to_owned(),
             ));
         }
         if self.keep_results && !withdraws {
             return Err(WrongUsage(
-                "--keep-results is about withdrawing a preflight: it needs --clear-preflight, or \
-                 a release and --dry-run"
-                    .to_owned(),
+                "--keep-results needs --clear-preflight, or a release and --dry-run".to_owned(),
             ));
         }
         if wish == Some(PreflightWish::DryRun) && request.waiting.no_wait {
             return Err(WrongUsage(
-                "with --dry-run, the preflight is waited for: --no-wait makes no sense".to_owned(),
+                "--dry-run waits for the preflight and cannot be used with --no-wait".to_owned(),
             ));
         }
         Ok(wish)
@@ -127,16 +124,15 @@ impl PreflightArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct CompareArgs {
-    /// The versions or release images to compare
+    /// Versions or release images to compare
     #[arg(value_name = "RELEASE", required = true, num_args = 1..=MOST)]
     pub(crate) releases: Vec<ReleaseChoice>,
 
-    /// Run the preflights that are missing, one after the other; then ask for what was asked for
-    /// before
+    /// Run missing preflights one after the other, then restore the previous request
     #[arg(long, conflicts_with = "from_file")]
     pub(crate) run: bool,
 
-    /// How long to wait for each of them
+    /// Timeout of each preflight
     #[arg(long, value_name = "DURATION", default_value = PATIENCE_TEXT, value_parser = some_time, requires = "run")]
     pub(crate) wait: Duration,
 
@@ -147,15 +143,15 @@ pub(crate) struct CompareArgs {
     pub(crate) source: SourceArgs,
 }
 
-/// As many columns as fit on a screen.
+/// Maximum number of releases: the columns of a table have to fit on a screen.
 const MOST: usize = 8;
 
 /// A release, by its version or its image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReleaseChoice {
-    /// That version.
+    /// A version.
     Version(String),
-    /// That image, by digest.
+    /// An image, by digest.
     Image(String),
 }
 
@@ -168,7 +164,7 @@ impl std::str::FromStr for ReleaseChoice {
         }
         match text.parse::<PullSpec>()? {
             PullSpec { text, by_digest: true } => Ok(Self::Image(text)),
-            _ => Err("a tag may mean another image tomorrow; give the digest as @sha256:…".into()),
+            _ => Err("image is not pinned; specify its digest as @sha256:…".into()),
         }
     }
 }
@@ -192,7 +188,7 @@ mod tests {
             .map(|text| text.parse::<ReleaseChoice>().unwrap_err());
         insta::assert_snapshot!(refused.join("\n"), @r#"
         "5.1" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
-        a tag may mean another image tomorrow; give the digest as @sha256:…
+        image is not pinned; specify its digest as @sha256:…
         no tag or digest specified, such as @sha256:…
         "#);
     }

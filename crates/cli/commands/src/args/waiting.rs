@@ -1,28 +1,27 @@
-//! For how long a command waits for what it has asked for.
+//! Timeouts of requests.
 
 use std::time::Duration;
 
 use super::duration::some_time;
 
-/// How long an update is waited for: that of a large control plane takes an hour or two.
+/// Default timeout of an update: that of a large control plane takes an hour or two.
 const UPDATE: Duration = Duration::from_hours(3);
 
-/// How long the first pass over all checks of a preflight is waited for. A check may take fifteen
-/// minutes, and an image has to be pulled before.
+/// Default timeout of a preflight. A check may take fifteen minutes, after the image is pulled.
 pub(super) const PREFLIGHT: Duration = Duration::from_mins(30);
 
 #[derive(clap::Args)]
 pub(crate) struct WaitingArgs {
-    /// Do not wait for the operator's answer
+    /// Do not wait for the decision of the operator
     #[arg(long)]
     pub(crate) no_wait: bool,
 
-    /// How long to wait for the operator's answer
+    /// Timeout for the decision of the operator
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = some_time, conflicts_with = "no_wait")]
     pub(crate) timeout: Duration,
 
-    /// Wait until the update is complete, for at most 3h or that time; with a preflight, until all
-    /// checks have answered, for at most 30m or that time
+    /// Wait until the update is complete (default timeout: 3h), or until all checks of a preflight
+    /// have results (default timeout: 30m)
     #[arg(
         long,
         value_name = "DURATION",
@@ -35,16 +34,16 @@ pub(crate) struct WaitingArgs {
     pub(crate) wait: Option<Patience>,
 }
 
-/// How long somebody waits.
+/// Timeout of `--wait`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// As long as it usually takes.
+    /// The default timeout.
     Usual,
-    /// That long.
+    /// A timeout from the command line.
     For(Duration),
 }
 
-/// How the usual patience is typed by those who want to see it.
+/// Value of `--wait` for the default timeout.
 const USUAL: &str = "usual";
 
 fn patience(text: &str) -> Result<Patience, String> {
@@ -61,17 +60,17 @@ impl Patience {
 }
 
 impl WaitingArgs {
-    /// How long an update is waited for, if it is.
+    /// Timeout of an update; `None` without `--wait`.
     pub(crate) fn for_update(&self) -> Option<Duration> {
         self.wait.map(|patience| patience.or(UPDATE))
     }
 
-    /// How long a preflight is waited for, if it is.
+    /// Timeout of a preflight; `None` without `--wait`.
     pub(crate) fn for_preflight(&self) -> Option<Duration> {
         self.wait.map(|patience| patience.or(PREFLIGHT))
     }
 
-    /// How long a preflight is waited for that is nothing without its answers.
+    /// Timeout of a preflight with `--dry-run`, which always waits.
     pub(crate) fn for_dry_run(&self) -> Duration {
         self.for_preflight().unwrap_or(PREFLIGHT)
     }

@@ -27,7 +27,9 @@ impl Failure {
     /// What went wrong, where it is only said beside something else.
     pub(super) fn in_short(&self) -> String {
         match self {
-            Self::TooSlow(timeout) => format!("the API server did not answer within {timeout:?}"),
+            Self::TooSlow(timeout) => {
+                format!("request to the API server timed out after {timeout:?}")
+            }
             Self::Refused(kube::Error::Api(status)) => OneLine(&status.message).to_string(),
             Self::Refused(error) => OneLine(&fairway_text::root_cause(error)).to_string(),
         }
@@ -43,9 +45,9 @@ pub(super) struct Request<'a> {
 /// No configuration names a cluster, or it cannot be used.
 pub(super) fn no_access(error: &(dyn Error + 'static)) -> anyhow::Error {
     anyhow::anyhow!("{}", without_secrets(error)).context(WithHint {
-        message: "cannot tell how to reach a cluster".to_owned(),
-        hint: "name a kubeconfig with --kubeconfig or KUBECONFIG, and with --context a context \
-               that it has: `kubectl config get-contexts` lists them"
+        message: "cannot load the cluster configuration".to_owned(),
+        hint: "set --kubeconfig or KUBECONFIG, and --context to one of its contexts; run `kubectl \
+               config get-contexts` to list them"
             .to_owned(),
     })
 }
@@ -55,15 +57,16 @@ pub(super) fn no_access(error: &(dyn Error + 'static)) -> anyhow::Error {
 fn without_secrets(error: &(dyn Error + 'static)) -> String {
     match error.downcast_ref() {
         Some(KubeconfigError::Parse(error)) => match error.location() {
-            Some(at) => format!(
-                "the kubeconfig is not one: line {}, column {} cannot be understood",
-                at.line(),
-                at.column()
-            ),
-            None => "the kubeconfig is not one: it cannot be understood".to_owned(),
+            Some(at) => {
+                format!("invalid kubeconfig: error in line {}, column {}", at.line(), at.column())
+            }
+            None => "invalid kubeconfig".to_owned(),
         },
         Some(KubeconfigError::ReadConfig(error, path)) => {
             format!("cannot read {}: {error}", path.display())
+        }
+        Some(KubeconfigError::LoadContext(name)) => {
+            format!("the kubeconfig has no context {name:?}")
         }
         _ => error.to_string(),
     }
@@ -80,21 +83,20 @@ impl Request<'_> {
             }
             Failure::Refused(error @ kube::Error::SerdeError(_)) => caused(
                 &error,
-                "the ClusterVersion of this cluster cannot be understood",
-                "look at it with `kubectl get clusterversion version -o yaml`",
+                "cannot decode the ClusterVersion of this cluster",
+                "run `kubectl get clusterversion version -o yaml` to inspect it",
             ),
             Failure::Refused(error) => caused(
                 &error,
                 &format!("cannot reach the API server at {}", self.address),
-                "check that it runs and that nothing stands in between; `kubectl cluster-info` \
-                 asks the same server",
+                "check that the server is running and reachable: `kubectl cluster-info`",
             ),
         }
     }
 
     fn unanswered(&self, timeout: Duration) -> anyhow::Error {
-        let message = format!("{} did not answer within {timeout:?}", self.address);
-        let hint = "check that it can be reached from here; --request-timeout waits longer";
+        let message = format!("request to {} timed out after {timeout:?}", self.address);
+        let hint = "check that the server is reachable, or increase --request-timeout";
         WithHint { message, hint: hint.to_owned() }.into()
     }
 
@@ -103,43 +105,41 @@ impl Request<'_> {
         match status.code {
             401 => said(
                 status,
-                &format!("the API server at {} does not know you", self.address),
+                &format!("authentication failed (401) at the API server {}", self.address),
                 "log in again: the credentials in the kubeconfig may have expired",
             ),
             403 => said(
                 status,
-                &format!("you may not {verb} {RESOURCE}"),
+                &format!("not allowed to {verb} {RESOURCE} (403)"),
                 &format!(
-                    "`kubectl auth can-i {verb} {RESOURCE}` asks the same; an administrator can \
-                     give you a role that allows it"
+                    "run `kubectl auth can-i {verb} {RESOURCE}` to check; ask an administrator for \
+                     a role that allows it"
                 ),
             ),
             404 if is_about_the_object(status) => CannotTell {
                 message: format!(
                     "this cluster has no ClusterVersion named {CLUSTER_VERSION_NAME:?}"
                 ),
-                hint: "it is made when a platform is installed; does the context name the cluster \
-                       that you mean?"
+                hint: "check --context; the installation of a platform creates this object"
                     .to_owned(),
             }
             .into(),
             404 => CannotTell {
-                message: "this cluster has no ClusterVersion: it does not know the update API"
-                    .to_owned(),
-                hint: "does the context name the cluster that you mean? If so, \
-                       `fairway crds | kubectl apply -f -` installs the API"
-                    .to_owned(),
+                message: "this cluster has no ClusterVersion API".to_owned(),
+                hint:
+                    "check --context; to install the API, run `fairway crds | kubectl apply -f -`"
+                        .to_owned(),
             }
             .into(),
             422 => said(
                 status,
-                "the API server refuses the change",
-                "correct what it names; `kubectl edit clusterversion version` shows all of it",
+                "the API server rejected the change",
+                "correct the named field with `kubectl edit clusterversion version`",
             ),
             code => said(
                 status,
-                &format!("the API server at {} answered with error {code}", self.address),
-                "try again; if it stays, look at the log of the API server",
+                &format!("the API server at {} returned error {code}", self.address),
+                "retry; if the error persists, check the log of the API server",
             ),
         }
     }
@@ -193,9 +193,9 @@ mod tests {
         .join("\n");
         assert!(!told.contains("secret"), "{told}");
         insta::assert_snapshot!(told, @"
-        the kubeconfig is not one: line 4, column 12 cannot be understood
-        the kubeconfig is not one: line 1, column 8 cannot be understood
-        the kubeconfig is not one: line 1, column 1 cannot be understood
+        invalid kubeconfig: error in line 4, column 12
+        invalid kubeconfig: error in line 1, column 8
+        invalid kubeconfig: error in line 1, column 1
         ");
     }
 }

@@ -17,6 +17,6 @@ pub(crate) fn names(args: &ClusterArgs) -> anyhow::Result<Vec<String>> {
     let names: Vec<String> = kubeconfig.contexts.into_iter().map(|context| context.name).collect();
     Some(names).filter(|names| !names.is_empty()).with_context(|| WithHint {
         message: "the kubeconfig has no contexts".to_owned(),
-        hint: "name another one with --kubeconfig or KUBECONFIG".to_owned(),
+        hint: "set another kubeconfig with --kubeconfig or KUBECONFIG".to_owned(),
     })
 }

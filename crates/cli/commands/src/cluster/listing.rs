@@ -66,10 +66,9 @@ impl Cluster {
             }
         }
         // Part of a list must not be taken for all of it.
-        Err(anyhow::anyhow!("after {} objects there are more", objects.len()).context(WithHint {
-            message: format!("cannot read all of {path} of {}", self.address),
-            hint: "`kubectl get` tells what they are, and whether they are meant to be there"
-                .to_owned(),
+        Err(anyhow::anyhow!("more than {} objects", objects.len()).context(WithHint {
+            message: format!("cannot list {path} of {}", self.address),
+            hint: "run `kubectl get` to check whether these objects are expected".to_owned(),
         }))
     }
 
@@ -91,10 +90,7 @@ impl Cluster {
             Err(Failure::Refused(kube::Error::Api(status))) if is_missing(&status) => Ok(None),
             Err(failure) => Err(anyhow::anyhow!(failure.in_short()).context(WithHint {
                 message: format!("cannot read {path} of {}", self.address),
-                hint: format!(
-                    "whoever asks has to be allowed to read it; `kubectl get --raw {path}` asks \
-                     the same"
-                ),
+                hint: format!("check your read permission with `kubectl get --raw {path}`"),
             })),
         }
     }

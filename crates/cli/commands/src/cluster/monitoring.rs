@@ -108,7 +108,7 @@ impl Cluster {
             Some(token) => token,
             None => self.lent_token().await?,
         };
-        let mut why = "the Route openshift-monitoring/thanos-querier names no host".to_owned();
+        let mut why = "Route openshift-monitoring/thanos-querier has no host".to_owned();
         let authorities = self.authorities().await;
         for Ingress { host } in route.status.ingress.into_iter().take(MOST_HOSTS) {
             let answer = match self.client_of(&host, token.clone(), authorities.clone()) {
@@ -140,14 +140,15 @@ impl Cluster {
         let lent = self.in_time(accounts.create_token_request(READER, &params, &request)).await;
         let lent = lent.map_err(|failure| {
             format!(
-                "this session has no token, the monitoring takes no client certificates, and \
-                 none is lent for ServiceAccount {NAMESPACE}/{READER}: {}; `oc login` gets a token",
+                "this session has no token, the metrics service does not accept client \
+                 certificates, and no token can be created for ServiceAccount \
+                 {NAMESPACE}/{READER}: {}; run `oc login` to get a token",
                 failure.in_short()
             )
         })?;
         let token = lent.status.map(|status| status.token).filter(|token| !token.is_empty());
         let token = token.ok_or_else(|| {
-            format!("the API server lends no token for ServiceAccount {NAMESPACE}/{READER}")
+            format!("the API server returned no token for ServiceAccount {NAMESPACE}/{READER}")
         })?;
         Ok(AuthInfo { token: Some(token.into()), ..AuthInfo::default() })
     }
@@ -171,7 +172,8 @@ impl Cluster {
         token: AuthInfo,
         authorities: Option<Vec<Vec<u8>>>,
     ) -> Result<Client, String> {
-        let url: Uri = format!("https://{host}").parse().map_err(|_| "not a host".to_owned())?;
+        let url: Uri =
+            format!("https://{host}").parse().map_err(|_| "invalid host name".to_owned())?;
         let mut config = Config::new(url);
         config.auth_info = token;
         config.root_cert = authorities;
@@ -183,7 +185,7 @@ impl Cluster {
     async fn alerts_of(&self, client: &Client) -> Result<Vec<Alert>, String> {
         let (status, body) = self.get_of(client, "/api/v1/alerts").await?;
         if !status.is_success() {
-            return Err(format!("it answers {status}"));
+            return Err(format!("the metrics service returned {status}"));
         }
         alerts::read(&body).map_err(|error| error.to_string())
     }
@@ -194,10 +196,8 @@ impl Cluster {
         queries: &BTreeSet<String>,
         end: Instant,
     ) -> Result<Outcomes, String> {
-        let late = format!(
-            "not all queries were answered within {:?}; --request-timeout waits longer",
-            self.timeout
-        );
+        let late =
+            format!("queries timed out after {:?}; increase --request-timeout", self.timeout);
         ask_each(queries, end, &late, async |query| self.outcome_of(client, query).await).await
     }
 
@@ -208,7 +208,7 @@ impl Cluster {
         let path = format!("/api/v1/query?{}", asked.finish());
         let (status, body) = self.get_of(client, &path).await?;
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-            return Err(format!("it answers {status}"));
+            return Err(format!("the metrics service returned {status}"));
         }
         Ok(outcome(status, &body))
     }
@@ -281,7 +281,7 @@ fn outcome(status: StatusCode, body: &[u8]) -> Outcome {
     match (answer.outcome(), warnings.first()) {
         // What is missing might say that the cluster matches; nothing says that it does not.
         (Ok(false), Some(warning)) => Err(Failure::asking(&format_args!(
-            "it answers 0 with a warning, so something may be missing: {warning}"
+            "the result 0 may be incomplete, the metrics service returned a warning: {warning}"
         ))),
         (outcome, _) => outcome,
     }

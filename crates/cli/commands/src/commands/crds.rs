@@ -27,7 +27,7 @@ pub(crate) fn run(args: CrdsArgs, printer: &Printer) -> anyhow::Result<ExitStatu
             }
         }
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 fn write_files(

@@ -25,14 +25,14 @@ pub(crate) fn run(args: ExampleCheckArgs) -> anyhow::Result<ExitStatus> {
         arguments.push(format!("--manifests={}", manifests.display()));
     }
     match check::main(&name, arguments, connect) {
-        Some(Ending::Answered) => Ok(ExitStatus::Yes),
+        Some(Ending::Answered) => Ok(ExitStatus::Success),
         Some(Ending::NotWritten) => Ok(ExitStatus::Error),
         Some(Ending::NotTold) => Ok(ExitStatus::Usage),
-        None => bail!("no component of the example platform is called {name}"),
+        None => bail!("the example platform has no component {name}"),
     }
 }
 
-/// Where the manifests are, on a machine that lets nobody mount them where they belong.
+/// Directory of the manifests, on a host that cannot mount them at their path.
 fn mounted_elsewhere() -> Option<PathBuf> {
     let wanted = std::env::var_os(environment::MANIFESTS)?;
     let variable = plain::mount_variable(Path::new(&wanted));

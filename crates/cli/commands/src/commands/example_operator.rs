@@ -18,13 +18,13 @@ pub(crate) fn run(args: &ExampleOperatorArgs) -> anyhow::Result<ExitStatus> {
 async fn operate(args: &ExampleOperatorArgs) -> anyhow::Result<ExitStatus> {
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let mut config = account::infer().await.context("cannot tell how to reach the cluster")?;
+    let mut config = account::infer().await.context("cannot load the cluster configuration")?;
     config.headers.push((USER_AGENT, HeaderValue::from_static(PROGRAM)));
     let client = Client::try_from(config).context("cannot reach the cluster")?;
     let settings = Settings { name: args.name.clone(), version: args.release_version.clone() };
     tokio::select! {
         Err(crash) = operator::run(client, &settings) => Err(crash.into()),
-        _ = interrupt.recv() => Ok(ExitStatus::Yes),
-        _ = terminate.recv() => Ok(ExitStatus::Yes),
+        _ = interrupt.recv() => Ok(ExitStatus::Success),
+        _ = terminate.recv() => Ok(ExitStatus::Success),
     }
 }

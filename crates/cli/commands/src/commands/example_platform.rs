@@ -13,11 +13,11 @@ use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
 
-/// What the images are called if nobody pulls them from anywhere.
+/// Repository of the images without `--push`.
 const NOWHERE: &str = "localhost/platform";
 
 pub(crate) fn run(args: &ExamplePlatformArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let program = std::env::current_exe().context("cannot find the program itself")?;
+    let program = std::env::current_exe().context("cannot find the fairway binary")?;
     let repository = args.push.as_deref().unwrap_or(NOWHERE);
     let platform =
         Platform::make(&program, repository, Packing::Compressed, &own_manifests(), None)?;
@@ -26,10 +26,10 @@ pub(crate) fn run(args: &ExamplePlatformArgs, printer: &Printer) -> anyhow::Resu
         platform.write(directory)?;
     }
     if args.push.is_some() {
-        block_on(async { platform.push().await.context("cannot push the platform") })?;
+        block_on(async { platform.push().await.context("cannot push the example platform") })?;
     }
     for made in &platform.releases {
         writeln!(printer.stdout(), "{} {}", made.release.version, made.reference)?;
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }

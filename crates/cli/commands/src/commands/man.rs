@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ManArgs, printer: &Printer) -> anyhow::Result<ExitStatu
         pages.extend(shown(command).map(|subcommand| (subcommand, Some(command))));
     }
     printer.note(format_args!("wrote the manual pages to {}", args.dir.display()));
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 fn page(man: &Man, command: &Command, parent: Option<&Command>) -> io::Result<Vec<u8>> {

@@ -27,8 +27,8 @@ mod upgrade;
 
 use crate::args::Command;
 use crate::exit::ExitStatus;
+use crate::failure;
 use crate::printer::Printer;
-use crate::refusal;
 use crate::schema::Shape;
 
 /// The shapes of all documents that commands print.
@@ -38,7 +38,7 @@ pub(crate) fn shapes() -> Vec<Shape> {
     shapes.extend(graph::shapes());
     shapes.extend(olm::shapes());
     shapes.extend(release::shapes());
-    shapes.extend([install::shape(), preflight::shape(), refusal::shape()]);
+    shapes.extend([install::shape(), preflight::shape(), failure::shape()]);
     shapes
 }
 

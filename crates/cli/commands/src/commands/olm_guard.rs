@@ -17,26 +17,25 @@ use crate::errors::WithHint;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 
-/// The Lease of whoever writes.
+/// Name of the Lease.
 const LEASE: &str = "olm-guard";
 
-/// The file in which a guard outside of a pod keeps the name by which it knows its Lease again.
+/// File with the identity of a guard outside of a pod.
 const IDENTITY: &str = "olm-guard-identity";
 
-/// How long a guard in a pod goes on answering when it is to end: so long API servers may still be
-/// led to it.
+/// Shutdown grace period in a pod: API servers may still send requests during this time.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context("cannot start the guard")?;
+        .context("cannot start the OLM guard")?;
     runtime.block_on(guard(args, printer))
 }
 
 async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    // Before anything runs: whoever ends it at once must find it listening.
+    // Before anything starts, so that an early signal is not lost.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let identity = identity(args.election.pod_uid.as_deref(), &state_file(IDENTITY))?;
@@ -49,32 +48,31 @@ async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitSta
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    printer.note("stopping; a second signal ends it at once");
+    printer.note("shutting down; a second signal stops immediately");
     stop.cancel();
     tokio::select! {
         ended = running => finished(ended),
-        _ = interrupt.recv() => Ok(ExitStatus::Yes),
-        _ = terminate.recv() => Ok(ExitStatus::Yes),
+        _ = interrupt.recv() => Ok(ExitStatus::Success),
+        _ = terminate.recv() => Ok(ExitStatus::Success),
     }
 }
 
-/// A client that says at once what fails: the guard has pauses of its own, and whoever is told
-/// minutes later that something is not there says meanwhile what is not so.
+/// Disables the retries of the client: the guard retries itself, and a delayed error would leave a
+/// stale result in its report.
 fn impatient(mut config: kube::Config) -> kube::Config {
     config.default_retry = false;
     config
 }
 
-/// No two guards may have one name: both would write.
+/// Identity of this guard. Two guards with the same identity would both write.
 fn identity(pod_uid: Option<&str>, file: &Path) -> anyhow::Result<Identity> {
     if let Some(uid) = pod_uid.filter(|uid| !uid.is_empty()) {
         return Ok(Identity::of_pod(uid));
     }
     Identity::of_machine(file).with_context(|| WithHint {
-        message: format!("cannot keep the guard's name in {}", file.display()),
-        hint: "set XDG_STATE_HOME to a directory that can be written, or in a pod POD_UID to its \
-               UID"
-        .to_owned(),
+        message: format!("cannot store the identity of the OLM guard in {}", file.display()),
+        hint: "set XDG_STATE_HOME to a writable directory, or in a pod POD_UID to its UID"
+            .to_owned(),
     })
 }
 
@@ -119,19 +117,19 @@ fn is_in_pod(args: &OlmGuardArgs) -> bool {
 
 fn finished(ended: Result<(), GuardError>) -> anyhow::Result<ExitStatus> {
     ended.map_err(advise)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
-/// What can be done about a guard that does not run.
+/// Adds a hint to an error.
 fn advise(error: GuardError) -> anyhow::Error {
     let hint = match &error {
-        GuardError::Listen { .. } => "choose another address with --listen",
+        GuardError::Listen { .. } => "specify another address with --listen",
         GuardError::Timing(_) => lease::ADVICE,
-        GuardError::BrokeDown => "this is a mistake in Fairway; the log says more",
+        GuardError::BrokeDown => "this is a bug in Fairway; see the log for details",
     };
     let message = match &error {
-        GuardError::BrokeDown => "the guard has ended",
-        _ => "the guard cannot start",
+        GuardError::BrokeDown => "the OLM guard stopped unexpectedly",
+        _ => "cannot start the OLM guard",
     };
     let message = message.to_owned();
     anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })

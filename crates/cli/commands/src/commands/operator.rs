@@ -43,12 +43,12 @@ pub(crate) fn run(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<Exit
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .context("cannot start the threads of the operator")?;
+        .context("cannot start the operator")?;
     runtime.block_on(operate(args, printer))
 }
 
 async fn operate(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    // Before anything runs: whoever ends it at once must find it listening.
+    // Before anything starts, so that an early signal is not lost.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let identity = identity(&args.election)?;
@@ -62,18 +62,18 @@ async fn operate(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<ExitS
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    printer.note("stopping; a second signal ends it at once");
+    printer.note("shutting down; a second signal stops immediately");
     stop.cancel();
     tokio::select! {
         ended = running => finished(ended),
-        _ = interrupt.recv() => Ok(ExitStatus::Yes),
-        _ = terminate.recv() => Ok(ExitStatus::Yes),
+        _ = interrupt.recv() => Ok(ExitStatus::Success),
+        _ = terminate.recv() => Ok(ExitStatus::Success),
     }
 }
 
 fn finished(ended: Result<(), OperatorError>) -> anyhow::Result<ExitStatus> {
     ended.map_err(advise)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 fn settings(args: &OperatorArgs, identity: &str) -> Result<Settings, WrongUsage> {
@@ -127,7 +127,7 @@ fn preflight(args: &PreflightArgs) -> PreflightSettings {
     PreflightSettings {
         enabled: !args.disable_preflight,
         on_update: match args.preflight_on_update {
-            // An update would wait for ever for what nobody is asked.
+            // Without preflights, an update would wait for their results forever.
             _ if args.disable_preflight => settings::OnUpdate::Off,
             OnUpdate::Off => settings::OnUpdate::Off,
             OnUpdate::Report => settings::OnUpdate::Report,
@@ -175,8 +175,8 @@ fn metrics(args: &MetricsArgs) -> Result<MetricsSource, WrongUsage> {
     if args.metrics_url.as_ref().is_some_and(names_a_user) {
         // The parser of arguments would repeat the password.
         return Err(WrongUsage(
-            "--metrics-url: with a user or a password in the URL, there would be two answers to who \
-             asks; put a token into a file, and name it with --metrics-token-file"
+            "--metrics-url must not contain a user or a password; write a token to a file and \
+             specify it with --metrics-token-file"
                 .to_owned(),
         ));
     }
@@ -196,14 +196,13 @@ fn identity(args: &ElectionArgs) -> anyhow::Result<Identity> {
     }
     let file = args.identity_file.clone().unwrap_or_else(|| state_file("operator-identity"));
     Identity::of_machine(&file).with_context(|| WithHint {
-        message: format!("cannot keep the operator's name in {}", file.display()),
-        hint:
-            "name a file that can be written with --identity-file, or in a pod its UID with POD_UID"
-                .to_owned(),
+        message: format!("cannot store the identity of the operator in {}", file.display()),
+        hint: "specify a writable file with --identity-file, or in a pod its UID with POD_UID"
+            .to_owned(),
     })
 }
 
-/// A file in which a program keeps what it wants to find again.
+/// Path of a file with persistent state.
 pub(super) fn state_file(name: &str) -> PathBuf {
     let of = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
     state_directory(of("XDG_STATE_HOME"), of("HOME")).join(name)
@@ -214,17 +213,17 @@ fn state_directory(state: Option<PathBuf>, home: Option<PathBuf>) -> PathBuf {
     state.unwrap_or_else(|| PathBuf::from("/var/lib")).join("fairway")
 }
 
-/// Speaks to the cluster, from a pod or with a kubeconfig.
+/// Creates a client, from a pod or with a kubeconfig.
 pub(super) async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
     connect(config(kubeconfig).await?)
 }
 
-/// Speaks to the cluster that way.
+/// Creates a client for a configuration.
 pub(super) fn connect(config: Config) -> anyhow::Result<Client> {
     Client::try_from(config).with_context(no_way)
 }
 
-/// How the cluster is reached, from a pod or with a kubeconfig.
+/// Loads the client configuration, from a pod or with a kubeconfig.
 pub(super) async fn config(kubeconfig: Option<&Path>) -> anyhow::Result<Config> {
     let config = match kubeconfig {
         None => account::infer().await,
@@ -237,9 +236,9 @@ pub(super) async fn config(kubeconfig: Option<&Path>) -> anyhow::Result<Config> 
 
 fn no_way() -> WithHint {
     WithHint {
-        message: "cannot tell how to reach the cluster".to_owned(),
+        message: "cannot load the cluster configuration".to_owned(),
         hint:
-            "name a kubeconfig with --kubeconfig or KUBECONFIG; in a pod, give it a ServiceAccount"
+            "specify a kubeconfig with --kubeconfig or KUBECONFIG; in a pod, use a ServiceAccount"
                 .to_owned(),
     }
 }
@@ -249,25 +248,25 @@ async fn from_kubeconfig(path: &Path) -> anyhow::Result<Config> {
     Ok(Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?)
 }
 
-/// What can be done about an operator that does not run.
+/// Adds a hint to an error.
 fn advise(error: OperatorError) -> anyhow::Error {
     let hint = match &error {
         OperatorError::OwnRelease(_) => {
-            "the operator runs in its release image; elsewhere, name a directory with the content \
-             of one by --payload"
+            "run the operator in its release image, or specify the directory of a payload with \
+             --payload"
         }
-        OperatorError::BrokeDown(_) => "this is a mistake in Fairway; the log says more",
+        OperatorError::BrokeDown(_) => "this is a bug in Fairway; see the log for details",
         OperatorError::Timing(_) => lease::ADVICE,
         OperatorError::Endpoint(EndpointError::Listen { .. }) => {
-            "choose another address with --listen; an empty one serves nothing"
+            "specify another address with --listen; an empty value disables the endpoint"
         }
         OperatorError::Endpoint(EndpointError::Tls(_)) => {
-            "--serving-cert-file and --serving-key-file name PEM files that belong together"
+            "check that --serving-cert-file and --serving-key-file are matching PEM files"
         }
     };
     let message = match &error {
-        OperatorError::BrokeDown(_) => "the operator has ended",
-        _ => "the operator cannot start",
+        OperatorError::BrokeDown(_) => "the operator stopped unexpectedly",
+        _ => "cannot start the operator",
     };
     let message = message.to_owned();
     anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })

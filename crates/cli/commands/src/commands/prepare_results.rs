@@ -12,24 +12,27 @@ use crate::exit::ExitStatus;
 use crate::mounted;
 use crate::printer::Printer;
 
-/// Nobody else on the node has anything to do with it.
+/// Mode of the directory: only the operator accesses it.
 const OWNER_ONLY: u32 = 0o700;
 
 pub(crate) fn run(args: &PrepareResultsArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let (dir, owner) = (&mounted::at(&args.dir), &args.owner);
-    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     fs::set_permissions(dir, Permissions::from_mode(OWNER_ONLY))
-        .with_context(|| format!("cannot close {} for others", dir.display()))?;
+        .with_context(|| format!("cannot set the permissions of {}", dir.display()))?;
     match chown(dir, Some(*owner), Some(*owner)) {
-        // Where all users are one, as in a sandbox without a superuser, there is nobody else.
+        // A sandbox without root has a single user, so there is no other owner.
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
-            printer
-                .note(format!("there is no user {owner} here; {} stays as it is", dir.display()));
+            printer.note(format!(
+                "user {owner} does not exist; the owner of {} is unchanged",
+                dir.display()
+            ));
         }
         handed_over => {
-            handed_over
-                .with_context(|| format!("cannot hand {} to user {owner}", dir.display()))?;
+            handed_over.with_context(|| {
+                format!("cannot change the owner of {} to user {owner}", dir.display())
+            })?;
         }
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }

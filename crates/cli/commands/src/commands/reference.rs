@@ -23,5 +23,5 @@ pub(crate) fn run(args: &ReferenceArgs, printer: &Printer) -> anyhow::Result<Exi
         output::file(&path, format!("{schema:#}\n"))?;
         printer.note(format_args!("wrote {}", path.display()));
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }

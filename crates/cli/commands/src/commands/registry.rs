@@ -19,7 +19,7 @@ use crate::args::registry::{AccessArgs, GraphDataImageArgs, RegistryArgs, Releas
 use crate::errors::WithHint;
 use crate::printer::Printer;
 
-/// Somebody who waits wants to see that something happens, but not all of it.
+/// Interval of progress messages.
 const SECONDS_BETWEEN_NOTES: u64 = 5;
 
 /// The release images that the arguments name, if they name any.
@@ -30,12 +30,13 @@ pub(crate) fn releases(
     let images = if let Some(name) = &args.registry {
         let access = &registries.access;
         let opened = pull::Repository::open(&spoken_to(name, access), &options(access)?);
-        let repository = opened.map_err(|error| advise(error, "cannot read the releases"))?;
+        let repository = opened.map_err(|error| advise(error, "cannot read releases"))?;
         Source::Registry(Box::new(repository))
     } else if let Some(directory) = &args.oci_layout {
         let layout = Layout::open(directory).with_context(|| WithHint {
-            message: "cannot read the releases".to_owned(),
-            hint: "name a directory such as `skopeo copy docker://… oci:DIR:NAME` writes"
+            message: "cannot read releases".to_owned(),
+            hint: "specify an OCI image layout, such as one that `skopeo copy docker://… \
+                   oci:DIR:NAME` writes"
                 .to_owned(),
         })?;
         Source::Layout { layout, name: pulled_from(directory, registries) }
@@ -52,18 +53,18 @@ pub(crate) fn graph_data(
 ) -> anyhow::Result<Option<GraphDataImage>> {
     let Some(name) = &args.image else { return Ok(None) };
     let options = options(&registries.access)?;
-    let image = named(name, &registries.access, &options, "cannot read the graph-data")?;
+    let image = named(name, &registries.access, &options, "cannot read graph-data")?;
     let image = GraphDataImage::new(image);
     let (Some(keyring), Some(place)) = (&args.keyring, &args.signatures) else {
         return Ok(Some(image));
     };
     let hint = || WithHint {
-        message: format!("cannot use the keys in {}", keyring.display()),
-        hint: "write them with `gpg --export KEY > FILE`".to_owned(),
+        message: format!("cannot read the keys in {}", keyring.display()),
+        hint: "export the keys with `gpg --export KEY > FILE`".to_owned(),
     };
     let keyring = Keyring::parse(&fs::read(keyring).with_context(hint)?).with_context(hint)?;
     let store = Store::open(place, &options)
-        .map_err(|error| advise(error, "cannot look for signatures"))?;
+        .map_err(|error| advise(error, "cannot open the signature store"))?;
     Ok(Some(image.signed(Signatures { keyring, store })))
 }
 
@@ -83,24 +84,24 @@ fn named(
         ReferenceError::Repository(error) => advise(error, failed),
         other => anyhow::Error::from(other).context(WithHint {
             message: failed.to_owned(),
-            hint: "name an image in a registry, or one in an OCI image layout: oci:DIR:NAME"
+            hint: "specify an image in a registry, or oci:DIR:NAME in an OCI image layout"
                 .to_owned(),
         }),
     })
 }
 
-/// Says from time to time how far a scan is.
+/// Prints the progress of a scan at intervals.
 pub(crate) fn progress(printer: Printer) -> impl Fn(Progress) + Send + Sync + 'static {
     let say = from_time_to_time(printer);
-    move |Progress { read, of }| say(&format_args!("{read} of {of} images are read"))
+    move |Progress { read, of }| say(&format_args!("{read} of {of} images read"))
 }
 
-/// Says from time to time how much of an image is sent.
+/// Prints the progress of a push at intervals.
 pub(crate) fn sending(printer: Printer) -> impl Fn(push::Progress) {
     const MEBIBYTE: u64 = 1 << 20;
     let say = from_time_to_time(printer);
     move |push::Progress { sent, of }| {
-        say(&format_args!("{} of {} MiB are sent", sent / MEBIBYTE, of / MEBIBYTE));
+        say(&format_args!("{} of {} MiB sent", sent / MEBIBYTE, of / MEBIBYTE));
     }
 }
 
@@ -114,7 +115,7 @@ fn from_time_to_time(printer: Printer) -> impl Fn(&dyn Display) + Send + Sync + 
     }
 }
 
-/// The name, with what it has to begin with where nobody protects what is said.
+/// Adds the scheme http:// to a name if `--plain-http` is set.
 pub(crate) fn spoken_to(name: &str, access: &AccessArgs) -> String {
     let has_scheme = name.contains("://") || name.starts_with("oci:");
     if access.plain_http && !has_scheme { format!("http://{name}") } else { name.to_owned() }
@@ -137,36 +138,32 @@ pub(crate) fn options(args: &AccessArgs) -> anyhow::Result<Options> {
 }
 
 fn pull_secret(path: &Path) -> anyhow::Result<PullSecrets> {
-    let hint = || {
-        WithHint {
-        message: format!("cannot use the pull secret {}", path.display()),
-        hint: "it is JSON such as `docker login` writes: {\"auths\": {\"registry.example\": {\"auth\": …}}}"
+    let hint = || WithHint {
+        message: format!("cannot read pull secret {}", path.display()),
+        hint: "use a Docker config.json: {\"auths\": {\"registry.example\": {\"auth\": …}}}"
             .to_owned(),
-    }
     };
     PullSecrets::parse(&fs::read(path).with_context(hint)?).with_context(hint)
 }
 
 fn authorities(path: &Path) -> anyhow::Result<Vec<u8>> {
     let hint = || WithHint {
-        message: format!("cannot use the certificates in {}", path.display()),
-        hint: "name a file that has certificates as PEM".to_owned(),
+        message: format!("cannot read the CA certificates in {}", path.display()),
+        hint: "specify a file with PEM certificates".to_owned(),
     };
     let pem = fs::read(path).with_context(hint)?;
     let begin = b"-----BEGIN CERTIFICATE-----";
     let has_some = pem.windows(begin.len()).any(|window| window == begin);
-    if has_some { Ok(pem) } else { Err(anyhow::anyhow!("no certificate found in it")) }
+    if has_some { Ok(pem) } else { Err(anyhow::anyhow!("no PEM certificate in the file")) }
         .with_context(hint)
 }
 
-/// What can be done about a registry that cannot even be asked.
+/// Adds a hint to an error.
 fn advise(error: PullError, message: &str) -> anyhow::Error {
     let hint = match &error {
-        PullError::Plain { .. } => "--plain-http allows it",
-        PullError::Client { .. } => {
-            "check the certificates of --registry-ca, and HTTP_PROXY and HTTPS_PROXY"
-        }
-        _ => "name it without a tag and without a password; passwords are in --pull-secret",
+        PullError::Plain { .. } => "use --plain-http to connect without TLS",
+        PullError::Client { .. } => "check --registry-ca, HTTP_PROXY and HTTPS_PROXY",
+        _ => "specify the repository without tag and password; set credentials with --pull-secret",
     };
     let (message, hint) = (message.to_owned(), hint.to_owned());
     anyhow::Error::from(error).context(WithHint { message, hint })

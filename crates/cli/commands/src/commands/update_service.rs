@@ -21,12 +21,12 @@ pub(crate) fn run(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .context("cannot start the threads of the update service")?;
+        .context("cannot start the update service")?;
     runtime.block_on(serve(args, printer))
 }
 
 async fn serve(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    // Before the service runs: whoever ends it at once must find it listening.
+    // Before the service starts, so that an early signal is not lost.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let service = Service::start(options(args)?).await.map_err(advise)?;
@@ -36,13 +36,13 @@ async fn serve(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result<Ex
         _ = terminate.recv() => {}
     }
     printer.note("stopping");
-    // Who asks twice does not want to wait.
+    // A second signal skips the grace period.
     tokio::select! {
         () = service.stop() => {}
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 fn options(args: &UpdateServiceArgs) -> anyhow::Result<Options> {
@@ -92,18 +92,18 @@ fn tls(args: &UpdateServiceArgs) -> Option<TlsFiles> {
     Some(TlsFiles { certificate, key, every: args.refresh })
 }
 
-/// What can be done about a service that does not start.
+/// Adds a hint to an error.
 fn advise(error: StartError) -> anyhow::Error {
     let hint = match &error {
-        StartError::Listen { .. } => "choose another address with --address or --status-address",
-        StartError::Prefix { .. } => "a prefix looks like /api/upgrades_info",
-        StartError::Tls(_) => "--tls-cert and --tls-key name PEM files that belong together",
+        StartError::Listen { .. } => "specify another address with --address or --status-address",
+        StartError::Prefix { .. } => "specify a prefix such as /api/upgrades_info",
+        StartError::Tls(_) => "check that --tls-cert and --tls-key are matching PEM files",
     };
-    let message = "the update service cannot start".to_owned();
+    let message = "cannot start the update service".to_owned();
     anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
 }
 
-/// Where it is, and how to ask it.
+/// Message with the URLs of the service.
 struct Greeting<'a> {
     args: &'a UpdateServiceArgs,
     service: &'a Service,
@@ -113,7 +113,7 @@ impl fmt::Display for Greeting<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.args.tls_cert.is_some() { "https" } else { "http" };
         let root = format!("{scheme}://{}", self.service.address());
-        writeln!(f, "Update graphs are served at {root}{}/graph.\n", self.args.path_prefix)?;
+        writeln!(f, "Serving update graphs at {root}{}/graph.\n", self.args.path_prefix)?;
         writeln!(f, "  curl '{root}{}/graph?channel=CHANNEL&arch=amd64'", self.args.path_prefix)?;
         let probes = match self.args.status_address {
             Some(_) => format!("http://{}", self.service.status_address()),
@@ -123,7 +123,8 @@ impl fmt::Display for Greeting<'_> {
         let drain = self.args.drain.as_secs();
         writeln!(
             f,
-            "Ctrl-C ends it; it goes on answering for {drain} s. Twice, and it ends at once."
+            "Press Ctrl-C to stop; the grace period is {drain} s. Press it twice to stop \
+             immediately."
         )
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn answer(words: &[OsString]) -> ExitCode {
     let written = writeln!(printer.stdout(), "{text}:{directive}");
     // A shell that does not wait for the answer does not want it.
     drop(written);
-    ExitStatus::Yes.into()
+    ExitStatus::Success.into()
 }
 
 fn candidates(words: &[OsString]) -> Vec<CompletionCandidate> {

@@ -42,7 +42,7 @@ pub(super) fn images(cluster: &ClusterVersion) -> Vec<CompletionCandidate> {
 pub(super) fn channels(cluster: &ClusterVersion) -> Vec<CompletionCandidate> {
     let Some(status) = &cluster.status else { return Vec::new() };
     let chosen = cluster.spec.channel.as_deref();
-    let about = |channel: &str| (chosen == Some(channel)).then_some("the present one");
+    let about = |channel: &str| (chosen == Some(channel)).then_some("current");
     status.desired.channels.iter().filter_map(|it| candidate(it, about(it))).collect()
 }
 
@@ -56,7 +56,7 @@ pub(super) fn risks(cluster: &ClusterVersion) -> Vec<CompletionCandidate> {
     let open = open.filter_map(|(name, message)| candidate(name, Some(message)));
     let taken_back = accepted
         .iter()
-        .filter_map(|name| candidate(&format!("{name}-"), Some("accept it no more")));
+        .filter_map(|name| candidate(&format!("{name}-"), Some("remove the acceptance")));
     open.chain(taken_back).collect()
 }
 
@@ -119,7 +119,7 @@ fn verdict(update: &ConditionalUpdate) -> String {
             format!("not recommended: {}", risks.join(", "))
         }
         Some(condition) => format!("not recommended: {}", condition.reason),
-        None => "not known to be recommended".to_owned(),
+        None => "recommendation unknown".to_owned(),
     }
 }
 
@@ -197,10 +197,10 @@ mod tests {
         registry.example/release@sha256:9  5.1.9, recommended
 
         candidate-5.1
-        stable-5.1  the present one
+        stable-5.1  current
 
         SlowDisks  Leases may be missed.
-        NoisyLogs-  accept it no more
+        NoisyLogs-  remove the acceptance
 
         NoisyLogs
         SlowDisks  Leases may be missed.

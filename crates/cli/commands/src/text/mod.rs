@@ -155,7 +155,7 @@ mod tests {
             program: Program::Kubectl,
             whom: Whom::default(),
         };
-        let text = "Waiting for the operator's answer…\nhint: `fairway upgrade` – once more";
+        let text = "Waiting for the operator…\nhint: `fairway upgrade` – once more";
         let whole = laid_out(manner.clone(), &[text]);
         insta::assert_snapshot!(whole, @"
         Waiting for the operator's

@@ -51,9 +51,9 @@ fn a_directory_that_cannot_be_made() {
     insta::assert_snapshot!(said, @"
     exit code: 1
     ----- stderr -----
-    error: cannot make the directory [FILE]/x
+    error: cannot create directory [FILE]/x
       caused by: Not a directory (os error 20)
-    hint: name a directory that you may write to
+    hint: use a writable directory
     ");
 }
 

@@ -70,9 +70,9 @@ fn a_log_filter_that_makes_no_sense() {
     insta::assert_snapshot!(said, @r#"
     exit code: 1
     ----- stderr -----
-    error: FAIRWAY_LOG="fairway=loud" does not say which log lines are wanted
+    error: invalid log filter FAIRWAY_LOG="fairway=loud"
       caused by: error parsing level filter: expected one of "off", "error", "warn", "info", "debug", "trace", or a number 0-5
-    hint: a level such as `info`, or levels for parts: `warn,fairway_operator=debug`
+    hint: set a level such as `info`, or levels by module: `warn,fairway_operator=debug`
     "#);
 }
 

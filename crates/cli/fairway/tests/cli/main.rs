@@ -48,7 +48,7 @@ fn transcript(command: &mut Command) -> String {
     for (name, stream) in [("stdout", output.stdout), ("stderr", output.stderr)] {
         let stream = String::from_utf8(stream).expect("the program prints text");
         if name == "stdout" {
-            schema::check_printed(&stream);
+            schema::check_printed(command, &stream);
         }
         if !stream.is_empty() {
             write!(text, "----- {name} -----\n{stream}").unwrap();
@@ -62,6 +62,6 @@ fn document(command: &mut Command) -> Value {
     let output = command.output().expect("the program starts");
     let (text, said) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    schema::check_printed(&text);
+    schema::check_printed(command, &text);
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {said}"))
 }

@@ -72,8 +72,8 @@ fn the_second_signal_ends_it_at_once() {
     let _request = silent.accept().unwrap();
     tell(&child, Signal::TERM);
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    let stopping = said.find(|line| line.as_ref().unwrap().starts_with("stopping"));
-    assert_eq!(stopping.unwrap().unwrap(), "stopping; a second signal ends it at once");
+    let stopping = said.find(|line| line.as_ref().unwrap().starts_with("shutting down"));
+    assert_eq!(stopping.unwrap().unwrap(), "shutting down; a second signal stops immediately");
     tell(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }

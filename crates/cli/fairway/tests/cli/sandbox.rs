@@ -70,7 +70,7 @@ fn it_says_how_to_go_on_and_ends_when_it_is_told_to() {
       kubectl rollout status deployment hello
       kubectl logs deployment/hello
 
-    Ctrl-C ends it and everything in it. The files of pods and the audit log stay.
+    Press Ctrl-C to stop the sandbox. The files of pods and the audit log are kept.
     ");
     assert_eq!(sandbox.interrupt(), (Some(0), "stopping\n".to_owned()));
     assert!(directory.path().join("audit.log").exists());
@@ -101,7 +101,7 @@ fn without_a_directory_nothing_stays() {
     let sandbox = Sandbox::start(
         fairway().args(["sandbox", "--no-platform", "-q"]).env("TMPDIR", temporary.path()),
     );
-    assert!(sandbox.greeting.ends_with("Nothing stays.\n"), "{}", sandbox.greeting);
+    assert!(sandbox.greeting.ends_with("All files are removed.\n"), "{}", sandbox.greeting);
     assert_eq!(sandbox.interrupt(), (Some(0), String::new()));
     let left: Vec<_> = temporary.path().read_dir().unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
@@ -119,16 +119,16 @@ fn what_keeps_it_from_starting() {
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 1
     ----- stderr -----
-    error: the sandbox cannot start
+    error: cannot start the sandbox
       caused by: cannot listen on 127.0.0.1:PORT
       caused by: Address already in use (os error 98)
-    hint: leave --port out, and a free port is chosen
+    hint: omit --port to use a free port
 
     exit code: 1
     ----- stderr -----
-    error: cannot make the directory /proc/nowhere
+    error: cannot create directory /proc/nowhere
       caused by: No such file or directory (os error 2)
-    hint: name a directory that you may write to
+    hint: use a writable directory
 
     exit code: 2
     ----- stderr -----
@@ -144,10 +144,10 @@ fn the_tour_goes_from_one_release_to_the_next() {
     let said = String::from_utf8(toured.stdout).unwrap();
     assert!(toured.status.success(), "{said}{}", String::from_utf8_lossy(&toured.stderr));
     for expected in [
-        "The operator has accepted it. Working towards 5.0.1",
+        "The operator accepted the release. Working towards 5.0.1",
         "error: 5.2.0 is not recommended for this cluster",
         "Cluster version is 5.2.0",
-        "That was the tour.",
+        "The tour is complete.",
     ] {
         assert!(said.contains(expected), "{expected} is missing in:\n{said}");
     }

@@ -1,13 +1,18 @@
-//! Whether documents have the shape that is written down for programs.
+//! Checks printed documents against the schemas in `docs/reference/schemas`.
 //!
-//! This reads as much of JSON Schema as our schemas have in them, and fails for everything else.
+//! This supports the keywords of JSON Schema that these schemas have, and fails for all others.
 
+use std::ffi::OsStr;
+use std::fmt;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Deserializer, Map, Value};
 
-/// What may be in a schema without saying anything about a document.
+/// Keywords that this does not check.
 const WORDS: [&str; 9] = [
     "$schema",
     "$defs",
@@ -20,23 +25,116 @@ const WORDS: [&str; 9] = [
     "uniqueItems",
 ];
 
-/// Checks what was printed, if it is a document. Objects of Kubernetes have a kind, too, but no
-/// version, and files of a release have kinds in lower case.
-pub(crate) fn check_printed(text: &str) {
-    let Ok(document) = serde_json::from_str::<Value>(text) else { return };
-    let Value::String(kind) = &document["kind"] else { return };
-    if kind.starts_with(char::is_uppercase) && !document["version"].is_null() {
-        check(kind, &document).unwrap_or_else(|error| panic!("{error:#}"));
+/// `apiVersion` of all documents.
+const API_VERSION: &str = "fairway.dev/v1alpha1";
+
+/// Checks the standard output of a command. JSON output has to be documents, except for commands
+/// that print formats of other projects.
+pub(crate) fn check_printed(command: &Command, text: &str) {
+    let arguments: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
+    check_output(&arguments, text).unwrap_or_else(|error| panic!("{arguments:?}: {error:#}"));
+}
+
+fn check_output(arguments: &[&str], text: &str) -> Result<()> {
+    if wants_json(arguments) && !prints_other_format(arguments) {
+        for document in Deserializer::from_str(text).into_iter() {
+            let UniqueKeys(document) = document?;
+            check(&document)?;
+        }
+    } else if let Ok(document) = serde_json::from_str::<Value>(text)
+        && document["apiVersion"] == API_VERSION
+    {
+        check(&document)?;
+    }
+    Ok(())
+}
+
+fn wants_json(arguments: &[&str]) -> bool {
+    arguments.contains(&"--output=json")
+        || arguments.contains(&"-o=json")
+        || arguments.windows(2).any(|pair| matches!(pair, ["-o" | "--output", "json"]))
+}
+
+/// Whether a command prints Kubernetes objects or a Cincinnati graph.
+fn prints_other_format(arguments: &[&str]) -> bool {
+    match arguments {
+        ["crds", ..] | ["graph", "build" | "show", ..] => true,
+        ["release", "sign", options @ ..] => options.contains(&"--config-map"),
+        _ => false,
     }
 }
 
 /// Checks a document against the schema of its kind.
-fn check(kind: &str, document: &Value) -> Result<()> {
+fn check(document: &Value) -> Result<()> {
+    let Value::String(kind) = &document["kind"] else { bail!("no kind in {document:#}") };
+    ensure!(document["apiVersion"] == API_VERSION, "no apiVersion in {document:#}");
     let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/reference/schemas");
     let file = schemas.join(format!("{kind}.json"));
     let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
     let root: Value = serde_json::from_str(&text)?;
     fits(&root, &root, document).with_context(|| format!("{kind}: {document:#}"))
+}
+
+/// A JSON value without duplicate keys. [`Value`] alone keeps the last of them.
+struct UniqueKeys(Value);
+
+impl<'de> Deserialize<'de> for UniqueKeys {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(UniqueKeysVisitor).map(Self)
+    }
+}
+
+struct UniqueKeysVisitor;
+
+impl<'de> Visitor<'de> for UniqueKeysVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(UniqueKeys(item)) = from.next_element()? {
+            items.push(item);
+        }
+        Ok(items.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+        let mut fields = Map::new();
+        while let Some((key, UniqueKeys(value))) = from.next_entry::<String, _>()? {
+            if fields.contains_key(&key) {
+                return Err(A::Error::custom(format!("duplicate key {key:?}")));
+            }
+            fields.insert(key, value);
+        }
+        Ok(fields.into())
+    }
 }
 
 fn fits(root: &Value, schema: &Value, value: &Value) -> Result<()> {
@@ -111,4 +209,30 @@ fn is_a(value: &Value, name: &str) -> bool {
         "object" => value.is_object(),
         _ => false,
     }
+}
+
+#[test]
+fn check_output_without_api_version_or_kind_fails() {
+    let status = ["upgrade", "channel", "-o", "json"];
+    let checked = |text: &str| check_output(&status, text).map_err(|error| format!("{error:#}"));
+    let fields = r#""dryRun": false, "channel": null, "previousChannel": null, "changed": false,
+        "channels": [], "warnings": []"#;
+    let typed = format!(r#"{{"apiVersion": "{API_VERSION}", "kind": "UpgradeChannel", {fields}}}"#);
+    assert_eq!(checked(&typed), Ok(()));
+    assert_eq!(checked(""), Ok(()), "a command may print nothing");
+    for without in [
+        format!("{{{fields}}}"),
+        format!(r#"{{"kind": "UpgradeChannel", "version": 1, {fields}}}"#),
+        format!(r#"{{"apiVersion": "{API_VERSION}", {fields}}}"#),
+        "[]".to_owned(),
+        format!("{typed} {{}}"),
+        format!("{typed} done"),
+        typed.replace("\"dryRun\"", "\"changed\""),
+        typed.replace("\"dryRun\"", "\"dry\""),
+    ] {
+        assert!(checked(&without).is_err(), "{without}");
+    }
+    assert!(check_output(&["upgrade", "channel", "--output=json"], "{}").is_err());
+    assert!(check_output(&["crds", "-o", "json"], "{}").is_ok());
+    assert!(check_output(&["release", "extract", "a", "b.json"], "{}").is_ok());
 }

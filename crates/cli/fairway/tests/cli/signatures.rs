@@ -92,7 +92,7 @@ fn what_we_sign_gpg_takes_and_the_other_way_round() {
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 3
     ----- stdout -----
-    releases@sha256:HEX is not verified: no signature satisfies team.asc
+    releases@sha256:HEX is not verified: no valid signature for team.asc
       store: no signature
 
     exit code: 0
@@ -107,7 +107,7 @@ fn what_we_sign_gpg_takes_and_the_other_way_round() {
 
     exit code: 3
     ----- stdout -----
-    releases@sha256:HEX is not verified: no signature satisfies partner.asc
+    releases@sha256:HEX is not verified: no valid signature for partner.asc
       signature-1 of store rejected for partner.asc: signed by KEY, not in the keyring
     ");
     let signature = fs::read(desk.path().join(desk.signature("store", 1))).unwrap();
@@ -126,7 +126,7 @@ fn what_we_sign_gpg_takes_and_the_other_way_round() {
     ");
     let report = desk.json(&[&["verify", "oci:releases:5.1.0", "-o=json"], &both[..]].concat());
     assert_eq!(report["kind"], "ReleaseVerification");
-    assert_eq!(report["verdict"], "Verified");
+    assert_eq!(report["verdict"], "verified");
     assert_eq!(report["signatures"][0]["keyring"], "partner.asc");
 }
 
@@ -180,13 +180,13 @@ fn a_release_says_whose_signatures_count_for_the_next() {
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 1
     ----- stderr -----
-    error: running does not say whose signatures count
-      caused by: it has no ConfigMap for that
-    hint: add a ConfigMap with the annotation release.openshift.io/verification-config-map to its manifests, or name keys with --keyring
+    error: running does not configure signature verification
+      caused by: no ConfigMap with this annotation
+    hint: add a ConfigMap with the annotation release.openshift.io/verification-config-map to its manifests, or specify keys with --keyring
 
     exit code: 3
     ----- stdout -----
-    releases@sha256:HEX is not verified: no signature satisfies verifier-public-key-team
+    releases@sha256:HEX is not verified: no valid signature for verifier-public-key-team
       file://DESK/store: no signature
 
     exit code: 0
@@ -196,7 +196,7 @@ fn a_release_says_whose_signatures_count_for_the_next() {
 
     exit code: 3
     ----- stdout -----
-    releases@sha256:HEX is not verified: no signature satisfies verifier-public-key-team
+    releases@sha256:HEX is not verified: no valid signature for verifier-public-key-team
       elsewhere: no signature
     ");
 }
@@ -228,10 +228,10 @@ fn verify_with_real_signatures_agrees_with_the_go_operator() {
     registry.invalid/releases@RED-HAT is verified
       keyrings/redhat.txt: by 567E347AD0044ADE55BA8A5F199E2F91FD431D51
     3
-    registry.invalid/releases@CI is not verified: no signature satisfies keyrings/redhat.txt
+    registry.invalid/releases@CI is not verified: no valid signature for keyrings/redhat.txt
       signature-1 of signatures rejected for keyrings/redhat.txt: signed by 28B76E05B923888E, not in the keyring
     3
-    registry.invalid/releases@RED-HAT is not verified: no signature satisfies keyrings/simple.txt
+    registry.invalid/releases@RED-HAT is not verified: no valid signature for keyrings/simple.txt
       signature-1 of signatures rejected for keyrings/simple.txt: signed by 199E2F91FD431D51, not in the keyring
     0
     registry.invalid/releases@CI is verified
@@ -252,7 +252,7 @@ fn a_store_that_cannot_be_asked_leaves_the_question_open() {
     insta::assert_snapshot!(desk.verify(&["--keyring=team.asc", "--store=file"]), @"
     exit code: 4
     ----- stdout -----
-    releases@sha256:HEX is not verified: no signature satisfies team.asc
+    releases@sha256:HEX is not verified: no valid signature for team.asc
       file: cannot read signatures: cannot read file/sha256=HEX/signature-1: Not a directory (os error 20)
     ");
 }
@@ -266,8 +266,8 @@ fn a_store_has_at_most_nine_signatures_of_an_image() {
     insta::assert_snapshot!(desk.sign(&["--store=store"]), @"
     exit code: 1
     ----- stderr -----
-    error: store/sha256=HEX has 9 signatures
-    hint: clusters ask for no more: remove those that do not count any longer
+    error: store/sha256=HEX already has 9 signatures
+    hint: remove obsolete signatures; clusters do not read more
     ");
 }
 
@@ -287,26 +287,26 @@ fn what_cannot_be_signed_or_verified_is_said() {
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 2
     ----- stderr -----
-    error: an image in a layout has no name that others know it by: add --identity
+    error: an image in an OCI image layout needs --identity
 
     exit code: 1
     ----- stderr -----
     error: cannot find the release oci:releases:5.2.0
       caused by: oci:releases:5.2.0 does not exist
-    hint: check its name, and --pull-secret if it is not for everybody
+    hint: check the image name and the credentials in --pull-secret
 
     exit code: 1
     ----- stderr -----
     error: cannot sign with the key in team.asc
-      caused by: not an OpenPGP secret key: unexpected block type: PGP PUBLIC KEY BLOCK
-    hint: write one key with `gpg --armor --export-secret-keys KEY > FILE`; its passphrase is read with --passphrase-file
+      caused by: it is not an OpenPGP secret key: unexpected block type: PGP PUBLIC KEY BLOCK
+    hint: export one key with `gpg --armor --export-secret-keys KEY > FILE`; specify its passphrase with --passphrase-file
 
     exit code: 1
     ----- stderr -----
     error: cannot sign with the key in missing.asc
       caused by: cannot read missing.asc
       caused by: No such file or directory (os error 2)
-    hint: write one key with `gpg --armor --export-secret-keys KEY > FILE`; its passphrase is read with --passphrase-file
+    hint: export one key with `gpg --armor --export-secret-keys KEY > FILE`; specify its passphrase with --passphrase-file
 
     exit code: 2
     ----- stderr -----
@@ -322,7 +322,7 @@ fn what_cannot_be_signed_or_verified_is_said() {
     error: cannot verify signatures
       caused by: cannot use team.secret.asc
       caused by: keyring does not consist of OpenPGP public keys: expected PGP PUBLIC KEY BLOCK, found PGP PRIVATE KEY BLOCK
-    hint: write them with `gpg --armor --export KEY > FILE`
+    hint: export the keys with `gpg --armor --export KEY > FILE`
 
     exit code: 2
     ----- stderr -----

@@ -81,12 +81,12 @@ fn it_says_where_it_is_and_ends_when_it_is_told_to() {
     let mut service = Running::start(directory.path(), &FILES);
     let address = &service.addresses[0];
     insta::assert_snapshot!(service.greeting.replace(address, "ADDRESS"), @"
-    Update graphs are served at http://ADDRESS/api/upgrades_info/graph.
+    Serving update graphs at http://ADDRESS/api/upgrades_info/graph.
 
       curl 'http://ADDRESS/api/upgrades_info/graph?channel=CHANNEL&arch=amd64'
       curl http://ADDRESS/readyz
 
-    Ctrl-C ends it; it goes on answering for 0 s. Twice, and it ends at once.
+    Press Ctrl-C to stop; the grace period is 0 s. Press it twice to stop immediately.
     ");
     assert!(get(address, "/healthz").starts_with("HTTP/1.1 200 "));
 
@@ -208,23 +208,23 @@ fn what_keeps_it_from_starting() {
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 1
     ----- stderr -----
-    error: the update service cannot start
+    error: cannot start the update service
       caused by: cannot listen on ADDRESS
       caused by: Address already in use (os error 98)
-    hint: choose another address with --address or --status-address
+    hint: specify another address with --address or --status-address
 
     exit code: 1
     ----- stderr -----
-    error: the update service cannot start
-      caused by: prefix "graphs/" must start with / and must not end with /
-    hint: a prefix looks like /api/upgrades_info
+    error: cannot start the update service
+      caused by: the prefix "graphs/" has to begin with / and must not end with it
+    hint: specify a prefix such as /api/upgrades_info
 
     exit code: 1
     ----- stderr -----
-    error: the update service cannot start
+    error: cannot start the update service
       caused by: cannot read missing.crt
       caused by: I/O error: No such file or directory (os error 2)
-    hint: --tls-cert and --tls-key name PEM files that belong together
+    hint: check that --tls-cert and --tls-key are matching PEM files
 
     exit code: 2
     ----- stderr -----
@@ -237,7 +237,7 @@ fn what_keeps_it_from_starting() {
 
     exit code: 2
     ----- stderr -----
-    error: invalid value 'often' for '--refresh <DURATION>': not a time such as 30s, 5m or 1h
+    error: invalid value 'often' for '--refresh <DURATION>': not a duration such as 30s, 5m or 1h
 
     For more information, try '--help'.
 

@@ -22,7 +22,7 @@ async fn what_is_not_safe_does_not_begin_and_says_why() -> Result<()> {
 
     let image = format!("--to-image={}", platform.image("5.3.0")?);
     let told = refused(&platform, &[&image, "--allow-explicit-upgrade"]).await?;
-    insta::assert_snapshot!(told, @"error: this has to be confirmed, and nobody is at the terminal: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version; --yes confirms it");
+    insta::assert_snapshot!(told, @"error: confirmation required, but there is no terminal: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version; add --yes to confirm");
     let told = refused(&platform, &[&image, "--allow-explicit-upgrade", "--yes"]).await?;
     insta::assert_snapshot!(by_the_operator(&told), @r#"
       Reason: PreconditionChecks
@@ -63,6 +63,7 @@ async fn refused(platform: &TestPlatform, arguments: &[&str]) -> Result<String> 
 
 /// What the operator says in it.
 fn by_the_operator(told: &str) -> &str {
-    let (_, said) = told.split_once("The operator refuses it:\n\n").unwrap_or((told, told));
+    let (_, said) =
+        told.split_once("The operator refuses the release:\n\n").unwrap_or((told, told));
     said.split_once("\n\n").map_or(said, |(said, _)| said)
 }

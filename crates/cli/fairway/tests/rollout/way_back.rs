@@ -17,7 +17,7 @@ async fn a_release_is_left_for_the_one_before_and_everybody_waits_for_it() -> Re
 
     let updated = platform.fairway(&["upgrade", "--to=5.0.1", "--wait=5m"]).await?;
     assert!(updated.status.success(), "{}", text(&updated));
-    assert!(text(&updated).contains("It is complete."), "{}", text(&updated));
+    assert!(text(&updated).contains("The update is complete."), "{}", text(&updated));
 
     let back = platform.fairway(&["upgrade", "rollback", "--wait=5m"]).await?;
     assert!(back.status.success(), "{}", text(&back));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::apis::{Needs, Outlook, Prospect, first_loss_after};
-use super::catalog::WayOut;
+use super::catalog::OperatorUpgrade;
 use super::{Declaration, Policy, Stream, Verdict};
 use crate::Minor;
 
@@ -29,7 +29,7 @@ pub struct Operator {
     /// What it declared when it was installed, where a catalog says something else by now.
     pub superseded: Option<Declaration>,
     /// Newer versions of it, the nearest first.
-    pub ways_out: Vec<WayOut>,
+    pub ways_out: Vec<OperatorUpgrade>,
     /// What becomes of the APIs that it uses; `None` where that is not known.
     pub apis: Option<Prospect>,
     /// The first version of Kubernetes without an API that it uses, and what it would miss there,
@@ -80,9 +80,15 @@ impl Operator {
 
     /// The nearest version of it that runs on a target, as far as that is known; otherwise the
     /// nearest one of which nobody knows, for that holds nothing up either.
-    pub fn way_out(&self, policy: Policy, running: Stream, target: Stream) -> Option<&WayOut> {
+    pub fn way_out(
+        &self,
+        policy: Policy,
+        running: Stream,
+        target: Stream,
+    ) -> Option<&OperatorUpgrade> {
         let nearest = |verdict: Verdict| {
-            let has = |it: &&WayOut| policy.verdict(&it.declared, running, target) == verdict;
+            let has =
+                |it: &&OperatorUpgrade| policy.verdict(&it.declared, running, target) == verdict;
             self.ways_out.iter().find(has)
         };
         nearest(Verdict::Upgradeable).or_else(|| nearest(Verdict::MayNotRun))

@@ -39,15 +39,18 @@ pub struct Policy {
     pub missing: MissingPolicy,
 }
 
-/// Compatibility of an operator with a target.
+/// Whether an operator supports a target release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
-    /// The operator is compatible as far as known.
+    /// No known incompatibility.
     Upgradeable,
-    /// Unknown. This is reported and does not block updates.
+    /// The operator declares no maximum version. Reported, and blocks nothing.
+    // `as_str` is a label of a metric and keeps the words of the enhancement.
+    #[serde(rename = "unknown")]
     MayNotRun,
-    /// The operator is incompatible, or treated as incompatible.
+    /// The operator does not support the target release, or counts as unsupported by policy.
+    #[serde(rename = "notUpgradeable")]
     WillNotRun,
 }
 

@@ -6,22 +6,22 @@ use fairway_api::read::ReadError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A location in a file.
+/// Location in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Place {
-    /// Path of the file, relative to the graph-data directory.
+    /// Path of the file below the graph-data directory.
     pub file: String,
     /// Position in the file, if known.
     #[serde(flatten)]
     pub position: Option<Position>,
 }
 
-/// A position in a file, counted from one.
+/// Position in a file, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Position {
-    /// The line.
+    /// Line number.
     pub line: u64,
-    /// The column.
+    /// Column number.
     pub column: u64,
 }
 

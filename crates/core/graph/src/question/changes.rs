@@ -12,43 +12,43 @@ use super::Count;
 use crate::graph::{Edge, Graph, Node};
 use crate::risk::Risk;
 
-/// Differences between two graphs.
+/// Differences between two update graphs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Changes {
-    /// Added releases.
+    /// Releases that only the new graph has.
     pub added: Vec<String>,
-    /// Removed releases.
+    /// Releases that only the old graph has.
     pub removed: Vec<String>,
     /// Releases with another image or other metadata.
     pub changed: Vec<String>,
-    /// Updates that were added or removed, or have other risks.
+    /// Updates that are added or removed, or have other risks.
     pub edges: Vec<EdgeChange>,
-    /// Risks whose content changed for an update that already had them.
+    /// Names of risks with another definition for the same update.
     pub redefined: BTreeSet<String>,
 }
 
-/// A changed update.
+/// Difference of one update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EdgeChange {
     /// Source version.
     pub from: String,
     /// Target version.
     pub to: String,
-    /// State before the change.
-    pub before: State,
-    /// State after the change.
-    pub after: State,
+    /// State in the old graph.
+    pub old: State,
+    /// State in the new graph.
+    pub new: State,
 }
 
-/// State of an update.
+/// State of an update in a graph.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "state")]
 pub enum State {
-    /// The update does not exist.
+    /// The graph does not have the update.
     Absent,
-    /// The update is recommended for all clusters.
+    /// The update is recommended to all clusters.
     Recommended,
-    /// It is conditional: recommended if its risks do not apply.
+    /// The update is recommended to clusters to which its risks do not apply.
     Conditional {
         /// Names of the risks.
         risks: Vec<String>,
@@ -91,13 +91,8 @@ fn edge_changes(before: &Graph, after: &Graph) -> Vec<EdgeChange> {
         |graph, edge: Option<&Edge>| edge.map_or(State::Absent, |edge| State::of(graph, *edge));
     all.into_iter()
         .map(|ends| (ends, state(before, old.get(ends)), state(after, new.get(ends))))
-        .filter(|(_, before, after)| before != after)
-        .map(|((to, from), before, after)| EdgeChange {
-            from: text(from),
-            to: text(to),
-            before,
-            after,
-        })
+        .filter(|(_, old, new)| old != new)
+        .map(|((to, from), old, new)| EdgeChange { from: text(from), to: text(to), old, new })
         .collect()
 }
 
@@ -168,7 +163,7 @@ impl Changes {
         for to_one in self.edges.chunk_by(|one, other| one.to == other.to) {
             let mut alike: BTreeMap<(&State, &State), Vec<&EdgeChange>> = BTreeMap::new();
             for change in to_one {
-                alike.entry((&change.before, &change.after)).or_default().push(change);
+                alike.entry((&change.old, &change.new)).or_default().push(change);
             }
             lines.extend(alike.into_values().filter_map(|alike| line(&alike)));
         }
@@ -177,11 +172,11 @@ impl Changes {
 }
 
 fn line(alike: &[&EdgeChange]) -> Option<String> {
-    let EdgeChange { from, to, before, after } = alike.first()?;
+    let EdgeChange { from, to, old, new } = alike.first()?;
     let from = match alike {
         [_] => from.clone(),
         [.., last] => format!("{from} … {} ({})", last.from, Count(alike.len(), "update")),
         [] => return None,
     };
-    Some(format!("{from} -> {to}: {before} => {after}"))
+    Some(format!("{from} -> {to}: {old} => {new}"))
 }

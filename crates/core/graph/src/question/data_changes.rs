@@ -11,39 +11,39 @@ use serde::Serialize;
 use crate::data::{Block, Effect, GraphData, Listed};
 use crate::risk::Risk;
 
-/// Differences between two states of graph-data.
+/// Differences between two versions of graph-data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DataChanges {
-    /// Added, removed and changed blocked edges, by file.
+    /// Blocked edges that are added, removed or changed, by file.
     pub blocks: BTreeMap<String, BlockChange>,
-    /// Channels whose versions changed, by name.
+    /// Channels whose versions have changed, by name.
     pub channels: BTreeMap<String, ChannelChange>,
 }
 
-/// Change of a blocked edge.
+/// Difference of one file with blocked edges.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BlockChange {
-    /// Content before the change; unset if it is new.
+    /// Old content, unless the file is added.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<Statement>,
-    /// Content after the change; unset if it was removed.
+    pub old: Option<Statement>,
+    /// New content, unless the file is removed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<Statement>,
+    pub new: Option<Statement>,
 }
 
-/// Content of a blocked edge.
+/// Content of a file with blocked edges.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Statement {
-    /// Target version of the updates.
+    /// Target version of the blocked updates.
     pub to: String,
-    /// Pattern of the source versions.
+    /// Pattern of their source versions.
     pub from: String,
-    /// Risk of the updates; without a risk, the updates are removed.
+    /// Risk of the updates. Without a risk, the updates are removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
 }
 
-/// Change of a channel.
+/// Difference of one channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChannelChange {
     /// Added versions.
@@ -73,10 +73,10 @@ fn blocks(before: &GraphData, after: &GraphData) -> BTreeMap<String, BlockChange
     files
         .into_iter()
         .map(|file| {
-            let (before, after) = (old.remove(&file), new.remove(&file));
-            (file, BlockChange { before, after })
+            let (old, new) = (old.remove(&file), new.remove(&file));
+            (file, BlockChange { old, new })
         })
-        .filter(|(_, change)| change.before != change.after)
+        .filter(|(_, change)| change.old != change.new)
         .collect()
 }
 
@@ -161,7 +161,7 @@ impl fmt::Display for Statement {
 impl BlockChange {
     /// The change in lines, under the name of the file.
     fn lines(&self, file: &str) -> Vec<String> {
-        match (&self.before, &self.after) {
+        match (&self.old, &self.new) {
             (None, Some(after)) => vec![format!("+ {file}: {after}")],
             (Some(before), None) => vec![format!("- {file}: {before}")],
             (Some(before), Some(after)) => {

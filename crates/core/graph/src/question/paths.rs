@@ -10,31 +10,31 @@ use serde::Serialize;
 use super::{Cheapest, Cost, Count};
 use crate::graph::{Edge, Graph, NodeId};
 
-/// Upgrade paths between two versions.
+/// Best upgrade paths between two versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Paths {
-    /// The path with the fewest updates; among those, the one with the fewest risks.
-    pub fewest_steps: Path,
-    /// The path with the fewest risks; among those, the one with the fewest updates.
-    pub fewest_risks: Path,
+    /// Path with the fewest hops, and among those the fewest risks.
+    pub fewest_hops: Path,
+    /// Path with the fewest risks, and among those the fewest hops.
+    pub least_risk: Path,
 }
 
-/// An upgrade path.
+/// Upgrade path between two versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Path {
     /// Updates of the path, in order.
-    pub steps: Vec<Step>,
+    pub hops: Vec<Step>,
 }
 
-/// An update of a path.
+/// One update of an upgrade path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Step {
     /// Source version.
     pub from: String,
     /// Target version.
     pub to: String,
-    /// Names of the risks of the update.
+    /// Names of the risks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub risks: Vec<String>,
 }
@@ -65,8 +65,8 @@ pub fn paths(graph: &Graph, from: &Version, to: &Version) -> Result<Paths, Paths
     let by_risks = |steps: usize, risks: usize| [risks, steps];
     let none = || PathsError::None { from: from.to_string(), to: to.to_string() };
     Ok(Paths {
-        fewest_steps: search(graph, start, end, by_steps).ok_or_else(none)?,
-        fewest_risks: search(graph, start, end, by_risks).ok_or_else(none)?,
+        fewest_hops: search(graph, start, end, by_steps).ok_or_else(none)?,
+        least_risk: search(graph, start, end, by_risks).ok_or_else(none)?,
     })
 }
 
@@ -88,8 +88,8 @@ fn search(
     cost: impl Fn(usize, usize) -> Cost<2>,
 ) -> Option<Path> {
     let ways = Cheapest::find(graph, start, |edge| Some(cost(1, graph.risks(edge).len())));
-    let steps = ways.way(end)?;
-    Some(Path { steps: steps.into_iter().map(|edge| step(graph, edge)).collect() })
+    let hops = ways.way(end)?;
+    Some(Path { hops: hops.into_iter().map(|edge| step(graph, edge)).collect() })
 }
 
 fn step(graph: &Graph, edge: Edge) -> Step {
@@ -103,15 +103,15 @@ fn step(graph: &Graph, edge: Edge) -> Step {
 impl Path {
     /// The names of all risks on the way.
     pub fn risks(&self) -> BTreeSet<&str> {
-        self.steps.iter().flat_map(|step| &step.risks).map(String::as_str).collect()
+        self.hops.iter().flat_map(|step| &step.risks).map(String::as_str).collect()
     }
 }
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let risks = self.risks().len();
-        write!(f, "{}, {}", Count(self.steps.len(), "step"), Count(risks, "risk"))?;
-        for Step { from, to, risks } in &self.steps {
+        write!(f, "{}, {}", Count(self.hops.len(), "step"), Count(risks, "risk"))?;
+        for Step { from, to, risks } in &self.hops {
             write!(f, "\n  {from} -> {to}")?;
             if !risks.is_empty() {
                 write!(f, "  {}", risks.join(", "))?;
@@ -123,10 +123,10 @@ impl fmt::Display for Path {
 
 impl fmt::Display for Paths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.fewest_steps == self.fewest_risks {
-            return write!(f, "best path: {}", self.fewest_steps);
+        if self.fewest_hops == self.least_risk {
+            return write!(f, "the best way: {}", self.fewest_hops);
         }
-        writeln!(f, "shortest path: {}", self.fewest_steps)?;
-        write!(f, "path with the fewest risks: {}", self.fewest_risks)
+        writeln!(f, "the shortest way: {}", self.fewest_hops)?;
+        write!(f, "the way with the fewest risks: {}", self.least_risk)
     }
 }

@@ -12,7 +12,7 @@ use crate::data::{Effect, Place};
 use crate::graph::{Edge, Graph, NodeId, Scope, with_architecture};
 use crate::problem::Problem;
 
-/// State of an update and its causes.
+/// State of an update in the graph, and its causes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Why {
     /// Source version.
@@ -24,69 +24,69 @@ pub struct Why {
     pub verdict: Verdict,
 }
 
-/// State of an update.
+/// State of an update in the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "verdict")]
 pub enum Verdict {
-    /// The update is recommended for all clusters.
+    /// The update is recommended to all clusters.
     Recommended,
-    /// It is conditional: recommended if its risks do not apply.
+    /// The update is recommended to clusters to which its risks do not apply.
     Conditional {
-        /// Causes of its risks.
+        /// Sources of the risks.
         causes: Vec<Cause>,
     },
-    /// The update is removed for all clusters.
+    /// The update is removed from the graph.
     Removed {
-        /// Causes of the removal, and other causes.
+        /// What removes the update, and the sources of its risks.
         causes: Vec<Cause>,
     },
     /// No release declares the update.
     NotDeclared,
-    /// The update was part of a cycle.
-    Circle {
+    /// The update is removed because it is part of a cycle.
+    Cycle {
         /// Versions of the cycle.
         versions: Vec<String>,
     },
-    /// One of the versions has no release; other releases refer to it.
+    /// Other releases reference one of the versions, but the graph has no release with it.
     NoRelease {
-        /// The version.
-        version: String,
+        /// Version without a release.
+        release: String,
     },
     /// One of the releases is not in the channel.
     NotInChannel {
         /// Version of the release.
-        version: String,
-        /// The channel.
+        release: String,
+        /// Name of the channel.
         channel: String,
         /// Channels that contain the release.
         channels: Vec<String>,
     },
 }
 
-/// Cause of the state of an update.
+/// Cause of a removed or conditional update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", tag = "cause")]
+#[serde(rename_all = "camelCase", tag = "type")]
 pub enum Cause {
-    /// A blocked edge of graph-data.
+    /// A file with blocked edges in graph-data.
     Block {
-        /// Location of its `from` pattern.
+        /// Location of the pattern.
         #[serde(flatten)]
         place: Place,
-        /// The `from` pattern.
+        /// Pattern of the source versions.
         pattern: String,
-        /// Name of its risk; without a risk, it removes the update.
+        /// Name of the risk. Without a risk, the file removes the update.
         risk: Option<String>,
     },
     /// Metadata of a release.
     Metadata {
-        /// The release.
+        /// Version of the release.
         release: String,
-        /// The key.
+        /// Key in the metadata.
         key: String,
     },
-    /// The input graph already had the risk.
-    Given {
-        /// Its name.
+    /// A risk that the graph has without graph-data.
+    Graph {
+        /// Name of the risk.
         risk: String,
     },
 }
@@ -110,14 +110,14 @@ impl Draft<'_> {
         let graph = self.graph();
         let Some(edge) = graph.edge(from, to) else { return self.absent(from, to) };
         for node in [graph.node(from), graph.node(to)] {
-            let version = node.version.to_string();
+            let release = node.version.to_string();
             if node.release.is_none() {
-                return Verdict::NoRelease { version };
+                return Verdict::NoRelease { release };
             }
             let Some(channel) = scope.channel else { continue };
             let channels: Vec<String> = node.channels().map(str::to_owned).collect();
             if !channels.iter().any(|known| known == channel) {
-                return Verdict::NotInChannel { version, channel: channel.to_owned(), channels };
+                return Verdict::NotInChannel { release, channel: channel.to_owned(), channels };
             }
         }
         self.closed(edge)
@@ -126,17 +126,17 @@ impl Draft<'_> {
     fn absent(&self, from: NodeId, to: NodeId) -> Verdict {
         let name = |id| self.graph().node(id).version.to_string();
         let ends = (name(from), name(to));
-        let circle = self.problems().iter().find_map(|problem| match problem {
+        let cycle = self.problems().iter().find_map(|problem| match problem {
             Problem::Cycle { versions, cut } if cut.contains(&ends) => Some(versions.clone()),
             _ => None,
         });
-        circle.map_or(Verdict::NotDeclared, |versions| Verdict::Circle { versions })
+        cycle.map_or(Verdict::NotDeclared, |versions| Verdict::Cycle { versions })
     }
 
     fn closed(&self, edge: Edge) -> Verdict {
         let graph = self.graph();
         let closing: Vec<&Closure<'_>> = self.closing(edge.from, edge.to).collect();
-        let given = graph.risks(edge).map(|risk| Cause::Given { risk: risk.name.clone() });
+        let given = graph.risks(edge).map(|risk| Cause::Graph { risk: risk.name.clone() });
         let causes: Vec<Cause> =
             given.chain(closing.iter().map(|closure| cause(graph, closure))).collect();
         let risks = |closure: &&Closure<'_>| matches!(closure, Closure::Block(block) if block.effect != Effect::Removes);
@@ -190,18 +190,18 @@ impl fmt::Display for Why {
                 f.write_str("removed")?;
                 causes.iter().try_for_each(|cause| write!(f, "\n  {cause}"))
             }
-            Verdict::NotDeclared => f.write_str("no release declares this update"),
-            Verdict::Circle { versions } => {
-                write!(f, "omitted: part of a cycle of {}", versions.join(", "))
+            Verdict::NotDeclared => f.write_str("no release says that this update is possible"),
+            Verdict::Cycle { versions } => {
+                write!(f, "left out, because it led back in a circle of {}", versions.join(", "))
             }
-            Verdict::NoRelease { version } => {
-                write!(f, "{version} does not exist; other releases refer to it")
+            Verdict::NoRelease { release } => {
+                write!(f, "{release} is named by other releases, but there is no release of it")
             }
-            Verdict::NotInChannel { version, channel, channels } if channels.is_empty() => {
-                write!(f, "{version} is not in {channel} or any other channel")
+            Verdict::NotInChannel { release, channel, channels } if channels.is_empty() => {
+                write!(f, "{release} is not in {channel}, nor in any other channel")
             }
-            Verdict::NotInChannel { version, channel, channels } => {
-                write!(f, "{version} is not in {channel}; it is in {}", channels.join(", "))
+            Verdict::NotInChannel { release, channel, channels } => {
+                write!(f, "{release} is not in {channel}; it is in {}", channels.join(", "))
             }
         }
     }
@@ -217,7 +217,7 @@ impl fmt::Display for Cause {
                 write!(f, "{place}: removes updates from {pattern}")
             }
             Self::Metadata { release, key } => write!(f, "metadata of {release}: {key}"),
-            Self::Given { risk } => write!(f, "risk {risk}, from the input graph"),
+            Self::Graph { risk } => write!(f, "risk {risk}, which the graph had before"),
         }
     }
 }

@@ -10,20 +10,20 @@ use fairway_api::cluster_version::{MatchingRule, MatchingRuleType};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// A problem that an update can cause on some clusters.
+/// Problem that an update can cause on some clusters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Risk {
-    /// URL with more information.
+    /// Page about the risk.
     pub url: String,
     /// CamelCase name of the risk.
     pub name: String,
-    /// Description of the problem.
+    /// Description of the risk.
     pub message: String,
-    /// Rules that select the affected clusters. The first rule that can be evaluated decides.
+    /// Rules that determine whether the risk applies. The first rule that can be evaluated decides.
     #[schemars(schema_with = "rules_of_any_type")]
     pub matching_rules: Vec<MatchingRule>,
-    /// What this crate does not know.
+    /// Fields that this crate does not know.
     #[serde(flatten)]
     #[schemars(skip)]
     pub unknown: UnknownFields,

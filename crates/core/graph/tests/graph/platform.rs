@@ -49,8 +49,8 @@ fn people_get_from_an_old_release_to_the_latest() {
     let last = latest(&channel, Scope::default()).unwrap();
     let (first, last) = (&channel.nodes()[0].version, &channel.node(last).version);
     let paths = paths(&channel, first, last).unwrap();
-    let risks = |path: &Path| path.steps.iter().map(|step| step.risks.len()).sum::<usize>();
-    assert!(risks(&paths.fewest_risks) <= risks(&paths.fewest_steps));
-    assert!(paths.fewest_steps.steps.len() <= paths.fewest_risks.steps.len());
+    let risks = |path: &Path| path.hops.iter().map(|step| step.risks.len()).sum::<usize>();
+    assert!(risks(&paths.least_risk) <= risks(&paths.fewest_hops));
+    assert!(paths.fewest_hops.hops.len() <= paths.least_risk.hops.len());
     assert!(channels(graph, last).is_superset(&BTreeSet::from(["stable-4.18"])));
 }

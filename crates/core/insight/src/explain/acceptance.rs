@@ -8,24 +8,24 @@ use serde::Serialize;
 
 use super::listed::Listed;
 
-/// Whether the administrator takes a risk, and on which terms.
+/// Acceptance of a risk, with its terms.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Accepted {
-    /// Whether `spec.desiredUpdate` names it.
-    pub named: bool,
-    /// Whether that counts at present: it has not expired, and its terms can be read.
-    pub counts: bool,
-    /// Whether the risk says something else than it did then.
+    /// Whether `spec.desiredUpdate.acceptRisks` has the risk.
+    pub listed: bool,
+    /// Whether the acceptance is valid: not expired, and with valid terms.
+    pub effective: bool,
+    /// Whether the definition of the risk has changed since the acceptance.
     pub changed: bool,
-    /// By whom, why, until when, for which versions, and what the risk said then.
+    /// Terms of the acceptance.
     #[serde(flatten)]
     pub terms: Terms,
-    /// What the risk says now, as `definition` is what it said then.
-    pub definition_now: Option<String>,
-    /// What is wrong with the terms.
+    /// Digest of the current definition; `definition` is the accepted one.
+    pub current_definition: Option<String>,
+    /// Why the terms are invalid.
     pub problem: Option<String>,
-    /// The same as a sentence is made of it.
+    /// State of the acceptance, for the text output.
     #[serde(skip)]
     pub standing: Standing,
 }
@@ -39,15 +39,15 @@ pub(super) fn of(name: &str, version: &ClusterVersion, now: Timestamp) -> Accept
     let terms = acceptance.terms(name).cloned().unwrap_or_default();
     let is_another = |then: &String| definition_now.as_ref().is_some_and(|now| now != then);
     Accepted {
-        named: standing != Standing::NotAccepted,
-        counts: standing.is_accepted() || matches!(standing, Standing::OutOfScope(_)),
+        listed: standing != Standing::NotAccepted,
+        effective: standing.is_accepted() || matches!(standing, Standing::OutOfScope(_)),
         changed: terms.definition.as_ref().is_some_and(is_another),
         problem: match &standing {
             Standing::TermsUnreadable(why) => Some(why.clone()),
             _ => None,
         },
         terms,
-        definition_now,
+        current_definition: definition_now,
         standing,
     }
 }

@@ -72,7 +72,7 @@ impl<'a> Listed<'a> {
 
     /// Whether a risk of an update concerns this cluster.
     pub(super) fn exposure(self, update: &ConditionalUpdate, name: &str, taken: bool) -> Exposure {
-        let nothing = Exposure::NotPublished;
+        let nothing = Exposure::NotReported;
         self.status.map_or(nothing, |status| Exposure::of(status, update, name, taken))
     }
 

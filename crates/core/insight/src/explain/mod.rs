@@ -18,10 +18,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use acceptance::Accepted;
-pub use risk::{Applies, ConcernedUpdate, Definition, ExplainedRisk, Meaning};
-pub use rule::{AnswerToQuery, Rule};
+pub use risk::{ConcernedUpdate, Definition, ExplainedRisk, Meaning, ReportedCondition};
+pub use rule::{Rule, RuleEvaluation};
 pub use update::{ExplainedUpdate, Offer, RiskOfUpdate};
-pub use why_not::WhyNot;
+pub use why_not::UpdateBlocker;
 
 use crate::plan::NotOffered;
 use crate::recommend::Verdict;
@@ -73,44 +73,44 @@ impl Notes {
         }
     }
 
-    fn known(&self) -> NotesKnown {
+    fn known(&self) -> EvaluationAvailability {
         let (omitted, why) = match self {
             Self::Known(evaluations) => (evaluations.omitted, None),
-            Self::NotThere => (0, Some("the operator has noted none".to_owned())),
+            Self::NotThere => (0, Some("the operator has not stored any".to_owned())),
             Self::Unreadable(why) => (0, Some(why.clone())),
         };
-        NotesKnown { known: why.is_none(), why, omitted }
+        EvaluationAvailability { available: why.is_none(), message: why, omitted }
     }
 }
 
-/// Whether it is known what came of queries, for a report.
+/// Whether the results of rule evaluations are available.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct NotesKnown {
-    /// Whether it is.
-    pub known: bool,
-    /// Why it is not.
-    pub why: Option<String>,
-    /// How many of them are not there all the same.
+pub struct EvaluationAvailability {
+    /// Whether the results could be read.
+    pub available: bool,
+    /// Why they could not be read.
+    pub message: Option<String>,
+    /// Number of results that the operator did not publish.
     pub omitted: usize,
 }
 
-/// Why things are as they are.
+/// Explanation of a risk or an update.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
-    /// The time that all of this is about.
+    /// Time at which the cluster was observed.
     #[schemars(with = "String")]
-    pub at: Timestamp,
-    /// The version from which updates begin.
+    pub observation_time: Timestamp,
+    /// Version of the cluster.
     pub current: Option<String>,
-    /// Whether it is known what came of queries.
-    pub answers: NotesKnown,
-    /// What was asked about.
+    /// Whether the results of rule evaluations are available.
+    pub evaluations: EvaluationAvailability,
+    /// The risk or the update.
     #[serde(flatten)]
     pub subject: Explained,
 }
 
-/// What was asked about.
+/// Subject of an explanation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Explained {
@@ -131,7 +131,7 @@ impl Explanation {
             }
         };
         let current = listed.current().map(str::to_owned);
-        Self { at: now, current, answers: known.notes.known(), subject }
+        Self { observation_time: now, current, evaluations: known.notes.known(), subject }
     }
 
     /// The answer in one word: whether something stands against an update.

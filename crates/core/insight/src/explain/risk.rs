@@ -16,96 +16,96 @@ use crate::age::{seconds_since, time};
 use crate::exposure::Exposure;
 use crate::recommend::Verdict;
 
-/// A risk, and everything that is known about it.
+/// A risk, its rules, its updates and its acceptance.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedRisk {
-    /// The name.
+    /// Name of the risk.
     pub name: String,
-    /// Who publishes it.
+    /// Publishers of the risk.
     pub sources: Vec<Source>,
-    /// What it says: one where everybody says the same.
+    /// Definitions of the risk; more than one if the updates disagree.
     pub definitions: Vec<Definition>,
-    /// Whether it concerns this cluster.
+    /// Whether the risk applies to the cluster.
     pub exposure: Exposure,
-    /// What the operator says about that.
-    pub applies: Option<Applies>,
-    /// The updates that have it, the latest first.
+    /// Condition `Applies` that the operator reports for the risk.
+    pub applies_condition: Option<ReportedCondition>,
+    /// Updates with this risk, latest first.
     pub updates: Vec<ConcernedUpdate>,
-    /// Whether the administrator takes it.
+    /// Acceptance of the risk.
     pub acceptance: Accepted,
 }
 
-/// What a risk says.
+/// Definition of a risk.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
-    /// What may go wrong.
+    /// Description of the risk.
     pub message: String,
-    /// Where people read about it.
+    /// Page about the risk.
     pub url: String,
-    /// Whom it concerns.
+    /// Rules that determine whether the risk applies.
     pub rules: Vec<Rule>,
-    /// The versions of the updates that have it in these words.
+    /// Versions of the updates with this definition.
     pub updates: Vec<String>,
     #[serde(skip)]
     hash: String,
 }
 
-/// What the operator says about whether a risk concerns this cluster.
+/// Condition that the operator reports for a risk or an update.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Applies {
+pub struct ReportedCondition {
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// One word for why.
+    /// Reason, one CamelCase word.
     pub reason: String,
-    /// Why, for people.
+    /// Human-readable details.
     pub message: String,
-    /// Since when.
+    /// Time of the latest change of `status`.
     #[schemars(with = "Option<String>")]
-    pub since: Option<Timestamp>,
-    /// How long that is.
+    pub last_transition_time: Option<Timestamp>,
+    /// Seconds since `lastTransitionTime`.
     pub age_seconds: Option<i64>,
 }
 
-impl Applies {
+impl ReportedCondition {
     pub(super) fn of(condition: &Condition, now: Timestamp) -> Self {
         let since = time(condition.last_transition_time.as_ref());
         Self {
             status: condition.status.to_string(),
             reason: condition.reason.clone(),
             message: condition.message.clone(),
-            since,
+            last_transition_time: since,
             age_seconds: seconds_since(since, now),
         }
     }
 }
 
-/// An update that has the risk.
+/// Update with the risk.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConcernedUpdate {
-    /// The version that it leads to.
+    /// Version of the target release.
     pub version: String,
-    /// Whether it is recommended: `True`, `False` or `Unknown`.
+    /// Status of the condition `Recommended`: `True`, `False` or `Unknown`.
     pub recommended: String,
-    /// What the risk means for it.
+    /// Effect of the risk on the update.
     #[serde(flatten)]
     pub meaning: Meaning,
 }
 
-/// What a risk means for an update.
+/// Effect of a risk on an update.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Meaning {
-    /// Whether it concerns this cluster.
+    /// Whether the risk applies to the cluster.
     pub exposure: Exposure,
-    /// Whether the administrator takes it for this version, in one word.
+    /// State of the acceptance for this version.
     pub acceptance: &'static str,
-    /// Whether it keeps the update from being recommended, perhaps among others.
-    pub stands_against: bool,
-    /// What a sentence about the acceptance is made of.
+    /// Whether the risk prevents the recommendation of the update, alone or with others.
+    pub blocking: bool,
+    /// State of the acceptance, for the text output.
     #[serde(skip)]
     pub standing: Standing,
 }
@@ -127,7 +127,7 @@ impl Judging<'_> {
         Meaning {
             exposure,
             acceptance: standing.word(),
-            stands_against: !is_recommended && exposure.may_apply() && !standing.is_accepted(),
+            blocking: !is_recommended && exposure.may_apply() && !standing.is_accepted(),
             standing,
         }
     }
@@ -144,13 +144,13 @@ impl Judging<'_> {
 impl ExplainedRisk {
     /// Whether there is anything to say about it.
     pub fn is_known(&self) -> bool {
-        !self.definitions.is_empty() || !self.updates.is_empty() || self.acceptance.named
+        !self.definitions.is_empty() || !self.updates.is_empty() || self.acceptance.listed
     }
 
     pub(super) fn verdict(&self) -> Verdict {
         let against = self.updates.iter().map(|update| &update.meaning);
-        let against: Vec<_> = against.filter(|meaning| meaning.stands_against).collect();
-        if against.iter().any(|meaning| meaning.exposure == Exposure::Applies) {
+        let against: Vec<_> = against.filter(|meaning| meaning.blocking).collect();
+        if against.iter().any(|meaning| meaning.exposure == Exposure::Exposed) {
             Verdict::No
         } else if self.is_known() && against.is_empty() {
             Verdict::Yes
@@ -181,7 +181,7 @@ pub(super) fn explain(name: &str, known: &Known, now: Timestamp) -> ExplainedRis
         sources: origin::of(name, &published, known.version, known.components),
         definitions: definitions(&having, whole, name, known, now),
         exposure,
-        applies: condition.map(|condition| Applies::of(condition, now)),
+        applies_condition: condition.map(|condition| ReportedCondition::of(condition, now)),
         updates,
         acceptance: acceptance::of(name, known.version, now),
     }

@@ -12,58 +12,71 @@ use super::Notes;
 /// For so long after its time nobody wonders that a query was not asked: a round takes a while.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(10);
 
-/// One way to find out whether a risk concerns a cluster.
+/// Rule that determines whether a risk applies to a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
-    /// `Always`, `PromQL`, or something that nobody here knows.
+    /// `Always`, `PromQL`, or a type that Fairway does not know.
     #[serde(rename = "type")]
     pub type_: String,
-    /// The query that tells.
+    /// PromQL query.
     pub promql: Option<String>,
-    /// Whether it is the rule that decides: the first that can be evaluated.
-    pub decides: bool,
-    /// What came of the query.
-    pub answer: Option<AnswerToQuery>,
+    /// Whether this is the first rule that can be evaluated, which decides.
+    pub decisive: bool,
+    /// Latest evaluation.
+    pub evaluation: Option<RuleEvaluation>,
 }
 
-/// What came of a query.
+/// Evaluation of a rule.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct AnswerToQuery {
-    /// What it means.
-    #[serde(flatten)]
+pub struct RuleEvaluation {
+    /// Outcome of the evaluation.
+    #[serde(flatten, with = "EvaluationOutcome")]
     pub conclusion: Conclusion,
-    /// When it was answered; of a failure that repeats itself, when it began.
+    /// Time of the evaluation, or of the first of several identical failures.
     #[schemars(with = "String")]
-    pub at: Timestamp,
-    /// How long ago that was.
+    pub evaluation_time: Timestamp,
+    /// Seconds since `evaluationTime`.
     pub age_seconds: i64,
-    /// When it is asked again; none where it failed, for that is tried again soon.
+    /// Time of the next evaluation, `null` after a failure: failed evaluations are retried soon.
     #[schemars(with = "Option<String>")]
-    pub next: Option<Timestamp>,
-    /// How long it is until then.
-    pub next_in_seconds: Option<i64>,
-    /// Whether that time is over, and nobody has asked.
+    pub next_evaluation_time: Option<Timestamp>,
+    /// Seconds until `nextEvaluationTime`.
+    pub next_evaluation_seconds: Option<i64>,
+    /// Whether `nextEvaluationTime` has passed without an evaluation.
     pub overdue: bool,
-    /// How many series the answer has.
-    pub series: usize,
-    /// The first of them.
+    /// Number of series in the query result.
+    pub series_count: usize,
+    /// First series of the query result.
     pub samples: Vec<Sample>,
 }
 
-impl AnswerToQuery {
+/// Outcome of an evaluation. [`Conclusion`] is the format of a ConfigMap and has another name for
+/// `message`.
+#[derive(Serialize, JsonSchema)]
+#[serde(remote = "Conclusion", rename_all = "camelCase", tag = "outcome", content = "message")]
+enum EvaluationOutcome {
+    /// The risk applies.
+    Matches,
+    /// The risk does not apply.
+    DoesNotMatch,
+    /// The evaluation failed with this error.
+    Failed(String),
+}
+
+impl RuleEvaluation {
     fn of(evaluation: &Evaluation, now: Timestamp) -> Self {
         let Evaluation { conclusion, at, next, series, samples, .. } = evaluation.clone();
         let left = next.map(|next| next.duration_since(now));
         Self {
             conclusion,
-            at,
+            evaluation_time: at,
             age_seconds: now.duration_since(at).as_secs(),
-            next,
-            next_in_seconds: left.map(|left| left.as_secs()),
+            next_evaluation_time: next,
+            next_evaluation_seconds: left.map(|left| left.as_secs()),
             overdue: left.is_some_and(|left| left < -TOLERANCE),
-            series,
+            series_count: series,
             samples,
         }
     }
@@ -74,20 +87,20 @@ pub(super) fn all(rules: &[MatchingRule], notes: &Notes, now: Timestamp) -> Vec<
     let mut is_open = true;
     let mut explain = |rule: &MatchingRule| {
         let promql = rule.promql.as_ref().map(|promql| promql.promql.clone());
-        let answer = promql.as_ref().and_then(|query| notes.evaluations()?.get(query));
-        let is_skipped = match (&rule.type_, answer.map(|answer| &answer.conclusion)) {
+        let evaluation = promql.as_ref().and_then(|query| notes.evaluations()?.get(query));
+        let is_skipped = match (&rule.type_, evaluation.map(|it| &it.conclusion)) {
             (MatchingRuleType::Always, _) => false,
             // Until it is answered, no other rule is looked at.
-            (MatchingRuleType::PromQl, answer) => matches!(answer, Some(Conclusion::Failed(_))),
+            (MatchingRuleType::PromQl, outcome) => matches!(outcome, Some(Conclusion::Failed(_))),
             (MatchingRuleType::Other(_), _) => true,
         };
-        let decides = is_open && !is_skipped;
+        let decisive = is_open && !is_skipped;
         is_open &= is_skipped;
         Rule {
             type_: rule.type_.to_string(),
             promql,
-            decides,
-            answer: answer.map(|answer| AnswerToQuery::of(answer, now)),
+            decisive,
+            evaluation: evaluation.map(|evaluation| RuleEvaluation::of(evaluation, now)),
         }
     };
     rules.iter().map(&mut explain).collect()

@@ -121,7 +121,7 @@ fn the_first_rule_that_can_be_evaluated_decides() {
     let decides = |answers: &[(&str, Result<f64, &str>)]| {
         let (risk, _) = about_risk(&version, &notes(answers), "A");
         let rules = &risk.definitions[0].rules;
-        rules.iter().map(|rule| rule.decides).collect::<Vec<_>>()
+        rules.iter().map(|rule| rule.decisive).collect::<Vec<_>>()
     };
     assert_eq!(decides(&[]), [false, true, false, false], "its answer is waited for");
     assert_eq!(decides(&[("one", Ok(0.0))]), [false, true, false, false]);
@@ -141,8 +141,8 @@ fn answers_have_ages_and_may_be_overdue() {
         let Explained::Risk(risk) = Explanation::of(&subject, &known, at(now)).subject else {
             panic!()
         };
-        let answer = risk.definitions[0].rules[0].answer.clone().unwrap();
-        (answer.age_seconds, answer.next_in_seconds, answer.overdue)
+        let answer = risk.definitions[0].rules[0].evaluation.clone().unwrap();
+        (answer.age_seconds, answer.next_evaluation_seconds, answer.overdue)
     };
     assert_eq!(answer(0), (600, Some(3000), false));
     assert_eq!(answer(3100), (3700, Some(-100), false), "a round takes a while");
@@ -207,7 +207,7 @@ fn who_accepted_a_risk_on_which_terms() {
         let version = accepting(cluster(&updates, json!({})), "A", terms);
         let (risk, verdict) = about_risk(&version, &Notes::NotThere, "A");
         let words: Vec<_> = risk.updates.iter().map(|one| one.meaning.acceptance).collect();
-        let Accepted { named, counts, changed, .. } = risk.acceptance;
+        let Accepted { listed: named, effective: counts, changed, .. } = risk.acceptance;
         format!("named={named} counts={counts} changed={changed} {words:?} {verdict:?}")
     };
     let hash = definition_hash(&cluster(&updates, json!({})), "A");
@@ -289,9 +289,9 @@ fn whether_a_version_is_offered() {
     let version = cluster(&updates, json!({}));
     let offer = |to: &str| {
         let (update, verdict) = about_update(&version, to);
-        (update.offer, verdict, update.why_not.is_empty())
+        (update.offer, verdict, update.blockers.is_empty())
     };
-    assert_eq!(offer("5.1.0"), (Offer::Here, Verdict::Yes, true));
+    assert_eq!(offer("5.1.0"), (Offer::Current, Verdict::Yes, true));
     assert_eq!(offer("5.1.1"), (Offer::Unconditional, Verdict::Yes, true));
     assert_eq!(offer("5.2.0"), (Offer::Conditional, Verdict::CannotTell, true));
     assert_eq!(offer("5.2.1"), (Offer::Conditional, Verdict::Yes, true));
@@ -302,17 +302,17 @@ fn whether_a_version_is_offered() {
 #[test]
 fn why_a_version_is_not_offered() {
     let updates = [update("5.2.1", "True", &[]), update("5.2.0", "True", &[])];
-    let told = |spec: Value, to: &str| about_update(&cluster(&updates, spec), to).0.why_not;
-    let instead = |versions: &[&str]| WhyNot::NotListed {
-        instead: versions.iter().map(|version| (*version).to_owned()).collect(),
+    let told = |spec: Value, to: &str| about_update(&cluster(&updates, spec), to).0.blockers;
+    let instead = |versions: &[&str]| UpdateBlocker::NotListed {
+        alternatives: versions.iter().map(|version| (*version).to_owned()).collect(),
     };
     assert_eq!(told(json!({}), "5.2.9"), [instead(&["5.2.1", "5.2.0"])]);
-    let guard = |minors| [WhyNot::NoWay(NotOffered::Guard { minors })];
-    assert_eq!(told(json!({}), "5.0.9"), [WhyNot::NoWay(NotOffered::Older)]);
+    let guard = |minors| [UpdateBlocker::NoPath(NotOffered::Guard { minor_distance: minors })];
+    assert_eq!(told(json!({}), "5.0.9"), [UpdateBlocker::NoPath(NotOffered::Older)]);
     assert_eq!(told(json!({}), "5.4.0"), guard(Some(3)));
     assert_eq!(told(json!({}), "6.0.0"), guard(None));
     let silent = json!({"channel": ""});
-    assert_eq!(told(silent, "5.1.7"), [WhyNot::NoChannel, instead(&["5.1.1"])]);
+    assert_eq!(told(silent, "5.1.7"), [UpdateBlocker::NoChannel, instead(&["5.1.1"])]);
 
     let mut version = cluster(&updates, json!({}));
     let conditions = json!([
@@ -322,17 +322,17 @@ fn why_a_version_is_not_offered() {
     version.status.as_mut().unwrap().conditions = object(conditions);
     let (update, _) = about_update(&version, "5.2.9");
     assert_eq!(
-        update.why_not[0],
-        WhyNot::UpdatesUnknown {
+        update.blockers[0],
+        UpdateBlocker::UpdatesNotRetrieved {
             reason: Some("ResponseFailed".to_owned()),
             message: Some("503".to_owned()),
         }
     );
-    assert!(matches!(update.why_not[1], WhyNot::NotUpgradeable { .. }));
+    assert!(matches!(update.blockers[1], UpdateBlocker::NotUpgradeable { .. }));
     let (update, _) = about_update(&version, "5.1.9");
-    assert!(!update.why_not.iter().any(|why| matches!(why, WhyNot::NotUpgradeable { .. })));
+    assert!(!update.blockers.iter().any(|why| matches!(why, UpdateBlocker::NotUpgradeable { .. })));
     let (update, _) = about_update(&ClusterVersion::default(), "5.1.9");
-    assert_eq!(update.why_not, [WhyNot::NoChannel, instead(&[])]);
+    assert_eq!(update.blockers, [UpdateBlocker::NoChannel, instead(&[])]);
 }
 
 #[test]
@@ -358,7 +358,7 @@ fn what_is_not_upgradeable_is_no_here_as_it_is_of_recommend() {
         let alerts = crate::Alerts::NoMonitoring;
         let recommended = crate::Recommendation::of(&version, &alerts, &question, at(0));
         assert_eq!(verdict, recommended.verdict(), "{message} {to}");
-        (verdict, update.why_not.len())
+        (verdict, update.blockers.len())
     };
     assert_eq!(verdicts("Confirm it.", "5.1.1"), (Verdict::Yes, 0), "the same minor version");
     assert_eq!(verdicts("Confirm it.", "5.2.0"), (Verdict::No, 1));
@@ -371,7 +371,7 @@ fn what_is_not_upgradeable_is_no_here_as_it_is_of_recommend() {
 /// OpenShift says of updates alone whether their risks apply.
 #[test]
 fn what_is_said_of_an_update_tells_of_its_risks() {
-    use crate::Exposure::{Applies, DoesNotApply, NotPublished, Unknown};
+    use crate::Exposure::{Exposed, NotExposed, NotReported, Unknown};
 
     let told = |rules: Value, status: &str, reason: &str, message: &str| {
         let mut one = risk("A", "True", "Match", rules);
@@ -395,13 +395,13 @@ fn what_is_said_of_an_update_tells_of_its_risks() {
         throttled\nA breaks things. https://example.com";
     let cannot_tell = Verdict::CannotTell;
     for (rules, status, reason, message, expected) in [
-        (json!([always()]), "False", "B", "B is.", (Applies, Verdict::No, Applies)),
-        (query(), "False", "A", "", (Applies, Verdict::No, Applies)),
-        (query(), "False", "MultipleReasons", said, (Applies, Verdict::No, Applies)),
+        (json!([always()]), "False", "B", "B is.", (Exposed, Verdict::No, Exposed)),
+        (query(), "False", "A", "", (Exposed, Verdict::No, Exposed)),
+        (query(), "False", "MultipleReasons", said, (Exposed, Verdict::No, Exposed)),
         (query(), "Unknown", "EvaluationFailed", failed, (Unknown, cannot_tell, Unknown)),
         (query(), "False", "MultipleReasons", throttled, (Unknown, cannot_tell, Unknown)),
-        (query(), "False", "B", "B is.", (NotPublished, cannot_tell, NotPublished)),
-        (query(), "True", "AsExpected", "", (DoesNotApply, Verdict::Yes, NotPublished)),
+        (query(), "False", "B", "B is.", (NotReported, cannot_tell, NotReported)),
+        (query(), "True", "AsExpected", "", (NotExposed, Verdict::Yes, NotReported)),
     ] {
         assert_eq!(told(rules, status, reason, message), expected, "{status} {reason} {message}");
     }
@@ -411,14 +411,14 @@ fn what_is_said_of_an_update_tells_of_its_risks() {
 fn a_graph_tells_more_about_what_is_not_offered() {
     let version = cluster(&[], json!({}));
     let channels = vec!["candidate-5.2".to_owned()];
-    let elsewhere = NotOffered::Channel { channels };
+    let elsewhere = NotOffered::NotInChannel { channels };
     let (notes, graph) = (&Notes::NotThere, Some(&elsewhere));
     let known = Known { version: &version, components: &[], notes, graph };
     let subject = Subject::Update(Version::parse("5.2.0").unwrap());
     let Explained::Update(update) = Explanation::of(&subject, &known, at(0)).subject else {
         panic!()
     };
-    let told = serde_json::to_string(&update.why_not).unwrap();
+    let told = serde_json::to_string(&update.blockers).unwrap();
     insta::assert_snapshot!(told, @r#"[{"because":"noWay","reason":"channel","channels":["candidate-5.2"]}]"#);
 }
 

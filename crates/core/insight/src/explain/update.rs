@@ -9,75 +9,77 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::listed::{self, Listed};
-use super::risk::{Applies, Judging, Meaning};
-use super::why_not::{self, WhyNot};
+use super::risk::{Judging, Meaning, ReportedCondition};
+use super::why_not::{self, UpdateBlocker};
 use super::{Known, origin};
 use crate::recommend::Verdict;
 
-/// An update, and everything that is known about it.
+/// An update, its risks and its blockers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedUpdate {
-    /// The version that it leads to.
-    pub to: String,
-    /// The image of the release.
+    /// Version of the target release.
+    pub version: String,
+    /// Image of the target release.
     pub image: Option<String>,
-    /// Where people read about it.
+    /// Page about the target release.
     pub url: Option<String>,
-    /// The channels that the release is known to be in.
+    /// Known channels of the target release.
     pub channels: Vec<String>,
-    /// The channel that updates come from.
+    /// Channel of the cluster.
     pub channel: Option<String>,
-    /// The update service; none is the operator's own choice.
+    /// URL of the update service, `null` if the operator uses its default.
     pub upstream: Option<String>,
-    /// Whether it is offered.
+    /// Whether the update service offers the update.
     pub offer: Offer,
-    /// What the operator says about whether it is recommended.
-    pub recommended: Option<Applies>,
-    /// Its risks, by name.
+    /// Condition `Recommended` that the operator reports for the update.
+    pub recommended_condition: Option<ReportedCondition>,
+    /// Risks of the update, by name.
     pub risks: Vec<RiskOfUpdate>,
-    /// Why it is not offered, or what stands against it besides its risks.
-    pub why_not: Vec<WhyNot>,
+    /// Why the update is not offered, or what else blocks it besides its risks.
+    pub blockers: Vec<UpdateBlocker>,
 }
 
-/// Whether an update is offered.
+/// Whether the update service offers an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Offer {
-    /// The cluster is at that version already, or on its way to it.
-    Here,
-    /// To every cluster.
+    /// The cluster has the release, or its rollout is in progress.
+    Current,
+    /// Offered to all clusters.
     Unconditional,
-    /// To those that its risks do not concern.
+    /// Offered to clusters to which its risks do not apply.
     Conditional,
-    /// It is not.
+    /// Not offered.
     NotOffered,
 }
 
-/// A risk of an update.
+/// Risk of an update.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct RiskOfUpdate {
-    /// The name.
+    /// Name of the risk.
     pub name: String,
-    /// Who publishes it.
+    /// Publishers of the risk.
     pub sources: Vec<Source>,
-    /// What may go wrong.
+    /// Description of the risk.
     pub message: Option<String>,
-    /// What the operator says about whether it concerns this cluster.
-    pub applies: Option<Applies>,
-    /// What it means for the update.
+    /// Condition `Applies` that the operator reports for the risk.
+    pub applies_condition: Option<ReportedCondition>,
+    /// Effect of the risk on the update.
     #[serde(flatten)]
     pub meaning: Meaning,
 }
 
 impl ExplainedUpdate {
     pub(super) fn verdict(&self) -> Verdict {
-        let recommended = self.recommended.as_ref().map(|condition| condition.status.as_str());
+        let recommended =
+            self.recommended_condition.as_ref().map(|condition| condition.status.as_str());
         match (self.offer, recommended) {
-            (Offer::Unconditional | Offer::Conditional, _) if !self.why_not.is_empty() => {
+            (Offer::Unconditional | Offer::Conditional, _) if !self.blockers.is_empty() => {
                 Verdict::No
             }
-            (Offer::Here | Offer::Unconditional, _) | (Offer::Conditional, Some("True")) => {
+            (Offer::Current | Offer::Unconditional, _) | (Offer::Conditional, Some("True")) => {
                 Verdict::Yes
             }
             (Offer::Conditional, Some("False")) => Verdict::No,
@@ -94,7 +96,7 @@ pub(super) fn explain(version: &Version, known: &Known, now: Timestamp) -> Expla
     let available = listed.available().find(|release| release.version == to);
     let release = conditional.map(|update| &update.release).or(available);
     let offer = match (conditional, available) {
-        _ if listed.current() == Some(to.as_str()) => Offer::Here,
+        _ if listed.current() == Some(to.as_str()) => Offer::Current,
         (Some(update), _) if is_offered(update) => Offer::Conditional,
         (None, Some(_)) => Offer::Unconditional,
         _ => Offer::NotOffered,
@@ -109,16 +111,16 @@ pub(super) fn explain(version: &Version, known: &Known, now: Timestamp) -> Expla
         channel: given(&spec.channel),
         upstream: given(&spec.upstream),
         offer,
-        recommended: condition.map(|condition| Applies::of(condition, now)),
+        recommended_condition: condition.map(|condition| ReportedCondition::of(condition, now)),
         risks: conditional.map(|update| risks(update, known, now)).unwrap_or_default(),
-        why_not: match offer {
+        blockers: match offer {
             Offer::NotOffered => why_not::of(version, known.version, known.graph),
-            Offer::Here => Vec::new(),
+            Offer::Current => Vec::new(),
             Offer::Unconditional | Offer::Conditional => {
                 why_not::in_spite_of_the_offer(version, conditional, known.version)
             }
         },
-        to,
+        version: to,
     }
 }
 
@@ -141,7 +143,9 @@ fn risks(update: &ConditionalUpdate, known: &Known, now: Timestamp) -> Vec<RiskO
             name: name.to_owned(),
             message: risk.map(|risk| risk.message.clone()).filter(|text| !text.is_empty()),
             sources: origin::of(name, &published, known.version, known.components),
-            applies: listed.applies(update, name).map(|condition| Applies::of(condition, now)),
+            applies_condition: listed
+                .applies(update, name)
+                .map(|condition| ReportedCondition::of(condition, now)),
             meaning: judging.meaning(update, name),
         }
     };

@@ -10,32 +10,32 @@ use super::listed::Listed;
 use crate::plan::NotOffered;
 use crate::recommend::Blanket;
 
-/// Why an update is not offered, or what else stands in its way.
+/// Why an update is not offered, or what else blocks it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "because")]
-pub enum WhyNot {
-    /// No channel is chosen, so nobody looks for updates.
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
+pub enum UpdateBlocker {
+    /// The cluster has no channel, so the operator retrieves no updates.
     NoChannel,
-    /// Nobody knows which updates there are now.
-    UpdatesUnknown {
-        /// One word for why.
+    /// The operator could not retrieve the updates.
+    UpdatesNotRetrieved {
+        /// Reason of the condition `RetrievedUpdates`.
         reason: Option<String>,
-        /// Why, for people.
+        /// Message of the condition `RetrievedUpdates`.
         message: Option<String>,
     },
-    /// Something stands against later minor versions as such.
+    /// The cluster does not allow updates to later minor versions.
     NotUpgradeable {
-        /// One word for why.
+        /// Reason of the condition `Upgradeable`.
         reason: Option<String>,
-        /// Why, for people.
+        /// Message of the condition `Upgradeable`.
         message: Option<String>,
     },
-    /// No update leads there, or none may.
-    NoWay(NotOffered),
-    /// The update service offers others.
+    /// The graph has no upgrade path to the version, or the path is blocked.
+    NoPath(NotOffered),
+    /// The update service offers other versions.
     NotListed {
-        /// The offered versions of the same minor version, the latest first.
-        instead: Vec<String>,
+        /// Offered versions with the same minor version, latest first.
+        alternatives: Vec<String>,
     },
 }
 
@@ -44,15 +44,15 @@ pub(super) fn of(
     target: &Version,
     version: &ClusterVersion,
     graph: Option<&NotOffered>,
-) -> Vec<WhyNot> {
+) -> Vec<UpdateBlocker> {
     let listed = Listed::of(version);
     let current = listed.current().and_then(|current| Version::parse(current).ok());
-    let mut because: Vec<WhyNot> = unknown(version).into_iter().collect();
+    let mut because: Vec<UpdateBlocker> = unknown(version).into_iter().collect();
     if let Some(current) = &current {
         because.extend(not_upgradeable(version, current, target));
     }
     let too_far = current.and_then(|current| too_far(&current, target));
-    let no_way = graph.cloned().or(too_far).map(WhyNot::NoWay);
+    let no_way = graph.cloned().or(too_far).map(UpdateBlocker::NoPath);
     because.push(no_way.unwrap_or_else(|| not_listed(target, listed)));
     because
 }
@@ -62,10 +62,10 @@ pub(super) fn in_spite_of_the_offer(
     target: &Version,
     update: Option<&ConditionalUpdate>,
     version: &ClusterVersion,
-) -> Vec<WhyNot> {
+) -> Vec<UpdateBlocker> {
     let blanket = version.status.as_ref().and_then(Blanket::of);
     let blanket = blanket.filter(|blanket| blanket.is_against(update, target));
-    let not_upgradeable = |blanket: Blanket| WhyNot::NotUpgradeable {
+    let not_upgradeable = |blanket: Blanket| UpdateBlocker::NotUpgradeable {
         reason: blanket.reason().map(str::to_owned),
         message: Some(blanket.message().to_owned()).filter(|message| !message.is_empty()),
     };
@@ -73,9 +73,9 @@ pub(super) fn in_spite_of_the_offer(
 }
 
 /// Nobody looks for updates, or nobody has found them.
-fn unknown(version: &ClusterVersion) -> Option<WhyNot> {
+fn unknown(version: &ClusterVersion) -> Option<UpdateBlocker> {
     if version.spec.channel.as_ref().is_none_or(String::is_empty) {
-        return Some(WhyNot::NoChannel);
+        return Some(UpdateBlocker::NoChannel);
     }
     let retrieved = Listed::of(version).condition(retrieved_updates::TYPE);
     if retrieved.is_some_and(|condition| condition.status == ConditionStatus::True) {
@@ -83,14 +83,14 @@ fn unknown(version: &ClusterVersion) -> Option<WhyNot> {
     }
     let reason = retrieved.and_then(|condition| condition.reason.clone());
     let message = retrieved.and_then(|condition| condition.message.clone());
-    Some(WhyNot::UpdatesUnknown { reason, message })
+    Some(UpdateBlocker::UpdatesNotRetrieved { reason, message })
 }
 
 fn too_far(current: &Version, target: &Version) -> Option<NotOffered> {
     match Leap::between(current, target) {
         Leap::Usual | Leap::SkipLevel => None,
-        Leap::TooFar { minors } => Some(NotOffered::Guard { minors: Some(minors) }),
-        Leap::Major => Some(NotOffered::Guard { minors: None }),
+        Leap::TooFar { minors } => Some(NotOffered::Guard { minor_distance: Some(minors) }),
+        Leap::Major => Some(NotOffered::Guard { minor_distance: None }),
         Leap::Back => Some(NotOffered::Older),
     }
 }
@@ -99,17 +99,19 @@ fn not_upgradeable(
     version: &ClusterVersion,
     current: &Version,
     target: &Version,
-) -> Option<WhyNot> {
+) -> Option<UpdateBlocker> {
     let condition = Listed::of(version).condition(upgradeable::TYPE)?;
     let is_later = (target.major(), target.minor()) > (current.major(), current.minor());
-    (is_later && condition.status == ConditionStatus::False).then(|| WhyNot::NotUpgradeable {
-        reason: condition.reason.clone(),
-        message: condition.message.clone(),
+    (is_later && condition.status == ConditionStatus::False).then(|| {
+        UpdateBlocker::NotUpgradeable {
+            reason: condition.reason.clone(),
+            message: condition.message.clone(),
+        }
     })
 }
 
 /// ClusterVersion has no word about what is not offered, but about what is.
-fn not_listed(target: &Version, listed: Listed) -> WhyNot {
+fn not_listed(target: &Version, listed: Listed) -> UpdateBlocker {
     let offered = listed.conditional().into_iter().map(|update| &update.release);
     let offered = offered.chain(listed.available());
     let versions = offered.filter_map(|release| Version::parse(&release.version).ok());
@@ -117,6 +119,6 @@ fn not_listed(target: &Version, listed: Listed) -> WhyNot {
         versions.filter(|version| version.stream() == target.stream()).collect();
     near.sort();
     near.dedup();
-    let instead = near.iter().rev().map(ToString::to_string).collect();
-    WhyNot::NotListed { instead }
+    let alternatives = near.iter().rev().map(ToString::to_string).collect();
+    UpdateBlocker::NotListed { alternatives }
 }

@@ -7,37 +7,37 @@ use serde::Serialize;
 
 use crate::recommend::Issue;
 
-/// Something in the cluster that stands in the way of updates.
+/// State of a cluster that blocks updates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Blocker {
-    /// What it is: mostly the type of a condition.
+    /// Name of the blocker, mostly a condition type.
     pub name: String,
-    /// One word for why.
+    /// Reason, one CamelCase word.
     pub reason: Option<String>,
-    /// Why, for people.
+    /// Human-readable details.
     pub message: Option<String>,
-    /// Whether it is known to hold, or only not known not to.
+    /// Whether the blocker is known to exist. `false` if the state is unknown.
     pub certain: bool,
-    /// Which updates it blocks.
-    pub blocks: Scope,
+    /// Updates that it blocks.
+    pub scope: Scope,
 }
 
-/// Which updates something blocks.
+/// Updates that a blocker blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Scope {
-    /// All.
+    /// All updates.
     AllUpdates,
-    /// Those to another minor version. Their own verdicts say so, unless it is accepted.
+    /// Updates to another minor version. Their verdicts include it unless it is accepted.
     OtherMinorVersions,
 }
 
 /// What stands in the way, with the issues that hold for any update.
 pub(super) fn of(status: &ClusterVersionStatus, issues: Vec<Issue>) -> Vec<Blocker> {
-    let holds = |type_: &str, wanted: ConditionStatus, blocks: Scope| {
+    let holds = |type_: &str, wanted: ConditionStatus, scope: Scope| {
         let condition = status.conditions.find(type_).filter(|one| one.status == wanted);
-        condition.map(|condition| Blocker::of_condition(condition, blocks))
+        condition.map(|condition| Blocker::of_condition(condition, scope))
     };
     let invalid = holds(invalid::TYPE, ConditionStatus::True, Scope::AllUpdates);
     let upgradeable = holds(upgradeable::TYPE, ConditionStatus::False, Scope::OtherMinorVersions);
@@ -46,18 +46,18 @@ pub(super) fn of(status: &ClusterVersionStatus, issues: Vec<Issue>) -> Vec<Block
 }
 
 impl Blocker {
-    fn of_condition(condition: &OperatorCondition, blocks: Scope) -> Self {
+    fn of_condition(condition: &OperatorCondition, scope: Scope) -> Self {
         Self {
             name: condition.type_.clone(),
             reason: condition.reason.clone(),
             message: condition.message.clone(),
             certain: true,
-            blocks,
+            scope,
         }
     }
 
     fn of_issue(issue: Issue) -> Self {
         let Issue { name, reason, message, certain, .. } = issue;
-        Self { name, reason, message, certain, blocks: Scope::AllUpdates }
+        Self { name, reason, message, certain, scope: Scope::AllUpdates }
     }
 }

@@ -10,35 +10,35 @@ use serde::Serialize;
 
 use super::blockers::{self, Blocker};
 use super::target::{Ground, TargetReport};
-use super::{Answer, Member, Said, Unread};
+use super::{ClusterError, Member, Readiness, Said};
 use crate::alerts::Alerts;
 use crate::recommend::{self, Question, Recommendation, Target};
 
-/// Where one cluster may go.
+/// Updates of one cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterReport {
-    /// How people call it.
+    /// Name of the cluster.
     pub name: String,
-    /// Whether it may go to all versions that were asked about; else to any.
-    pub answer: Answer,
-    /// The time that all of this is about.
+    /// Whether the cluster can update to all requested versions, or to any if none is requested.
+    pub readiness: Readiness,
+    /// Time at which the cluster was observed.
     #[schemars(with = "Option<String>")]
-    pub at: Option<Timestamp>,
-    /// The version that it was last at entirely.
+    pub observation_time: Option<Timestamp>,
+    /// Latest completed version.
     pub version: Option<String>,
-    /// The channel that its updates come from.
+    /// Channel of the cluster.
     pub channel: Option<String>,
-    /// Whether it is known which updates there are.
-    pub updates_known: bool,
-    /// What stands in the way whatever the version.
+    /// Whether the operator has retrieved updates.
+    pub updates_retrieved: bool,
+    /// States of the cluster that block updates to any version.
     pub blockers: Vec<Blocker>,
-    /// The versions that were asked about; else the best update of each minor version.
+    /// Requested versions, or the best update of each minor version.
     pub targets: Vec<TargetReport>,
-    /// Why something is not known about preflights.
-    pub preflights_unread: Option<String>,
-    /// Why nothing is known about it.
-    pub unread: Option<Unread>,
+    /// Why preflight results are incomplete.
+    pub preflight_error: Option<String>,
+    /// Why the cluster could not be read.
+    pub error: Option<ClusterError>,
 }
 
 impl ClusterReport {
@@ -47,15 +47,15 @@ impl ClusterReport {
             Ok(said) => Self::read(&member.name, said, targets),
             Err(unread) => Self {
                 name: member.name.clone(),
-                answer: Answer::CannotTell,
-                at: None,
+                readiness: Readiness::Unknown,
+                observation_time: None,
                 version: None,
                 channel: None,
-                updates_known: false,
+                updates_retrieved: false,
                 blockers: Vec::new(),
                 targets: Vec::new(),
-                preflights_unread: None,
-                unread: Some(unread.clone()),
+                preflight_error: None,
+                error: Some(unread.clone()),
             },
         }
     }
@@ -66,8 +66,8 @@ impl ClusterReport {
         // Alerts are a question of their own: `recommend` asks it of one cluster.
         let (alerts, question) = (Alerts::NoMonitoring, Question::default());
         let all = Recommendation::of(&said.version, &alerts, &question, said.now);
-        let (updates, updates_known) = match all.answer {
-            recommend::Answer::All { updates, updates_known } => (updates, updates_known),
+        let (updates, updates_retrieved) = match all.answer {
+            recommend::Answer::All { updates, updates_retrieved } => (updates, updates_retrieved),
             recommend::Answer::One { .. } => (Vec::new(), false),
         };
         let blockers = blockers::of(status, all.issues);
@@ -77,7 +77,8 @@ impl ClusterReport {
             status,
             acceptance: &acceptance,
             blockers: &blockers,
-            updates_known: updates_known && !status.conditions.is_false(retrieved_updates::TYPE),
+            updates_retrieved: updates_retrieved
+                && !status.conditions.is_false(retrieved_updates::TYPE),
         };
         let targets = if wanted.is_empty() {
             best(&updates, &status.desired.version, &ground)
@@ -87,15 +88,15 @@ impl ClusterReport {
         let any_will_do = wanted.is_empty();
         Self {
             name: name.to_owned(),
-            answer: answer(&targets, &blockers, updates_known, any_will_do),
-            at: Some(said.now),
+            readiness: readiness(&targets, &blockers, updates_retrieved, any_will_do),
+            observation_time: Some(said.now),
             version: version(status),
             channel: all.channel,
-            updates_known,
+            updates_retrieved,
             blockers,
             targets,
-            preflights_unread: said.preflights_unread.clone(),
-            unread: None,
+            preflight_error: said.preflights_unread.clone(),
+            error: None,
         }
     }
 }
@@ -134,18 +135,18 @@ fn best(updates: &[Target], at: &str, ground: &Ground<'_>) -> Vec<TargetReport> 
 
 /// What it comes to. Where nobody asked about a version, one that the cluster may go to is enough,
 /// and to be at the latest is fine.
-fn answer(
+fn readiness(
     targets: &[TargetReport],
     blockers: &[Blocker],
-    updates_known: bool,
+    updates_retrieved: bool,
     any_will_do: bool,
-) -> Answer {
-    let answers = || targets.iter().map(|target| target.answer);
-    let standing = || blockers.iter().map(Blocker::answer).max().unwrap_or(Answer::Yes);
+) -> Readiness {
+    let answers = || targets.iter().map(|target| target.readiness);
+    let standing = || blockers.iter().map(Blocker::readiness).max().unwrap_or(Readiness::Ready);
     match targets {
-        [] if updates_known => standing(),
-        [] => standing().max(Answer::CannotTell),
-        _ if any_will_do => answers().min().unwrap_or(Answer::CannotTell),
-        _ => answers().max().unwrap_or(Answer::CannotTell),
+        [] if updates_retrieved => standing(),
+        [] => standing().max(Readiness::Unknown),
+        _ if any_will_do => answers().min().unwrap_or(Readiness::Unknown),
+        _ => answers().max().unwrap_or(Readiness::Unknown),
     }
 }

@@ -14,19 +14,19 @@ use super::cluster::ClusterReport;
 use super::target::TargetReport;
 use crate::recommend::UPGRADEABLE_FALSE;
 
-/// A risk that is not accepted, and whom it concerns.
+/// Unaccepted risk, and the clusters to which it applies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommonRisk {
-    /// The name that it is accepted by.
+    /// Name by which the risk is accepted.
     pub name: String,
-    /// What may go wrong, as the first of the clusters says.
+    /// Description of the risk, from the first of the clusters.
     pub message: Option<String>,
-    /// Where people read about it.
+    /// Page about the risk.
     pub url: Option<String>,
-    /// The clusters that have it.
+    /// Names of the clusters.
     pub clusters: Vec<String>,
-    /// The versions that it stands against.
+    /// Versions that the risk blocks.
     pub targets: BTreeSet<String>,
 }
 

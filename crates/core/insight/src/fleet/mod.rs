@@ -23,7 +23,7 @@ pub struct Member {
     /// How people call it.
     pub name: String,
     /// What it said, or why that is not known.
-    pub said: Result<Said, Unread>,
+    pub said: Result<Said, ClusterError>,
 }
 
 /// What a cluster said about itself.
@@ -39,54 +39,54 @@ pub struct Said {
     pub now: Timestamp,
 }
 
-/// Why nothing is known about a cluster.
+/// Why a cluster could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Unread {
-    /// What went wrong.
+pub struct ClusterError {
+    /// Error message.
     pub message: String,
-    /// What to do about it.
+    /// Next step, with a command.
     pub hint: Option<String>,
 }
 
-/// Whether a cluster may update; of several, the worst counts.
+/// Whether a cluster can update. The readiness of several updates is the worst of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Answer {
-    /// It may, or need not.
-    Yes,
-    /// It is not known.
-    CannotTell,
-    /// It may not.
-    No,
+pub enum Readiness {
+    /// The cluster can update, or already has the release.
+    Ready,
+    /// The data is incomplete.
+    Unknown,
+    /// The update is blocked.
+    Blocked,
 }
 
-/// Where the clusters of a fleet may go.
+/// Updates of the clusters of a fleet.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[must_use = "a report that nobody reads helps nobody"]
+#[must_use = "a report has no effect unless it is used"]
 pub struct FleetReport {
-    /// The versions that were asked about; without any, the best update of each minor version.
+    /// Requested versions. If empty, the report has the best update of each minor version.
     pub targets: Vec<String>,
-    /// How many clusters may, and how many may not.
+    /// Numbers of clusters by readiness.
     pub counts: Counts,
-    /// Each cluster, in the order in which they were named.
+    /// Clusters, in the order of the arguments.
     pub clusters: Vec<ClusterReport>,
-    /// What stands against updates, the most common first.
+    /// Unaccepted risks, the most common first.
     pub risks: Vec<CommonRisk>,
 }
 
-/// How many clusters got which answer.
+/// Numbers of clusters by readiness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
-    /// Those that may.
-    pub yes: usize,
-    /// Those that may not.
-    pub no: usize,
-    /// Those of which it is not known, unread ones among them.
-    pub cannot_tell: usize,
-    /// Those that could not be read.
-    pub unread: usize,
+    /// Clusters that can update.
+    pub ready: usize,
+    /// Clusters with a blocked update.
+    pub blocked: usize,
+    /// Clusters with incomplete data, including those with errors.
+    pub unknown: usize,
+    /// Clusters that could not be read.
+    pub errors: usize,
 }
 
 impl FleetReport {
@@ -103,21 +103,22 @@ impl FleetReport {
     }
 
     /// Whether all of them may; none where nothing is known about any.
-    pub fn answer(&self) -> Option<Answer> {
-        let is_read = self.counts.unread < self.clusters.len();
-        let worst = self.clusters.iter().map(|cluster| cluster.answer).max();
+    pub fn readiness(&self) -> Option<Readiness> {
+        let is_read = self.counts.errors < self.clusters.len();
+        let worst = self.clusters.iter().map(|cluster| cluster.readiness).max();
         worst.filter(|_| is_read)
     }
 }
 
 impl Counts {
     fn of(clusters: &[ClusterReport]) -> Self {
-        let answered = |answer| clusters.iter().filter(|cluster| cluster.answer == answer).count();
+        let count =
+            |readiness| clusters.iter().filter(|cluster| cluster.readiness == readiness).count();
         Self {
-            yes: answered(Answer::Yes),
-            no: answered(Answer::No),
-            cannot_tell: answered(Answer::CannotTell),
-            unread: clusters.iter().filter(|cluster| cluster.unread.is_some()).count(),
+            ready: count(Readiness::Ready),
+            blocked: count(Readiness::Blocked),
+            unknown: count(Readiness::Unknown),
+            errors: clusters.iter().filter(|cluster| cluster.error.is_some()).count(),
         }
     }
 }

@@ -3,43 +3,43 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is known about the preflight of one release.
+/// Preflight of one release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Preflight {
-    /// The version of the release.
+    /// Version of the release.
     #[serde(skip)]
     pub version: String,
-    /// What it comes to.
+    /// Result of the preflight.
     pub result: PreflightResult,
-    /// The names of findings that stand against the update and are not accepted.
+    /// Names of unaccepted findings that block the update.
     pub findings: Vec<String>,
-    /// How old the oldest of its answers is.
+    /// Age of the oldest result of a check.
     pub age_seconds: Option<i64>,
 }
 
-/// What a preflight comes to.
+/// Result of a preflight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PreflightResult {
-    /// All checks answered, and nothing stands against the update.
-    NothingFound,
-    /// All answered, and what stands against it is accepted.
+    /// All checks have a result, and no finding blocks the update.
+    NoFindings,
+    /// All checks have a result, and all findings are accepted.
     FindingsAccepted,
-    /// All answered, and something stands against it.
+    /// All checks have a result, and a finding blocks the update.
     Findings,
-    /// Answers are still to come.
+    /// Some checks have not completed.
     Running,
-    /// Some checks gave no answer.
+    /// Some checks completed without a result.
     Incomplete,
-    /// All answered, but the cluster has changed since, and some should have looked again.
+    /// All checks have a result, but the cluster has changed and some have not run again.
     Stale,
-    /// The answers are about another version of the cluster.
+    /// The results are from another version of the cluster.
     Outdated,
-    /// It could not be carried out.
+    /// The preflight failed.
     Failed,
-    /// There was none.
+    /// No preflight was run.
     NotRun,
-    /// The operator does not know preflights.
+    /// The operator does not support preflights.
     Unsupported,
 }

@@ -10,49 +10,49 @@ use serde::Serialize;
 
 use super::blockers::{Blocker, Scope};
 use super::preflight::Preflight;
-use super::{Answer, Said};
+use super::{Readiness, Said};
 use crate::recommend::Target;
 
-/// What is known about one cluster and one version.
+/// Update of one cluster to one version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetReport {
-    /// The version.
+    /// Target version.
     pub version: String,
-    /// What the cluster itself says about an update to it.
+    /// State of the update in ClusterVersion.
     pub verdict: Verdict,
-    /// Whether the cluster may go there now, all considered.
-    pub answer: Answer,
-    /// One word for why it is not recommended.
+    /// Whether the cluster can update to this version now.
+    pub readiness: Readiness,
+    /// Reason why the update is not recommended, one CamelCase word.
     pub reason: Option<String>,
-    /// The same for people.
+    /// Human-readable details.
     pub message: Option<String>,
-    /// The risks that apply, or may, and are not accepted.
+    /// Names of unaccepted risks that apply or may apply.
     pub risks: Vec<String>,
-    /// The names of what stands in the way of this update and any other.
-    pub blocked_by: Vec<String>,
-    /// What that release found in the cluster; nothing where it was not asked.
+    /// Names of the blockers of the cluster that block this update.
+    pub blocker_names: Vec<String>,
+    /// Preflight of the release, `null` if it was not requested.
     pub preflight: Option<Preflight>,
 }
 
-/// What a cluster says about an update to a version.
+/// State of an update in ClusterVersion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
-    /// It is recommended.
+    /// The update is recommended.
     Recommended,
-    /// It is not.
+    /// The update is not recommended.
     NotRecommended,
-    /// It is not known whether a risk applies, or which updates there are.
+    /// A risk could not be evaluated, or the updates could not be retrieved.
     Unknown,
-    /// There is no such update.
+    /// The update service does not offer the update.
     NotOffered,
-    /// The cluster is there.
-    AlreadyThere,
-    /// The cluster is at a later version.
-    AlreadyLater,
-    /// The cluster is on its way there.
-    UnderWay,
+    /// The cluster has this version.
+    Current,
+    /// The target is older than the version of the cluster.
+    Older,
+    /// The update is in progress.
+    InProgress,
 }
 
 /// What is known about a cluster, whatever the version.
@@ -62,7 +62,7 @@ pub(super) struct Ground<'a> {
     pub(super) acceptance: &'a Acceptance,
     pub(super) blockers: &'a [Blocker],
     /// Whether what is not listed is not offered.
-    pub(super) updates_known: bool,
+    pub(super) updates_retrieved: bool,
 }
 
 impl Ground<'_> {
@@ -75,11 +75,11 @@ impl Ground<'_> {
         TargetReport {
             version: version.to_owned(),
             verdict,
-            answer: answer(verdict, &blockers, preflight.as_ref()),
+            readiness: readiness(verdict, &blockers, preflight.as_ref()),
             reason: against.and_then(|update| update.reason.clone()),
             message: against.and_then(|update| update.message.clone()),
             risks: against.map(|update| self.unaccepted(update)).unwrap_or_default(),
-            blocked_by: blockers.iter().map(|blocker| blocker.name.clone()).collect(),
+            blocker_names: blockers.iter().map(|blocker| blocker.name.clone()).collect(),
             preflight,
         }
     }
@@ -89,23 +89,24 @@ impl Ground<'_> {
         let is_complete = newest.is_none_or(|newest| newest.state == UpdateState::Completed);
         let at = &self.status.desired.version;
         match update.map(|update| update.recommended.as_str()) {
-            _ if at == version && is_complete => Verdict::AlreadyThere,
-            _ if at == version => Verdict::UnderWay,
+            _ if at == version && is_complete => Verdict::Current,
+            _ if at == version => Verdict::InProgress,
             Some("True") => Verdict::Recommended,
             Some("False") => Verdict::NotRecommended,
-            None if is_later(at, version) => Verdict::AlreadyLater,
-            None if self.updates_known => Verdict::NotOffered,
+            None if is_later(at, version) => Verdict::Older,
+            None if self.updates_retrieved => Verdict::NotOffered,
             Some(_) | None => Verdict::Unknown,
         }
     }
 
     /// What stands in the way. An update is not in its own, and whoever is there needs none.
     fn blocking(&self, verdict: Verdict) -> impl Iterator<Item = &Blocker> {
-        let is_over = matches!(verdict, Verdict::AlreadyThere | Verdict::AlreadyLater);
+        let is_over = matches!(verdict, Verdict::Current | Verdict::Older);
         let is_itself = move |blocker: &Blocker| {
-            verdict == Verdict::UnderWay && blocker.name == progressing::TYPE
+            verdict == Verdict::InProgress && blocker.name == progressing::TYPE
         };
-        let counting = self.blockers.iter().filter(|blocker| blocker.answer() > Answer::Yes);
+        let counting =
+            self.blockers.iter().filter(|blocker| blocker.readiness() > Readiness::Ready);
         counting.filter(move |blocker| !is_over && !is_itself(blocker))
     }
 
@@ -120,26 +121,26 @@ impl Ground<'_> {
 }
 
 /// Whether a cluster may go there, all considered.
-fn answer(verdict: Verdict, blockers: &[&Blocker], preflight: Option<&Preflight>) -> Answer {
+fn readiness(verdict: Verdict, blockers: &[&Blocker], preflight: Option<&Preflight>) -> Readiness {
     let of_verdict = match verdict {
-        Verdict::AlreadyThere | Verdict::AlreadyLater => return Answer::Yes,
-        Verdict::Recommended | Verdict::UnderWay => Answer::Yes,
-        Verdict::NotRecommended | Verdict::NotOffered => Answer::No,
-        Verdict::Unknown => Answer::CannotTell,
+        Verdict::Current | Verdict::Older => return Readiness::Ready,
+        Verdict::Recommended | Verdict::InProgress => Readiness::Ready,
+        Verdict::NotRecommended | Verdict::NotOffered => Readiness::Blocked,
+        Verdict::Unknown => Readiness::Unknown,
     };
-    let of_blockers = blockers.iter().map(|blocker| blocker.answer()).max();
+    let of_blockers = blockers.iter().map(|blocker| blocker.readiness()).max();
     let found = preflight.is_some_and(|preflight| !preflight.findings.is_empty());
-    let of_preflight = if found { Answer::No } else { Answer::Yes };
-    of_verdict.max(of_blockers.unwrap_or(Answer::Yes)).max(of_preflight)
+    let of_preflight = if found { Readiness::Blocked } else { Readiness::Ready };
+    of_verdict.max(of_blockers.unwrap_or(Readiness::Ready)).max(of_preflight)
 }
 
 impl Blocker {
     /// What it says to any update.
-    pub(super) fn answer(&self) -> Answer {
-        match (self.blocks, self.certain) {
-            (Scope::OtherMinorVersions, _) => Answer::Yes,
-            (Scope::AllUpdates, true) => Answer::No,
-            (Scope::AllUpdates, false) => Answer::CannotTell,
+    pub(super) fn readiness(&self) -> Readiness {
+        match (self.scope, self.certain) {
+            (Scope::OtherMinorVersions, _) => Readiness::Ready,
+            (Scope::AllUpdates, true) => Readiness::Blocked,
+            (Scope::AllUpdates, false) => Readiness::Unknown,
         }
     }
 }

@@ -50,7 +50,7 @@ fn conditional(version: &str, risks: &[&str], recommended: &str) -> Value {
 }
 
 fn unread(name: &str) -> Member {
-    let why = Unread { message: "nobody answers".to_owned(), hint: None };
+    let why = ClusterError { message: "nobody answers".to_owned(), hint: None };
     Member { name: name.to_owned(), said: Err(why) }
 }
 
@@ -69,7 +69,7 @@ fn accept(mut member: Member, names: &[&str], terms: Value) -> Member {
 
 fn preflight(mut member: Member, version: &str, findings: &[&str]) -> Member {
     let result = match findings {
-        [] => PreflightResult::NothingFound,
+        [] => PreflightResult::NoFindings,
         _ => PreflightResult::Findings,
     };
     said(&mut member).preflights.push(Preflight {
@@ -92,10 +92,10 @@ fn told(report: &FleetReport) -> String {
     for cluster in &report.clusters {
         let blockers: Vec<&str> = cluster.blockers.iter().map(|one| one.name.as_str()).collect();
         let at = cluster.version.as_deref().unwrap_or("-");
-        lines.push(format!("{} at {at}: {:?} {blockers:?}", cluster.name, cluster.answer));
+        lines.push(format!("{} at {at}: {:?} {blockers:?}", cluster.name, cluster.readiness));
         for target in &cluster.targets {
-            let TargetReport { version, verdict, answer, risks, .. } = target;
-            lines.push(format!("  {version} {verdict:?} {answer:?} {risks:?}"));
+            let TargetReport { version, verdict, readiness, risks, .. } = target;
+            lines.push(format!("  {version} {verdict:?} {readiness:?} {risks:?}"));
         }
     }
     lines.join("\n")
@@ -166,8 +166,8 @@ fn every_cluster_and_version_has_a_verdict() {
       5.2.1 Unknown CannotTell []
     away at -: CannotTell []
     "#);
-    assert_eq!(report.counts, Counts { yes: 1, no: 4, cannot_tell: 2, unread: 1 });
-    assert_eq!(report.answer(), Some(Answer::No));
+    assert_eq!(report.counts, Counts { ready: 1, blocked: 4, unknown: 2, errors: 1 });
+    assert_eq!(report.readiness(), Some(Readiness::Blocked));
 }
 
 #[test]
@@ -267,8 +267,8 @@ fn what_a_preflight_found_counts_and_is_told() {
         preflight(member("other", offers()), "5.2.0", &["OldDriver"]),
     ];
     let report = report(&members, &["5.1.4"]);
-    let answers: Vec<Answer> = report.clusters.iter().map(|cluster| cluster.answer).collect();
-    assert_eq!(answers, [Answer::Yes, Answer::No, Answer::Yes]);
+    let answers: Vec<Readiness> = report.clusters.iter().map(|cluster| cluster.readiness).collect();
+    assert_eq!(answers, [Readiness::Ready, Readiness::Blocked, Readiness::Ready]);
     assert_eq!(report.clusters[0].targets[0].preflight.as_ref().unwrap().age_seconds, Some(60));
     assert_eq!(report.clusters[2].targets[0].preflight, None, "that was about another release");
     assert_eq!(report.risks[0].clusters, ["found"]);
@@ -321,10 +321,10 @@ fn common_risks_are_told_once_the_most_common_first() {
 
 #[test]
 fn a_fleet_of_which_nothing_is_known_has_no_answer() {
-    assert_eq!(report(&[unread("a"), unread("b")], &[]).answer(), None);
-    assert_eq!(report(&[], &[]).answer(), None);
+    assert_eq!(report(&[unread("a"), unread("b")], &[]).readiness(), None);
+    assert_eq!(report(&[], &[]).readiness(), None);
     let one = [unread("a"), member("b", json!({}))];
-    assert_eq!(report(&one, &[]).answer(), Some(Answer::CannotTell));
+    assert_eq!(report(&one, &[]).readiness(), Some(Readiness::Unknown));
 }
 
 proptest! {
@@ -345,7 +345,7 @@ proptest! {
         conditions.retain(|one| one.type_ != type_);
         conditions.push(object(condition(type_, status)));
         let targets: &[&str] = if asked { &[target] } else { &[] };
-        prop_assert!(report(&[sick], targets).answer() >= report(&[healthy], targets).answer());
+        prop_assert!(report(&[sick], targets).readiness() >= report(&[healthy], targets).readiness());
     }
 }
 

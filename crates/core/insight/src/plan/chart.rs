@@ -36,33 +36,33 @@ pub struct Chart<'a> {
     /// The graph, for the architecture of the cluster.
     pub graph: &'a Graph,
     /// Where it is from.
-    pub known_from: &'a KnownFrom,
+    pub graph_source: &'a GraphSource,
     /// What its maintainers know about it.
     pub maintained: Option<Maintained<'a>>,
 }
 
-/// Where it is known from which updates there are.
+/// Source of the update graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", tag = "source")]
-pub enum KnownFrom {
+#[serde(rename_all = "camelCase", tag = "type")]
+pub enum GraphSource {
     /// An update service.
     UpdateService {
-        /// Its address.
-        address: String,
-        /// The channels that it was asked for.
+        /// URL of the update service.
+        url: String,
+        /// Requested channels.
         channels: BTreeSet<String>,
-        /// The architecture that it was asked for.
+        /// Requested architecture.
         architecture: String,
     },
-    /// A file, or files.
+    /// A file or a directory.
     File {
-        /// Its name.
-        name: String,
+        /// Path of the file.
+        file: String,
     },
-    /// What ClusterVersion lists: the next updates alone.
+    /// ClusterVersion, which only lists the next updates.
     ClusterVersion {
-        /// Why nothing more is known.
-        why: String,
+        /// Why there is no other source.
+        message: String,
     },
 }
 
@@ -70,7 +70,7 @@ pub enum KnownFrom {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// Nobody knows where it would begin.
-    #[error("the cluster does not say which version it has")]
+    #[error("the version of the cluster is unknown")]
     NoVersion,
 }
 

@@ -115,7 +115,7 @@ fn not_upgradeable(outlook: &Outlook) -> Option<Concern> {
     }
     let told = [&condition.message, &condition.reason].into_iter().flatten();
     let message = told.map(String::as_str).find(|text| !text.trim().is_empty());
-    let message = message.unwrap_or("ClusterVersion does not say why.");
+    let message = message.unwrap_or("ClusterVersion gives no reason.");
     let risk = Risk::always(UPGRADEABLE_FALSE, message, format!("{DOCS}#cluster-operators"));
     Some(Concern { risk, source: Source::ClusterOperators, targets: Targets::MinorOrMajor })
 }

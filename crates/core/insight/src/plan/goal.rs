@@ -27,8 +27,8 @@ pub enum Goal {
 /// Why a text is no goal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is neither a version such as 5.2.3, nor a minor version such as 5.2, nor a channel such \
-     as stable-5.2, nor `latest`"
+    "{0:?} is not a version such as 5.2.3, a minor version such as 5.2, a channel such as \
+     stable-5.2, or `latest`"
 )]
 pub struct GoalError(String);
 
@@ -146,6 +146,6 @@ mod tests {
             assert!(text.parse::<Goal>().is_err(), "{text}");
         }
         let error = "5.x".parse::<Goal>().unwrap_err();
-        insta::assert_snapshot!(error, @r#""5.x" is neither a version such as 5.2.3, nor a minor version such as 5.2, nor a channel such as stable-5.2, nor `latest`"#);
+        insta::assert_snapshot!(error, @r#""5.x" is not a version such as 5.2.3, a minor version such as 5.2, a channel such as stable-5.2, or `latest`"#);
     }
 }

@@ -2,75 +2,78 @@
 
 use fairway_api::{ConditionStatus, Leap, Move};
 use fairway_graph::{Edge, Graph, Node};
-use fairway_risk::Source;
+use fairway_risk::{Source, Standing};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::need::{self, Need};
+use super::need::{self, Prerequisite};
 use super::ways;
 use super::weigh::{Faced, Scale};
 
-/// A way from where the cluster is to the goal.
+/// Upgrade path from the current version to the target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Way {
-    /// Its updates, in order.
+    /// Updates of the path, in order.
     pub hops: Vec<Hop>,
 }
 
-/// An update on the way.
+/// One update of an upgrade path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hop {
-    /// Where it begins.
+    /// Source version.
     pub from: String,
-    /// Where it leads.
+    /// Target version.
     pub to: String,
-    /// The image of the release it leads to.
+    /// Image of the target release.
     pub image: Option<String>,
-    /// What kind of step it is.
+    /// Kind of version change.
     pub step: Move,
-    /// The risks that have to do with it, by name.
+    /// Risks of the update, by name.
     pub risks: Vec<HopRisk>,
-    /// What has to be done first.
-    pub needs: Vec<Need>,
-    /// The commands that carry it out, in order.
+    /// Actions that the update needs first.
+    pub prerequisites: Vec<Prerequisite>,
+    /// Commands that perform the update, in order.
     pub commands: Vec<String>,
 }
 
-/// A risk of an update on the way.
+/// Risk of one update of an upgrade path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HopRisk {
-    /// Its name.
+    /// Name by which the risk is accepted.
     pub name: String,
-    /// What may go wrong.
+    /// Description of the risk.
     pub message: String,
-    /// Where people read about it.
+    /// Page about the risk.
     pub url: String,
-    /// Who says so.
-    pub origin: Source,
-    /// Whether it concerns this cluster.
+    /// Publisher of the risk.
+    pub source: Source,
+    /// Whether the risk applies to the cluster.
     pub exposure: Exposure,
-    /// Why that is known, or not.
-    pub why: String,
-    /// Whether it is accepted, as `fairway upgrade` says it.
+    /// Source of the exposure, or why it is unknown.
+    pub exposure_message: String,
+    /// State of the acceptance.
     pub acceptance: &'static str,
-    /// Whether it stands against the update.
-    pub stands: bool,
+    /// Whether the risk blocks the update.
+    pub blocking: bool,
+    /// State of the acceptance, for the text output.
+    #[serde(skip)]
+    pub standing: Standing,
 }
 
-/// Whether a risk concerns this cluster.
+/// Whether a risk applies to the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Exposure {
-    /// It does.
-    Applies,
-    /// It does not.
-    DoesNotApply,
-    /// It cannot be found out.
+    /// The risk applies.
+    Exposed,
+    /// The risk does not apply.
+    NotExposed,
+    /// The risk could not be evaluated.
     Unknown,
-    /// Nobody has asked yet.
-    NotKnownYet,
+    /// The risk has not been evaluated yet.
+    NotEvaluated,
 }
 
 impl Way {
@@ -80,9 +83,9 @@ impl Way {
     }
 
     /// What is wrong with the cluster, so that it takes no update.
-    pub fn mends(&self) -> impl Iterator<Item = &Need> {
-        let needs = self.hops.iter().flat_map(|hop| &hop.needs);
-        needs.filter(|need| matches!(need, Need::Mend { risk: None, .. }))
+    pub fn mends(&self) -> impl Iterator<Item = &Prerequisite> {
+        let needs = self.hops.iter().flat_map(|hop| &hop.prerequisites);
+        needs.filter(|need| matches!(need, Prerequisite::Repair { risk: None, .. }))
     }
 
     pub(super) fn has_to_be_mended(&self) -> bool {
@@ -93,12 +96,12 @@ impl Way {
 impl Hop {
     /// The risks that stand against it.
     pub fn unaccepted(&self) -> impl Iterator<Item = &HopRisk> {
-        self.risks.iter().filter(|risk| risk.stands)
+        self.risks.iter().filter(|risk| risk.blocking)
     }
 
     /// Every command in it.
     pub(super) fn commands_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let confirm = self.needs.iter_mut().filter_map(Need::command_mut);
+        let confirm = self.prerequisites.iter_mut().filter_map(Prerequisite::command_mut);
         confirm.chain(&mut self.commands)
     }
 }
@@ -114,29 +117,34 @@ pub(super) fn way(
     for (edge, channel) in edges.iter().zip(channels) {
         let waits = hops.is_empty() && scale.is_updating();
         let mends = if hops.is_empty() { scale.mends() } else { Vec::new() };
-        let others = waits.then_some(Need::Wait).into_iter().chain(mends);
-        let others = others.chain(channel.map(|channel| Need::Channel { channel }));
+        let others = waits.then_some(Prerequisite::Wait).into_iter().chain(mends);
+        let others = others.chain(channel.map(|channel| Prerequisite::Channel { channel }));
         hops.push(hop(graph, *edge, others, scale));
     }
     Way { hops }
 }
 
-fn hop(graph: &Graph, edge: Edge, others: impl Iterator<Item = Need>, scale: &Scale<'_>) -> Hop {
+fn hop(
+    graph: &Graph,
+    edge: Edge,
+    others: impl Iterator<Item = Prerequisite>,
+    scale: &Scale<'_>,
+) -> Hop {
     let (from, to) = (graph.node(edge.from), graph.node(edge.to));
     let risks: Vec<HopRisk> = scale.faced(edge).iter().map(HopRisk::of).collect();
     let version = to.version.to_string();
     let is_leap = ways::leap(graph, edge) == Leap::SkipLevel;
-    let preflight = is_leap.then(|| Need::Preflight { version: version.clone() });
+    let preflight = is_leap.then(|| Prerequisite::Preflight { version: version.clone() });
     let is_unusual = is_unusual(from, to);
-    let needs = need::all(&risks, &scale.gates, others.chain(preflight));
+    let prerequisites = need::all(&risks, &scale.gates, others.chain(preflight));
     Hop {
         from: from.version.to_string(),
         image: to.release.as_ref().map(|release| release.payload.clone()),
         step: Move::between(&from.version, &to.version),
-        commands: need::commands(&needs, &version, is_unusual),
+        commands: need::commands(&prerequisites, &version, is_unusual),
         to: version,
         risks,
-        needs,
+        prerequisites,
     }
 }
 
@@ -154,20 +162,21 @@ impl HopRisk {
     fn of(faced: &Faced<'_>) -> Self {
         let risk = faced.risk;
         let exposure = match &risk.status {
-            ConditionStatus::True => Exposure::Applies,
-            ConditionStatus::False => Exposure::DoesNotApply,
-            _ if risk.is_open() && !risk.was_asked => Exposure::NotKnownYet,
+            ConditionStatus::True => Exposure::Exposed,
+            ConditionStatus::False => Exposure::NotExposed,
+            _ if risk.is_open() && !risk.was_asked => Exposure::NotEvaluated,
             _ => Exposure::Unknown,
         };
         Self {
             name: risk.name.clone(),
             message: risk.message.clone(),
             url: risk.url.clone(),
-            origin: risk.origin.clone(),
+            source: risk.origin.clone(),
             exposure,
-            why: risk.why.clone(),
+            exposure_message: risk.why.clone(),
             acceptance: faced.standing.word(),
-            stands: faced.stands(),
+            blocking: faced.stands(),
+            standing: faced.standing.clone(),
         }
     }
 }

@@ -22,12 +22,12 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use chart::{Chart, KnownFrom, Outlook, PlanError};
+pub use chart::{Chart, GraphSource, Outlook, PlanError};
 pub use concerns::Gates;
 pub use goal::{Goal, GoalError};
 pub use hop::{Exposure, Hop, HopRisk, Way};
 pub use lanes::Lanes;
-pub use need::Need;
+pub use need::Prerequisite;
 pub use why::{Maintained, NotOffered};
 
 use ways::Ways;
@@ -37,88 +37,89 @@ use why::Sight;
 /// Later versions that are told to have been passed over; the latest say enough.
 const PASSED_OVER: usize = 3;
 
-/// The ways from where a cluster is to where somebody wants it.
+/// Upgrade paths of a cluster to a goal.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
-    /// The time that all of this is about.
+    /// Time at which the cluster was observed.
     #[schemars(with = "String")]
-    pub at: Timestamp,
-    /// Where the cluster is, or where it is on its way to.
+    pub observation_time: Timestamp,
+    /// Version of the cluster, or of the rollout in progress.
     pub from: String,
-    /// Whether it is on its way there.
-    pub on_its_way: bool,
-    /// Where somebody wants it, as it was asked.
+    /// Whether the rollout of `from` is in progress.
+    pub in_progress: bool,
+    /// Goal of the plan, as given in the arguments.
     pub goal: String,
-    /// The version that is planned for; none where there is none.
-    pub to: Option<String>,
-    /// The channel that the cluster follows.
+    /// Version that the plan leads to, `null` if there is none.
+    pub target: Option<String>,
+    /// Channel of the cluster.
     pub channel: Option<String>,
-    /// The way with the least risk, and of those the one with the fewest hops.
+    /// Path with the least risk, and among those the fewest hops.
     pub least_risk: Option<Way>,
-    /// The way with the fewest hops, and of those the one with the least risk.
+    /// Path with the fewest hops, and among those the least risk.
     pub fewest_hops: Option<Way>,
-    /// Later versions that are the goal as well, and why none of them is planned for.
-    pub passed_over: Vec<PassedOver>,
-    /// Why the version is not offered to the cluster now; none where it is.
+    /// Later versions that match the goal, and why the plan does not lead to them.
+    pub skipped_targets: Vec<SkippedTarget>,
+    /// Why the target is not offered to the cluster now, `null` if it is.
     pub not_offered: Option<NotOffered>,
-    /// Where it is known from which updates there are.
-    pub known_from: KnownFrom,
-    /// Who has answered queries, where that is a file; none where nobody was asked, or the cluster.
-    pub answered_by: Option<Samples>,
-    /// What could not be looked at.
-    pub not_known: Vec<Gap>,
-    /// Queries that were not asked, and that would tell more about updates on the way.
+    /// Source of the update graph.
+    pub graph_source: GraphSource,
+    /// Metrics snapshot that the queries are evaluated with, `null` if there is none.
+    pub metrics_source: Option<MetricsSource>,
+    /// Data that the plan does not cover.
+    pub limitations: Vec<Limitation>,
+    /// Queries that were not evaluated and that would tell more about later updates.
     #[serde(skip)]
     pub open_queries: BTreeSet<String>,
 }
 
-/// A version that is the goal, and is not planned for.
+/// Version that matches the goal and that the plan does not lead to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PassedOver {
-    /// The version.
+pub struct SkippedTarget {
+    /// Version of the release.
     pub version: String,
-    /// The risks that stand against getting there; without any, no way leads there.
+    /// Names of the risks that block all paths. Empty if there is no path.
     pub risks: Vec<String>,
 }
 
-/// Samples that somebody has saved.
+/// Metrics snapshot for the evaluation of queries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Samples {
-    /// The file.
+#[serde(rename_all = "camelCase")]
+pub struct MetricsSource {
+    /// Path of the file.
     pub file: String,
-    /// The time that they are of, where they say so.
+    /// Time of the samples, if the file states it.
     #[schemars(with = "Option<String>")]
-    pub at: Option<Timestamp>,
+    pub observation_time: Option<Timestamp>,
 }
 
-/// Something that could not be looked at.
+/// Data that a plan does not cover.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", tag = "what")]
-pub enum Gap {
-    /// The operators that OLM has installed.
+#[serde(rename_all = "camelCase", tag = "type")]
+pub enum Limitation {
+    /// The OLM operators could not be read.
     Operators {
-        /// Why.
-        why: String,
+        /// Why they could not be read.
+        message: String,
     },
-    /// What queries yield.
+    /// Queries could not be evaluated.
     Queries {
-        /// Why.
-        why: String,
+        /// Why they could not be evaluated.
+        message: String,
     },
-    /// Which updates some channels have.
+    /// The updates of some channels could not be retrieved.
     Channels {
-        /// The channels; there may be others that only they would have told of.
+        /// Names of these channels. They may lead to further channels.
         channels: BTreeSet<String>,
-        /// Why.
-        why: String,
+        /// Why they could not be retrieved.
+        message: String,
     },
-    /// A channel that somebody named, and that no release is in.
+    /// A channel in the arguments contains no release.
     EmptyChannel {
-        /// The channel.
+        /// Name of the channel.
         channel: String,
     },
-    /// What the releases on the way will say against going on: nobody knows before they run.
+    /// Risks that later releases of the path will report: they are unknown until these run.
     LaterReleases,
 }
 
@@ -148,48 +149,48 @@ impl Plan {
         goal: &Goal,
     ) -> Result<Self, PlanError> {
         let from = outlook.version()?;
-        let Chart { graph, known_from, maintained } = chart;
+        let Chart { graph, graph_source, maintained } = chart;
         let sight = Sight { graph, lanes, maintained };
         let mut plan = Self {
-            at: outlook.now,
+            observation_time: outlook.now,
             from: from.to_string(),
-            on_its_way: outlook.is_updating(),
+            in_progress: outlook.is_updating(),
             goal: goal.to_string(),
-            to: None,
+            target: None,
             channel: outlook.channel().map(str::to_owned),
             least_risk: None,
             fewest_hops: None,
-            passed_over: Vec::new(),
+            skipped_targets: Vec::new(),
             not_offered: None,
-            known_from: known_from.clone(),
-            answered_by: None,
-            not_known: Vec::new(),
+            graph_source: graph_source.clone(),
+            metrics_source: None,
+            limitations: Vec::new(),
             open_queries: BTreeSet::new(),
         };
         let goals = goal.releases(graph, outlook.channel());
         let later = goals.iter().filter(|id| graph.node(**id).version > from).copied();
         let later = lanes.preferred(graph, later.collect());
         if is_there(goal, &goals, &later, graph, &from) {
-            plan.to = Some(plan.from.clone());
+            plan.target = Some(plan.from.clone());
             (plan.least_risk, plan.fewest_hops) = (Some(Way::default()), Some(Way::default()));
             return Ok(plan);
         }
         if let Some(here) = graph.find(&from).next() {
             plan.find_ways(outlook, &sight, here, &later);
         }
-        let to = match (&plan.to, goal, later.first()) {
+        let to = match (&plan.target, goal, later.first()) {
             (Some(to), _, _) => Version::parse(to).ok(),
             (None, Goal::Version(version), _) => Some(version.clone()),
             (None, _, latest) => latest.map(|id| graph.node(*id).version.clone()),
         };
         plan.not_offered = match to {
             Some(to) => sight.not_offered(&from, &to),
-            None if graph.find(&from).next().is_none() => Some(NotOffered::UnknownHere),
+            None if graph.find(&from).next().is_none() => Some(NotOffered::UnknownCurrentVersion),
             None => Some(NotOffered::UnknownVersion),
         };
         let empty = lanes.empty(graph, goal);
-        plan.not_known.extend(empty.map(|channel| Gap::EmptyChannel { channel }));
-        plan.not_known.extend(plan.meets_later_releases().then_some(Gap::LaterReleases));
+        plan.limitations.extend(empty.map(|channel| Limitation::EmptyChannel { channel }));
+        plan.limitations.extend(plan.meets_later_releases().then_some(Limitation::LaterReleases));
         Ok(plan)
     }
 
@@ -208,13 +209,13 @@ impl Plan {
         for goal in goals.iter().take(chosen.min(PASSED_OVER)) {
             let way = way(ways.safest(*goal)).unwrap_or_default();
             let names: BTreeSet<&str> = way.unaccepted().map(|risk| risk.name.as_str()).collect();
-            self.passed_over.push(PassedOver {
+            self.skipped_targets.push(SkippedTarget {
                 version: graph.node(*goal).version.to_string(),
                 risks: names.into_iter().map(str::to_owned).collect(),
             });
         }
         let chosen = goals[chosen];
-        self.to = Some(graph.node(chosen).version.to_string());
+        self.target = Some(graph.node(chosen).version.to_string());
         self.least_risk = way(ways.safest(chosen));
         self.fewest_hops = way(ways.shortest(chosen));
     }
@@ -229,26 +230,29 @@ impl Plan {
     /// Whether operators of OLM may stand against an update to another minor version, and nobody
     /// has looked.
     fn operators_are_unknown(&self, way: &Way) -> bool {
-        let unknown = self.not_known.iter().any(|gap| matches!(gap, Gap::Operators { .. }));
+        let unknown =
+            self.limitations.iter().any(|gap| matches!(gap, Limitation::Operators { .. }));
         unknown && way.hops.iter().any(|hop| !hop.step.within_minor())
     }
 
     /// Whether there may be updates that nobody has told of.
     fn channels_are_unknown(&self) -> bool {
-        self.not_known.iter().any(|gap| matches!(gap, Gap::Channels { .. }))
+        self.limitations.iter().any(|gap| matches!(gap, Limitation::Channels { .. }))
     }
 
     /// What it means for somebody who wants to begin.
     pub fn verdict(&self) -> Verdict {
         let Some(way) = &self.least_risk else {
-            return match self.known_from {
-                KnownFrom::ClusterVersion { .. } => Verdict::CannotTell,
-                _ if self.not_offered == Some(NotOffered::UnknownHere) => Verdict::CannotTell,
+            return match self.graph_source {
+                GraphSource::ClusterVersion { .. } => Verdict::CannotTell,
+                _ if self.not_offered == Some(NotOffered::UnknownCurrentVersion) => {
+                    Verdict::CannotTell
+                }
                 _ if self.channels_are_unknown() => Verdict::CannotTell,
                 _ => Verdict::No,
             };
         };
-        let applies = |risk: &HopRisk| risk.exposure == Exposure::Applies;
+        let applies = |risk: &HopRisk| risk.exposure == Exposure::Exposed;
         match way.unaccepted().map(applies).max() {
             _ if way.has_to_be_mended() => Verdict::No,
             None if self.operators_are_unknown(way) => Verdict::CannotTell,

@@ -15,70 +15,70 @@ use crate::shell::Word;
 /// What the names of risks about operators of OLM begin with.
 const OPERATOR_RISKS: [&str; 2] = ["OperatorWillNotRun-", "OperatorApisMissing-"];
 
-/// Something that has to be done before an update.
+/// Action that an update needs first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "kind")]
-pub enum Need {
-    /// The update that is under way has to end.
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
+pub enum Prerequisite {
+    /// Wait until the update in progress has completed.
     Wait,
-    /// What is wrong with the cluster has to be mended.
-    Mend {
-        /// The condition of ClusterVersion that says so.
+    /// Repair the cluster.
+    Repair {
+        /// Condition of ClusterVersion that reports the problem.
         condition: String,
-        /// What it says.
+        /// Message of the condition.
         message: String,
-        /// The risk that says so, where it stands against some updates alone.
+        /// Risk that reports the problem, if it only blocks some updates.
         risk: Option<String>,
     },
-    /// An operator that OLM has installed has to be moved, or removed.
+    /// Update or remove an OLM operator.
     Operator {
-        /// The risk that says so, by which it can be accepted instead.
+        /// Risk that reports the operator, and that can be accepted instead.
         risk: String,
-        /// The operator, as `namespace/name`.
+        /// Operator, as `namespace/name`.
         operator: String,
     },
-    /// A component of the platform has to be looked after.
+    /// Resolve a problem of a component.
     Component {
-        /// The risk that says so, by which it can be accepted instead.
+        /// Risk that reports the component, and that can be accepted instead.
         risk: String,
-        /// The component.
+        /// Name of the component.
         component: String,
     },
-    /// An administrator has to confirm something.
-    Confirm {
-        /// The risk that says so.
+    /// Acknowledge an admin gate.
+    Confirmation {
+        /// Risk that reports the admin gate.
         risk: String,
-        /// What is to be confirmed.
+        /// Text of the admin gate.
         message: String,
-        /// The command that confirms it.
+        /// Command that acknowledges it.
         command: String,
     },
-    /// Another channel has to be chosen.
+    /// Change the channel.
     Channel {
-        /// The channel.
+        /// Name of the channel.
         channel: String,
     },
-    /// The release has to be asked first: it skips a minor version.
+    /// Run a preflight, because the update skips a minor version.
     Preflight {
-        /// Its version.
+        /// Version of the target release.
         version: String,
     },
-    /// A risk has to be accepted.
-    Accept {
-        /// The risk.
+    /// Accept a risk.
+    Acceptance {
+        /// Name of the risk.
         risk: String,
     },
 }
 
-impl Need {
+impl Prerequisite {
     /// The risk that asks for it.
     pub fn risk(&self) -> Option<&str> {
         match self {
             Self::Operator { risk, .. }
             | Self::Component { risk, .. }
-            | Self::Confirm { risk, .. }
-            | Self::Accept { risk } => Some(risk),
-            Self::Mend { risk, .. } => risk.as_deref(),
+            | Self::Confirmation { risk, .. }
+            | Self::Acceptance { risk } => Some(risk),
+            Self::Repair { risk, .. } => risk.as_deref(),
             Self::Wait | Self::Channel { .. } | Self::Preflight { .. } => None,
         }
     }
@@ -86,7 +86,7 @@ impl Need {
     /// The command that it brings along.
     pub(super) fn command_mut(&mut self) -> Option<&mut String> {
         match self {
-            Self::Confirm { command, .. } => Some(command),
+            Self::Confirmation { command, .. } => Some(command),
             _ => None,
         }
     }
@@ -94,16 +94,16 @@ impl Need {
     /// The command that sees to it, where one command does.
     fn command(&self) -> Option<String> {
         match self {
-            Self::Confirm { command, .. } => Some(command.clone()),
+            Self::Confirmation { command, .. } => Some(command.clone()),
             Self::Channel { channel } => Some(format!("fairway upgrade channel {}", Word(channel))),
             Self::Preflight { version } => {
                 Some(format!("fairway upgrade --mode=preflight --to={version} --wait"))
             }
             Self::Wait => Some(WATCH.to_owned()),
-            Self::Mend { .. }
+            Self::Repair { .. }
             | Self::Operator { .. }
             | Self::Component { .. }
-            | Self::Accept { .. } => None,
+            | Self::Acceptance { .. } => None,
         }
     }
 }
@@ -115,58 +115,58 @@ const WATCH: &str = "fairway upgrade status --watch";
 pub(super) fn all(
     risks: &[HopRisk],
     gates: &BTreeMap<String, Gate>,
-    others: impl IntoIterator<Item = Need>,
-) -> Vec<Need> {
-    let standing = risks.iter().filter(|risk| risk.stands);
+    others: impl IntoIterator<Item = Prerequisite>,
+) -> Vec<Prerequisite> {
+    let standing = risks.iter().filter(|risk| risk.blocking);
     let needs = standing.map(|risk| of_risk(risk, gates)).chain(others);
-    let mut needs: Vec<Need> = needs.collect();
+    let mut needs: Vec<Prerequisite> = needs.collect();
     needs.sort_by_key(order);
     needs
 }
 
 /// What a risk asks for. One of which nobody knows whether it applies has to be accepted, too: the
 /// operator holds updates back for either.
-fn of_risk(it: &HopRisk, gates: &BTreeMap<String, Gate>) -> Need {
+fn of_risk(it: &HopRisk, gates: &BTreeMap<String, Gate>) -> Prerequisite {
     let risk = it.name.clone();
     if let Some(gate) = gates.get(&it.name) {
         let (message, command) = (gate.message.clone(), gate.confirm.clone());
-        return Need::Confirm { risk, message, command };
+        return Prerequisite::Confirmation { risk, message, command };
     }
     if it.name == UPGRADEABLE_FALSE {
         let (condition, message) = (upgradeable::TYPE.to_owned(), it.message.clone());
-        return Need::Mend { condition, message, risk: Some(risk) };
+        return Prerequisite::Repair { condition, message, risk: Some(risk) };
     }
     let named = OPERATOR_RISKS.iter().find_map(|prefix| it.name.strip_prefix(prefix));
-    match (&it.origin, named.and_then(|name| name.split_once(':'))) {
+    match (&it.source, named.and_then(|name| name.split_once(':'))) {
         (Source::RiskReport(_), Some((namespace, name))) => {
-            Need::Operator { risk, operator: format!("{namespace}/{name}") }
+            Prerequisite::Operator { risk, operator: format!("{namespace}/{name}") }
         }
         (Source::Upgradeable(component), _) => {
-            Need::Component { risk, component: component.clone() }
+            Prerequisite::Component { risk, component: component.clone() }
         }
-        _ => Need::Accept { risk },
+        _ => Prerequisite::Acceptance { risk },
     }
 }
 
 /// What takes longest comes first, and what is withdrawn by nothing else comes last.
-fn order(need: &Need) -> u8 {
+fn order(need: &Prerequisite) -> u8 {
     match need {
-        Need::Wait => 0,
-        Need::Mend { .. } => 1,
-        Need::Operator { .. } => 2,
-        Need::Component { .. } => 3,
-        Need::Confirm { .. } => 4,
-        Need::Channel { .. } => 5,
-        Need::Preflight { .. } => 6,
-        Need::Accept { .. } => 7,
+        Prerequisite::Wait => 0,
+        Prerequisite::Repair { .. } => 1,
+        Prerequisite::Operator { .. } => 2,
+        Prerequisite::Component { .. } => 3,
+        Prerequisite::Confirmation { .. } => 4,
+        Prerequisite::Channel { .. } => 5,
+        Prerequisite::Preflight { .. } => 6,
+        Prerequisite::Acceptance { .. } => 7,
     }
 }
 
 /// The commands that carry out an update. One that is unusual has to be confirmed.
-pub(super) fn commands(needs: &[Need], version: &str, is_unusual: bool) -> Vec<String> {
-    let mut commands: Vec<String> = needs.iter().filter_map(Need::command).collect();
+pub(super) fn commands(needs: &[Prerequisite], version: &str, is_unusual: bool) -> Vec<String> {
+    let mut commands: Vec<String> = needs.iter().filter_map(Prerequisite::command).collect();
     let accepted = needs.iter().filter_map(|need| match need {
-        Need::Accept { risk } => Some(risk.as_str()),
+        Prerequisite::Acceptance { risk } => Some(risk.as_str()),
         _ => None,
     });
     let accepted: Vec<&str> = accepted.collect();

@@ -18,7 +18,7 @@ use fairway_risk::{
 
 use super::Outlook;
 use super::concerns::{self, Holds, Raised};
-use super::need::Need;
+use super::need::Prerequisite;
 use crate::exposure::Exposure;
 
 /// A risk, and what is known about it.
@@ -110,13 +110,13 @@ impl<'a> Scale<'a> {
     }
 
     /// What is wrong with the cluster: an update is refused before that is mended.
-    pub(super) fn mends(&self) -> Vec<Need> {
+    pub(super) fn mends(&self) -> Vec<Prerequisite> {
         let status = self.outlook.cluster_version.status.as_ref();
         let wrong = [invalid::TYPE, failing::TYPE].into_iter().filter_map(|type_| {
             let condition = status?.conditions.find(type_)?;
             (condition.status == ConditionStatus::True && !only_degraded(condition)).then(|| {
                 let message = condition.message.clone().unwrap_or_default();
-                Need::Mend { condition: type_.to_owned(), message, risk: None }
+                Prerequisite::Repair { condition: type_.to_owned(), message, risk: None }
             })
         });
         wrong.collect()
@@ -267,15 +267,15 @@ fn told(
     });
     let (exposure, update) = described.max_by_key(|(exposure, _)| exposure.weight())?;
     let says_so =
-        || format!("The operator says so about the update to {}.", update.release.version);
+        || format!("Reported by the operator for the update to {}.", update.release.version);
     match exposure {
-        Exposure::Applies => Some((ConditionStatus::True, says_so())),
-        Exposure::DoesNotApply => Some((ConditionStatus::False, says_so())),
+        Exposure::Exposed => Some((ConditionStatus::True, says_so())),
+        Exposure::NotExposed => Some((ConditionStatus::False, says_so())),
         Exposure::Unknown => {
             let recommended = update.conditions.find(recommended::TYPE)?;
             let line = recommended.message.lines().find(|line| line.contains(&risk.name))?;
             Some((ConditionStatus::Unknown, line.trim().to_owned()))
         }
-        Exposure::NotPublished => None,
+        Exposure::NotReported => None,
     }
 }

@@ -19,38 +19,38 @@ const NAMED: usize = 5;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "reason")]
 pub enum NotOffered {
-    /// The graph does not have the version that the cluster has.
-    UnknownHere,
-    /// The graph has no such version.
+    /// The graph does not have the version of the cluster.
+    UnknownCurrentVersion,
+    /// The graph does not have the version.
     UnknownVersion,
-    /// It is earlier than what the cluster has.
+    /// The version is older than that of the cluster.
     Older,
-    /// It is not in the channel that the cluster follows.
-    Channel {
-        /// The channels that it is in.
+    /// The version is not in the channel of the cluster.
+    NotInChannel {
+        /// Channels that contain the version.
         channels: Vec<String>,
     },
-    /// Maintainers keep it out of a channel.
+    /// Graph-data removes the version from a channel.
     Tombstoned {
-        /// The channel.
+        /// Name of the channel.
         channel: String,
-        /// The file that says so.
+        /// File in graph-data.
         file: String,
     },
-    /// Maintainers have removed the update.
+    /// Graph-data removes the update.
     Blocked {
-        /// What removes it.
+        /// What removes the update.
         causes: Vec<Cause>,
     },
-    /// Updates lead there only from elsewhere.
+    /// The graph has updates to the version, but none from that of the cluster.
     NoEdge {
-        /// From these versions, the latest first; only some of them.
-        from: Vec<String>,
+        /// Some source versions of updates to the version, latest first.
+        from_versions: Vec<String>,
     },
-    /// An update so far is refused by the operator.
+    /// The operator refuses updates to a version this far away.
     Guard {
-        /// How many minor versions lie between; none where it is another major version.
-        minors: Option<u64>,
+        /// Difference of the minor versions, `null` if the major version differs.
+        minor_distance: Option<u64>,
     },
 }
 
@@ -79,7 +79,7 @@ impl Sight<'_> {
             return Some(NotOffered::Older);
         }
         let node = |version: &Version| self.graph.find(version).next();
-        let Some(start) = node(from) else { return Some(NotOffered::UnknownHere) };
+        let Some(start) = node(from) else { return Some(NotOffered::UnknownCurrentVersion) };
         let Some(end) = node(to) else {
             return Some(self.tombstone(to).unwrap_or(NotOffered::UnknownVersion));
         };
@@ -89,14 +89,14 @@ impl Sight<'_> {
             && !channels.contains(here)
         {
             let channels = channels.into_iter().map(str::to_owned).collect();
-            return Some(self.tombstone(to).unwrap_or(NotOffered::Channel { channels }));
+            return Some(self.tombstone(to).unwrap_or(NotOffered::NotInChannel { channels }));
         }
         match self.graph.edge(start, end) {
             None => Some(self.blocked(from, to).unwrap_or_else(|| self.no_edge(end))),
             Some(edge) => match leap(self.graph, edge) {
                 leap if is_allowed(leap) => None,
-                Leap::TooFar { minors } => Some(NotOffered::Guard { minors: Some(minors) }),
-                _ => Some(NotOffered::Guard { minors: None }),
+                Leap::TooFar { minors } => Some(NotOffered::Guard { minor_distance: Some(minors) }),
+                _ => Some(NotOffered::Guard { minor_distance: None }),
             },
         }
     }
@@ -124,7 +124,7 @@ impl Sight<'_> {
 
     fn no_edge(&self, to: NodeId) -> NotOffered {
         let edges = self.graph.edges().iter().rev().filter(|edge| edge.to == to);
-        let from = edges.map(|edge| self.graph.node(edge.from).version.to_string());
-        NotOffered::NoEdge { from: from.take(NAMED).collect() }
+        let versions = edges.map(|edge| self.graph.node(edge.from).version.to_string());
+        NotOffered::NoEdge { from_versions: versions.take(NAMED).collect() }
     }
 }

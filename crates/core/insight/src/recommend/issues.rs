@@ -20,20 +20,20 @@ pub const CANNOT_RETRIEVE_UPDATES: &str = "CannotRetrieveUpdates";
 /// What should be looked at before an update could not be.
 pub const FAILED_TO_COMPLETE_PRECHECK: &str = "FailedToCompletePrecheck";
 
-/// Something that speaks against an update.
+/// State that is reported before an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Issue {
-    /// The name that it is accepted by.
+    /// Name by which the issue is accepted.
     pub name: String,
-    /// One word for why.
+    /// Reason, one CamelCase word.
     pub reason: Option<String>,
-    /// Why, for people.
+    /// Human-readable details.
     pub message: Option<String>,
-    /// Whether it is known to hold, or only not known not to.
+    /// Whether the issue is known to exist. `false` if the state is unknown.
     pub certain: bool,
-    /// Whether somebody accepts it.
+    /// Whether the issue is accepted.
     pub accepted: bool,
-    /// Accepting all of these is accepting it.
+    /// Names whose acceptance, taken together, accepts the issue.
     #[serde(skip)]
     parts: Vec<String>,
 }
@@ -72,7 +72,7 @@ pub(super) fn of_cluster(
     let mut issues = Vec::new();
     match condition(failing::TYPE) {
         None => {
-            let message = "ClusterVersion has no condition Failing: nobody says whether it fails";
+            let message = "ClusterVersion has no condition Failing, so its state is unknown";
             issues.push(Issue::new(failing::TYPE, None, Some(message), false));
         }
         Some(fine) if fine.status == ConditionStatus::False => {}
@@ -89,10 +89,10 @@ pub(super) fn of_cluster(
         issues.push(Issue::of_condition(progressing::TYPE, condition, true));
     }
     if let Alerts::Unreadable(why) = alerts {
-        let message = format!("the alerts could not be read: {why}");
+        let message = format!("cannot read the alerts: {why}");
         issues.push(Issue::new(FAILED_TO_COMPLETE_PRECHECK, None, Some(&message), false));
     }
-    let bad = prechecks.iter().filter(|precheck| !precheck.fine);
+    let bad = prechecks.iter().filter(|precheck| !precheck.passed);
     issues.extend(bad.map(|precheck| {
         let message = Some(precheck.message.as_str());
         Issue::new(&precheck.name, Some(&precheck.reason), message, true)

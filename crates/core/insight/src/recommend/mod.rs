@@ -22,58 +22,58 @@ pub use targets::Target;
 pub(crate) use blanket::Blanket;
 pub(crate) use targets::UPGRADEABLE_FALSE;
 
-use crate::alerts::{Alerts, AlertsKnown};
+use crate::alerts::{AlertAvailability, Alerts};
 
-/// Which updates there are, and what speaks against them.
+/// Updates of a cluster, and the issues before an update.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Recommendation {
-    /// The time that all of this is about.
+    /// Time at which the cluster was observed.
     #[schemars(with = "String")]
-    pub at: Timestamp,
-    /// The update service; none is the operator's own choice.
+    pub observation_time: Timestamp,
+    /// URL of the update service, `null` if the operator uses its default.
     pub upstream: Option<String>,
-    /// The channel that updates come from.
+    /// Channel of the cluster.
     pub channel: Option<String>,
-    /// The channels that the present release is in.
+    /// Channels that contain the current release.
     pub channels: Vec<String>,
-    /// What was looked at before an update, and what came of it.
+    /// Checks before an update, and their results.
     pub prechecks: Vec<Precheck>,
-    /// Whether the alerts of the cluster are known.
-    pub alerts: AlertsKnown,
-    /// What speaks against any update, or against the one that was asked about.
+    /// Whether the alerts of the cluster are available.
+    pub alerts: AlertAvailability,
+    /// Issues with all updates, or with the requested one.
     pub issues: Vec<Issue>,
-    /// The names of those that are not accepted.
+    /// Names of unaccepted issues.
     pub unaccepted: Vec<String>,
-    /// Versions of updates that cannot be understood, which are left out.
-    pub not_versions: Vec<String>,
-    /// The updates, or the one that was asked about.
+    /// Invalid versions of updates, which are left out.
+    pub invalid_versions: Vec<String>,
+    /// All updates, or the requested one.
     #[serde(flatten)]
     pub answer: Answer,
-    /// Whether the cluster has alerts that nobody wrote down.
+    /// Whether alerts are missing in the recording of a cluster that has some.
     #[serde(skip)]
     alerts_missing: bool,
 }
 
-/// The updates, or the one that was asked about.
+/// All updates, or the requested one.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Answer {
     /// All updates.
     #[serde(rename_all = "camelCase")]
     All {
-        /// The latest first.
+        /// Updates, latest first.
         updates: Vec<Target>,
-        /// Whether it is known which updates there are.
-        updates_known: bool,
+        /// Whether the operator has retrieved updates.
+        updates_retrieved: bool,
     },
-    /// One update.
+    /// The requested update.
     #[serde(rename_all = "camelCase")]
     One {
-        /// What is known about it; none where it is not offered.
+        /// Update, `null` if it is not offered.
         target: Option<Target>,
-        /// That it is not offered, and what is.
-        not_offered: Option<String>,
+        /// Why the update is not offered, and which updates are.
+        not_offered_message: Option<String>,
     },
 }
 
@@ -107,17 +107,17 @@ impl Recommendation {
     ) -> Self {
         let nothing = ClusterVersionStatus::default();
         let status = cluster_version.status.as_ref().unwrap_or(&nothing);
-        let (updates, not_versions) = targets::of(status);
+        let (updates, invalid_versions) = targets::of(status);
         let prechecks = prechecks::of(alerts);
         let mut issues = issues::of_cluster(status, alerts, &prechecks);
         let answer = match &question.version {
             None => {
-                let updates_known = updates_known(status, &updates);
-                Answer::All { updates, updates_known }
+                let updates_retrieved = updates_retrieved(status, &updates);
+                Answer::All { updates, updates_retrieved }
             }
             Some(version) => {
-                let updates_known = updates_known(status, &updates);
-                one(updates, version, updates_known)
+                let updates_retrieved = updates_retrieved(status, &updates);
+                one(updates, version, updates_retrieved)
             }
         };
         if let Answer::One { target: Some(target), .. } = &answer {
@@ -130,7 +130,7 @@ impl Recommendation {
         let unaccepted: BTreeSet<String> = open.map(|issue| issue.name.clone()).collect();
         let spec = &cluster_version.spec;
         Self {
-            at: now,
+            observation_time: now,
             upstream: spec.upstream.clone().filter(|upstream| !upstream.is_empty()),
             channel: spec.channel.clone().filter(|channel| !channel.is_empty()),
             channels: status.desired.channels.clone(),
@@ -138,7 +138,7 @@ impl Recommendation {
             alerts: alerts.known(),
             unaccepted: unaccepted.into_iter().collect(),
             issues,
-            not_versions,
+            invalid_versions,
             answer,
             alerts_missing: matches!(alerts, Alerts::NotRecorded),
         }
@@ -148,8 +148,8 @@ impl Recommendation {
     pub fn verdict(&self) -> Verdict {
         let mut open = self.issues.iter().filter(|issue| !issue.accepted).peekable();
         match &self.answer {
-            Answer::All { updates_known: true, .. } => Verdict::Yes,
-            Answer::All { updates_known: false, .. } | Answer::One { target: None, .. } => {
+            Answer::All { updates_retrieved: true, .. } => Verdict::Yes,
+            Answer::All { updates_retrieved: false, .. } | Answer::One { target: None, .. } => {
                 Verdict::CannotTell
             }
             _ if open.peek().is_none() && !self.alerts_missing => Verdict::Yes,
@@ -160,32 +160,32 @@ impl Recommendation {
 }
 
 /// Whether somebody has looked which updates there are.
-fn updates_known(status: &ClusterVersionStatus, updates: &[Target]) -> bool {
+fn updates_retrieved(status: &ClusterVersionStatus, updates: &[Target]) -> bool {
     !updates.is_empty() || status.conditions.is_true(retrieved_updates::TYPE)
 }
 
 /// The update to a version; else the nearest thing that can be said.
-fn one(updates: Vec<Target>, version: &Version, updates_known: bool) -> Answer {
+fn one(updates: Vec<Target>, version: &Version, updates_retrieved: bool) -> Answer {
     let parsed = |target: &Target| Version::parse(&target.version).ok();
     let same_major =
         |target: &Target| parsed(target).is_some_and(|one| one.major() == version.major());
     let same_stream =
         |target: &Target| parsed(target).is_some_and(|one| one.stream() == version.stream());
-    let not_offered = if !updates_known {
+    let not_offered = if !updates_retrieved {
         "it is not known which updates there are".to_owned()
     } else if updates.is_empty() {
-        "no updates are offered".to_owned()
+        "no updates are available".to_owned()
     } else if !updates.iter().any(same_major) {
-        format!("no updates to {} are offered", version.major())
+        format!("no updates to {} are available", version.major())
     } else if !updates.iter().any(same_stream) {
-        format!("no updates to {} are offered", version.stream())
+        format!("no updates to {} are available", version.stream())
     } else {
-        format!("no update to {version} is offered")
+        format!("no update to {version} is available")
     };
     let text = version.to_string();
     let target = updates.into_iter().find(|target| target.version == text);
     let not_offered = target.is_none().then_some(not_offered);
-    Answer::One { target, not_offered }
+    Answer::One { target, not_offered_message: not_offered }
 }
 
 #[cfg(test)]

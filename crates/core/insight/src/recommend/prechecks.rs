@@ -5,19 +5,19 @@ use serde::Serialize;
 
 use crate::alerts::{Alert, Alerts, description, firing_name, runbook};
 
-/// Something that was looked at before an update.
+/// Result of a check before an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Precheck {
-    /// What was looked for; and for what was found, which alert it is.
+    /// Name of the check, followed by the alert if it found one.
     #[serde(rename = "type")]
     pub type_: String,
-    /// The name that it is accepted by: the one of the alert.
+    /// Name by which the result is accepted: the name of the alert.
     pub name: String,
-    /// Whether nothing was found.
-    pub fine: bool,
-    /// One word for it.
+    /// Whether the check found no problem.
+    pub passed: bool,
+    /// Reason, one CamelCase word.
     pub reason: String,
-    /// What was found.
+    /// Human-readable details.
     pub message: String,
 }
 
@@ -93,7 +93,7 @@ pub(super) fn of(alerts: &Alerts) -> Vec<Precheck> {
         prechecks.push(Precheck {
             type_: format!("{}/{name}/{index}", group.type_()),
             name: name.to_owned(),
-            fine: false,
+            passed: false,
             reason: format!("Alert:{}", alert.state),
             message: told(alert, name, group, budget),
         });
@@ -101,7 +101,7 @@ pub(super) fn of(alerts: &Alerts) -> Vec<Precheck> {
     prechecks.extend(quiet.into_iter().map(|group| Precheck {
         type_: group.type_().to_owned(),
         name: group.type_().to_owned(),
-        fine: true,
+        passed: true,
         reason: "AsExpected".to_owned(),
         message: "no such alerts are firing".to_owned(),
     }));

@@ -14,19 +14,19 @@ use crate::exposure::is_advice;
 /// An update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Target {
-    /// The version that it leads to.
+    /// Version of the target release.
     pub version: String,
-    /// The image of the release.
+    /// Image of the target release.
     pub image: String,
-    /// Where people read about it.
+    /// Page about the target release.
     pub url: Option<String>,
-    /// Whether it is recommended for this cluster: `True`, `False` or `Unknown`.
+    /// Status of the condition `Recommended`: `True`, `False` or `Unknown`.
     pub recommended: String,
-    /// One word for why not.
+    /// Reason why it is not recommended, one CamelCase word.
     pub reason: Option<String>,
-    /// Why not, for people.
+    /// Human-readable details.
     pub message: Option<String>,
-    /// The names of the risks that speak against it.
+    /// Names of the risks that block the update.
     pub risks: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn of(status: &ClusterVersionStatus) -> (Vec<Target>, Vec<String>) {
     };
     let available = status.available_updates.iter().flatten().filter(|release| !known(release));
     let available = available.map(|release| (release, None));
-    let mut not_versions = Vec::new();
+    let mut invalid_versions = Vec::new();
     let mut targets = Vec::new();
     for (release, update) in conditional.chain(available) {
         match Version::parse(&release.version) {
@@ -60,11 +60,11 @@ pub(super) fn of(status: &ClusterVersionStatus) -> (Vec<Target>, Vec<String>) {
                 let said = against.into_iter().fold(said, Said::with_blanket);
                 targets.push((Reverse(version), said.about_release(release)));
             }
-            Err(_) => not_versions.push(release.version.clone()),
+            Err(_) => invalid_versions.push(release.version.clone()),
         }
     }
     targets.sort_by(|(a, _), (b, _)| a.cmp(b));
-    (targets.into_iter().map(|(_, target)| target).collect(), not_versions)
+    (targets.into_iter().map(|(_, target)| target).collect(), invalid_versions)
 }
 
 /// What is said against an update.
@@ -100,7 +100,7 @@ impl Said {
                 status: ConditionStatus::Unknown,
                 reason: "NoConditions".to_owned(),
                 message: format!(
-                    "nobody says whether its risks apply: {}",
+                    "the exposure to its risks is unknown: {}",
                     names(update).join(", ")
                 ),
                 said: false,

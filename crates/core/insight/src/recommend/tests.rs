@@ -84,14 +84,14 @@ fn updates_are_those_with_and_without_conditions_the_latest_first() {
     insta::assert_snapshot!(all(&cluster).join("\n"), @r#"
     5.2.1 False Some("Because") Some("Long.") []
     5.2.0 True None None []
-    5.2.0-rc.1 Unknown Some("NoConditions") Some("nobody says whether its risks apply: A") ["A"]
+    5.2.0-rc.1 Unknown Some("NoConditions") Some("the exposure to its risks is unknown: A") ["A"]
     5.1.10 True None None []
     5.1.4 Unknown Some("Because") Some("Long.") ["A", "B"]
     5.1.3 True None None []
     5.1.2 True None None []
     "#);
     let report = Recommendation::of(&cluster, &none(), &Question::default(), at(0));
-    assert_eq!(report.not_versions, ["latest"]);
+    assert_eq!(report.invalid_versions, ["latest"]);
     assert_eq!(report.verdict(), Verdict::Yes, "a list is an answer");
 }
 
@@ -216,7 +216,7 @@ fn versions_are_ordered_as_versions() {
     let Answer::All { updates, .. } = &report.answer else { panic!() };
     let told: Vec<&str> = updates.iter().map(|one| one.version.as_str()).collect();
     insta::assert_snapshot!(told.join(" "), @"4.20.0-ec.2 4.19.10 4.19.9 4.19.0 4.19.0-okd-scos.ec.3 4.19.0-okd-scos.17 4.19.0-okd-scos.9 4.9.59");
-    assert_eq!(report.not_versions, ["4.19", "v4.19.1"]);
+    assert_eq!(report.invalid_versions, ["4.19", "v4.19.1"]);
 }
 
 #[test]
@@ -238,13 +238,15 @@ fn a_version_that_is_not_offered_cannot_be_told_about() {
     let texts = |available: Value, version: &str| {
         let report = about(&cluster(fine(), available, json!([])), &none(), version, &[]);
         assert_eq!(report.verdict(), Verdict::CannotTell);
-        let Answer::One { target: None, not_offered } = report.answer else { panic!() };
+        let Answer::One { target: None, not_offered_message: not_offered } = report.answer else {
+            panic!()
+        };
         not_offered.unwrap()
     };
     let some = || json!([release("5.1.2")]);
     let stale = json!([{"type": "RetrievedUpdates", "status": "False", "reason": "NoChannel"}]);
     let unknown = about(&cluster(stale, json!(null), json!([])), &none(), "5.1.2", &[]);
-    let Answer::One { not_offered: Some(unknown), .. } = unknown.answer else { panic!() };
+    let Answer::One { not_offered_message: Some(unknown), .. } = unknown.answer else { panic!() };
     let texts = [
         unknown,
         texts(json!([]), "5.1.2"),
@@ -253,11 +255,11 @@ fn a_version_that_is_not_offered_cannot_be_told_about() {
         texts(some(), "5.1.3"),
     ];
     insta::assert_snapshot!(texts.join("\n"), @"
-    it is not known which updates there are
-    no updates are offered
-    no updates to 6 are offered
-    no updates to 5.2 are offered
-    no update to 5.1.3 is offered
+    the available updates are unknown
+    no updates are available
+    no updates to 6 are available
+    no updates to 5.2 are available
+    no update to 5.1.3 is available
     ");
 }
 
@@ -332,8 +334,8 @@ fn the_first_rule_that_fits_says_what_an_alert_means() {
         let alerts = firing(json!([{"labels": labels, "state": state}]));
         let cluster = cluster(fine(), json!([]), json!([]));
         let report = Recommendation::of(&cluster, &alerts, &Question::default(), at(0));
-        let quiet = report.prechecks.iter().filter(|precheck| precheck.fine).count();
-        let found = report.prechecks.iter().find(|precheck| !precheck.fine);
+        let quiet = report.prechecks.iter().filter(|precheck| precheck.passed).count();
+        let found = report.prechecks.iter().find(|precheck| !precheck.passed);
         let found = found.map_or("nothing", |precheck| precheck.type_.as_str());
         format!("{found} and {quiet} quiet")
     };
@@ -412,14 +414,14 @@ fn alerts_that_are_not_known_are_never_silence() {
     let unreadable = Alerts::Unreadable("no token".to_owned());
     let report = about(&cluster, &unreadable, "5.1.2", &[]);
     assert_eq!(report.unaccepted, ["FailedToCompletePrecheck"]);
-    assert_eq!((report.verdict(), report.alerts.known), (Verdict::CannotTell, false));
+    assert_eq!((report.verdict(), report.alerts.available), (Verdict::CannotTell, false));
     let accepted = about(&cluster, &unreadable, "5.1.2", &["FailedToCompletePrecheck"]);
     assert_eq!(accepted.verdict(), Verdict::Yes);
 
     let recorded = about(&cluster, &Alerts::NotRecorded, "5.1.2", &[]);
-    assert_eq!((recorded.verdict(), recorded.alerts.known), (Verdict::CannotTell, false));
+    assert_eq!((recorded.verdict(), recorded.alerts.available), (Verdict::CannotTell, false));
     let plain = about(&cluster, &Alerts::NoMonitoring, "5.1.2", &[]);
-    assert_eq!((plain.verdict(), plain.alerts.known), (Verdict::Yes, false));
+    assert_eq!((plain.verdict(), plain.alerts.available), (Verdict::Yes, false));
 }
 
 #[test]

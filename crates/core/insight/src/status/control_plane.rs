@@ -13,96 +13,96 @@ use super::pools::{NodeCounts, Pool};
 use super::way::{self, Way};
 use crate::age::{LONG, rounded, time};
 
-/// How far the control plane is.
+/// Update of the control plane.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ControlPlane {
-    /// All of its components have reached the release.
+    /// All components have the release.
     Completed(Completed),
-    /// They have not, yet.
+    /// The rollout is in progress.
     Updating(Box<Updating>),
 }
 
-/// A control plane that has reached the release.
+/// Completed update of the control plane.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Completed {
-    /// The version that it has.
+    /// Version of the control plane.
     #[serde(rename = "completed")]
     pub version: String,
-    /// When it was reached.
+    /// Completion of the update.
     #[schemars(with = "Option<String>")]
     pub completed_at: Option<Timestamp>,
-    /// How long that took.
+    /// Duration of the update.
     pub duration_seconds: Option<i64>,
-    /// Its nodes; none where they are in no pool.
+    /// Control plane nodes, `null` if they are in no pool.
     pub nodes: Option<NodeCounts>,
 }
 
-/// A control plane that has not reached the release yet.
+/// Update of the control plane in progress.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Updating {
-    /// How it goes.
+    /// Assessment of the progress.
     pub assessment: Assessment,
-    /// Where it leads.
+    /// Source and target of the update.
     #[serde(flatten)]
     pub way: Way,
-    /// The part of components that have reached it.
+    /// Percentage of components that have the release.
     pub percent: u8,
-    /// How many have reached it, are on their way, or have yet to begin.
+    /// Numbers of components by progress.
     pub operators: OperatorCounts,
-    /// How well they all are.
+    /// Numbers of components by health.
     pub health: Health,
-    /// Those on their way, in the order of the API.
+    /// Names of the components that are updating, in the order of the API.
     pub updating_operators: Vec<String>,
-    /// When it began.
+    /// Start of the update.
     #[schemars(with = "Option<String>")]
     pub started_at: Option<Timestamp>,
-    /// How long it has taken.
+    /// Duration of the update so far.
     pub duration_seconds: Option<i64>,
-    /// When a component last began or ended its part; none where none has.
+    /// Time at which a component last started or completed its update, `null` if none has.
     #[schemars(with = "Option<String>")]
     pub last_progress_at: Option<Timestamp>,
-    /// When it will be over.
+    /// Estimate of the remaining time.
     pub estimate: Option<Estimate>,
-    /// Its nodes; none where they are in no pool.
+    /// Control plane nodes, `null` if they are in no pool.
     pub nodes: Option<NodeCounts>,
 }
 
-/// How an update of the control plane goes.
+/// Assessment of the progress of the control plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Assessment {
-    /// As usual.
+    /// The update proceeds as expected.
     Progressing,
-    /// It takes longer than usual.
+    /// The update takes longer than expected.
     #[serde(rename = "Progressing - Slow")]
     Slow,
-    /// It should have been over long ago.
+    /// The update should have completed long ago.
     Stalled,
 }
 
-/// How far the components are.
+/// Numbers of components by progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OperatorCounts {
-    /// They have reached the release.
+    /// Components that have the release.
     pub updated: usize,
-    /// They are on their way.
+    /// Components that are updating.
     pub updating: usize,
-    /// They have yet to begin.
+    /// Components that have not started.
     pub waiting: usize,
-    /// All of them.
+    /// All components.
     pub total: usize,
 }
 
-/// How well the components are.
+/// Numbers of components by health.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Health {
-    /// They work.
+    /// Available components that are not degraded.
     pub healthy: usize,
-    /// They do not work.
+    /// Components that are not available.
     pub unavailable: usize,
-    /// They work worse than they should.
+    /// Available components that are degraded.
     pub degraded: usize,
 }
 
@@ -251,7 +251,7 @@ impl ControlPlane {
     /// The same, with an estimate that nobody trusts while something stands in the way.
     pub(super) fn doubted(mut self, insights: &[Insight]) -> Self {
         let is_blocking =
-            |insight: &Insight| insight.impact == Impact::UpdateStalled && !insight.may_pass;
+            |insight: &Insight| insight.impact == Impact::UpdateStalled && !insight.transient;
         let blocked = insights.iter().any(is_blocking);
         if let Self::Updating(updating) = &mut self
             && let Some(estimate) = &mut updating.estimate

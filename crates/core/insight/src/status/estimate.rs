@@ -20,33 +20,33 @@ const MARGIN: f64 = 1.2;
 /// which restart on one node after the other, about half of it.
 pub(super) const QUIET: SignedDuration = SignedDuration::from_mins(30);
 
-/// When an update will be over.
+/// Estimate of the remaining time of an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Estimate {
-    /// Seconds that are left by the usual course of updates; negative where they are overdue.
+    /// Remaining seconds by the usual course of updates; negative if the update is overdue.
     pub remaining_seconds: i64,
-    /// The same in words: a time, `<10m`, or that there is none.
+    /// Remaining time as text: a duration, `<10m`, or that it is unknown.
     pub remaining: String,
-    /// Whether it can be trusted.
+    /// Whether the estimate is reliable.
     pub trusted: bool,
-    /// Why it cannot.
+    /// Why the estimate is not reliable.
     pub doubt: Option<Doubt>,
 }
 
-/// Why an estimate cannot be trusted.
+/// Why an estimate is not reliable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Doubt {
-    /// A change of architectures takes as long as its nodes take.
+    /// The duration of a change to several architectures depends on the nodes.
     MultiArch,
-    /// It should be over by now.
+    /// The estimated duration has passed.
     Overdue,
-    /// Something stands in the way, and nobody knows for how long.
+    /// The update is blocked for an unknown time.
     Blocked,
-    /// Nothing has changed for long.
+    /// There was no progress for a long time.
     Quiet,
-    /// It has just begun, and no update before it says how long they take here.
+    /// The update has just started, and there is no earlier update to compare it with.
     NothingToCompareWith,
 }
 

@@ -37,56 +37,56 @@ mod reference {
     pub(super) const PAUSED: &str = "https://docs.openshift.com/container-platform/latest/support/troubleshooting/troubleshooting-operator-issues.html#troubleshooting-disabling-autoreboot-mco_troubleshooting-operator-issues";
 }
 
-/// Something that is not as it should be.
+/// Problem that affects an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Insight {
-    /// How serious it is.
+    /// Severity of the problem.
     pub level: Level,
-    /// What it does to the update.
+    /// Impact on the update.
     pub impact: Impact,
-    /// What is the matter.
+    /// Short description of the problem.
     pub summary: String,
-    /// The same at length.
+    /// Complete description of the problem.
     pub description: String,
-    /// Where to read what to do about it.
+    /// Page with instructions that resolve the problem.
     pub reference: String,
-    /// The objects that it is about: `clusteroperators.config.openshift.io: etcd`.
+    /// Affected objects, such as `clusteroperators.config.openshift.io: etcd`.
     pub resources: Vec<String>,
-    /// Since when.
+    /// Start of the current state.
     #[schemars(with = "Option<String>")]
-    pub since: Option<Timestamp>,
-    /// For how long.
+    pub last_transition_time: Option<Timestamp>,
+    /// Seconds since `lastTransitionTime`.
     pub age_seconds: Option<i64>,
-    /// Whether it has just begun, as it does in every change, and mostly passes.
-    pub may_pass: bool,
+    /// Whether the state is recent and usual during an update, so that it probably passes.
+    pub transient: bool,
 }
 
-/// How serious something is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum Level {
-    /// Somebody should look at it.
+    /// An administrator should check it.
     Warning,
-    /// It does not go away by itself.
+    /// It does not resolve by itself.
     Error,
-    /// The cluster is in danger.
+    /// It endangers the cluster.
     Critical,
 }
 
-/// What something does to an update.
+/// Impact of a problem on an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Impact {
-    /// Nothing.
+    /// No impact.
     None,
-    /// Nobody knows.
+    /// The impact is unknown.
     Unknown,
-    /// Clients of an API may notice.
+    /// Requests to an API may fail.
     #[serde(rename = "API Availability")]
     ApiAvailability,
-    /// It takes longer.
+    /// The update takes longer.
     #[serde(rename = "Update Speed")]
     UpdateSpeed,
-    /// It does not go on.
+    /// The update does not continue.
     #[serde(rename = "Update Stalled")]
     UpdateStalled,
 }
@@ -94,7 +94,7 @@ pub enum Impact {
 impl Insight {
     /// Whether it stands in the way, or does not go away by itself.
     pub(super) fn is_trouble(&self) -> bool {
-        self.level >= Level::Error || self.impact == Impact::UpdateStalled && !self.may_pass
+        self.level >= Level::Error || self.impact == Impact::UpdateStalled && !self.transient
     }
 }
 
@@ -126,9 +126,9 @@ pub(super) fn insights(
         ![&one.summary, &one.description, &one.reference].iter().any(|text| text.is_empty())
     });
     for insight in &mut found {
-        insight.age_seconds = seconds_since(insight.since, now);
+        insight.age_seconds = seconds_since(insight.last_transition_time, now);
     }
-    found.sort_by_key(|insight| (Reverse(insight.level), Reverse(insight.since)));
+    found.sort_by_key(|insight| (Reverse(insight.level), Reverse(insight.last_transition_time)));
     found
 }
 
@@ -145,7 +145,8 @@ impl Scene<'_> {
         let (summary, description) = match condition {
             None => (
                 format!("Cluster Version {name} has no Failing condition"),
-                "Nobody says whether the operator of the cluster's version fails.".to_owned(),
+                "The condition Failing is missing, so the state of the operator is unknown."
+                    .to_owned(),
             ),
             Some(condition) if condition.status == ConditionStatus::False => return None,
             Some(condition) => {
@@ -165,9 +166,9 @@ impl Scene<'_> {
             description,
             reference: reference::DEGRADED.to_owned(),
             resources: vec![self.resource()],
-            since,
+            last_transition_time: since,
             age_seconds: None,
-            may_pass: since.or(self.began).is_some_and(is_new),
+            transient: since.or(self.began).is_some_and(is_new),
         })
     }
 
@@ -187,13 +188,13 @@ impl Scene<'_> {
                 "Previous update to {from} never completed, last complete update was {complete}"
             ),
             description: format!(
-                "The update to {target} began while the one to {from} was still in progress."
+                "The update to {target} started while the update to {from} was in progress."
             ),
             reference: reference::HISTORY.to_owned(),
             resources: vec![self.resource()],
-            since: newest.and_then(|entry| time(entry.started_time.as_ref())),
+            last_transition_time: newest.and_then(|entry| time(entry.started_time.as_ref())),
             age_seconds: None,
-            may_pass: false,
+            transient: false,
         })
     }
 }
@@ -221,9 +222,9 @@ fn of_operator(operator: &Operator<'_>, now: Timestamp) -> impl Iterator<Item = 
                 description: message(condition),
                 reference: reference.to_owned(),
                 resources: vec![format!("clusteroperators.config.openshift.io: {name}")],
-                since,
+                last_transition_time: since,
                 age_seconds: None,
-                may_pass: false,
+                transient: false,
             })
         },
     )
@@ -241,9 +242,9 @@ fn of_pool(pool: &Pool) -> Vec<Insight> {
             description,
             reference: reference::NODES.to_owned(),
             resources: vec![format!("nodes: {name}")],
-            since,
+            last_transition_time: since,
             age_seconds: None,
-            may_pass: false,
+            transient: false,
         };
         if let Some(trouble) = node.serious.clone() {
             let (summary, description) = (trouble.summary, trouble.description);
@@ -266,12 +267,14 @@ fn of_pool(pool: &Pool) -> Vec<Insight> {
             level: Level::Warning,
             impact: Impact::UpdateStalled,
             summary: format!("Outdated nodes in a paused pool '{name}' will not be updated"),
-            description: "A pause keeps all changes from the nodes of a pool, updates too, until somebody ends it.".to_owned(),
+            description: "The nodes of a paused pool get no changes, including updates, until the \
+                          pool is resumed."
+                .to_owned(),
             reference: reference::PAUSED.to_owned(),
             resources: vec![format!("machineconfigpools.machineconfiguration.openshift.io: {name}")],
-            since: None,
+            last_transition_time: None,
             age_seconds: None,
-            may_pass: false,
+            transient: false,
         });
     }
     found
@@ -305,9 +308,9 @@ fn of_alert(alert: &Alert, began: Option<Timestamp>) -> Option<Insight> {
         description: format!("{when} {}", description(alert)),
         reference: runbook(alert).to_owned(),
         resources: vec![format!("alerts.config.openshift.io: {place}")],
-        since: alert.since(),
+        last_transition_time: alert.since(),
         age_seconds: None,
-        may_pass: false,
+        transient: false,
     })
 }
 

@@ -22,49 +22,49 @@ pub use health::{Impact, Insight, Level};
 pub use nodes::{NodeAssessment, NodeStatus, Phase};
 pub use pools::{NodeCounts, PoolAssessment, PoolStatus};
 pub use request::{Request, has_architecture};
-pub use waits::{Wait, WaitKind};
+pub use waits::{PendingResource, PendingResourceKind};
 pub use way::{Change, Way};
 
 use crate::age::{Span, rounded, time};
-use crate::alerts::AlertsKnown;
+use crate::alerts::AlertAvailability;
 use crate::cluster::{Cluster, Moment};
 
-/// What an update is doing.
+/// Status of an update.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// The time that all of this is about.
+    /// Time at which the cluster was observed.
     #[schemars(with = "String")]
-    pub at: Timestamp,
-    /// Whether the control plane or any node is on its way to another release.
+    pub observation_time: Timestamp,
+    /// Whether the control plane or a node is updating.
     pub updating: bool,
-    /// The release that is asked for and not begun with; or none.
+    /// Requested release whose rollout has not started.
     pub requested: Option<Request>,
-    /// The release that was last reached, where the history ends with it.
-    pub reached: Option<Completed>,
-    /// How far the control plane is; none while nothing is updating.
+    /// Latest completed update, if no later update was started.
+    pub last_completed_update: Option<Completed>,
+    /// Control plane, `null` if there is no update in progress.
     pub control_plane: Option<ControlPlane>,
-    /// The pools of worker nodes; none where no pool has a node.
+    /// Pools of worker nodes. Empty if no pool has a node.
     pub pools: Vec<PoolStatus>,
-    /// The nodes of pools, the most urgent first. Those of the control plane are left out once all
-    /// of them are updated.
+    /// Nodes of pools, the most urgent first. Control plane nodes are left out once all of them are
+    /// updated.
     pub nodes: Vec<NodeStatus>,
-    /// What is not as it should be, the most serious first.
+    /// Problems that affect the update, the most severe first.
     pub insights: Vec<Insight>,
-    /// What has to happen before it goes on, and who has to do it.
-    pub waits_for: Vec<Wait>,
-    /// Whether the alerts of the cluster are known.
-    pub alerts: AlertsKnown,
+    /// Resources that the update waits for.
+    pub pending_resources: Vec<PendingResource>,
+    /// Whether the alerts of the cluster are available.
+    pub alerts: AlertAvailability,
 }
 
 /// Why nothing can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Untold {
     /// Nobody says whether the cluster is updating.
-    #[error("ClusterVersion has no condition Progressing: nobody says whether it is updating")]
+    #[error("ClusterVersion has no condition Progressing, so the state of the update is unknown")]
     Progress,
     /// No component says anything.
-    #[error("the cluster has no ClusterOperators: no component says how far it is")]
+    #[error("the cluster has no ClusterOperators, so the progress of the update is unknown")]
     Operators,
 }
 
@@ -84,9 +84,9 @@ impl Status {
         let alerts = cluster.alerts.known();
         let reached = control_plane::reached(status);
         if !updating {
-            let waits_for = requested.iter().map(waits::for_request).collect();
-            let idle = Self::idle(moment.now(), requested, waits_for, alerts);
-            return Ok(Self { reached, ..idle });
+            let pending_resources = requested.iter().map(waits::for_request).collect();
+            let idle = Self::idle(moment.now(), requested, pending_resources, alerts);
+            return Ok(Self { last_completed_update: reached, ..idle });
         }
 
         let operators = operators::of(cluster, status);
@@ -97,20 +97,20 @@ impl Status {
         let scene = health::Scene { cluster, status, operators: &operators, pools: &pools, began };
         let insights = health::insights(&scene, &control_plane, moment.now());
         let control_plane = control_plane.doubted(&insights);
-        let waits_for =
+        let pending_resources =
             waits::of(requested.as_ref(), &operators, &pools, status, progress, moment.now());
         let shown = masters.into_iter().filter(|pool| !pool.is_done()).chain(workers.clone());
         let any_worker = workers.iter().any(|pool| !pool.nodes.is_empty());
         Ok(Self {
-            at: moment.now(),
+            observation_time: moment.now(),
             updating,
             requested,
-            reached,
+            last_completed_update: reached,
             control_plane: Some(control_plane),
             nodes: shown.flat_map(|pool| pool.nodes).map(|node| node.status).collect(),
             pools: workers.iter().filter(|_| any_worker).map(pools::Pool::status).collect(),
             insights,
-            waits_for,
+            pending_resources,
             alerts,
         })
     }
@@ -118,19 +118,19 @@ impl Status {
     fn idle(
         at: Timestamp,
         requested: Option<Request>,
-        waits_for: Vec<Wait>,
-        alerts: AlertsKnown,
+        pending_resources: Vec<PendingResource>,
+        alerts: AlertAvailability,
     ) -> Self {
         Self {
-            at,
+            observation_time: at,
             updating: false,
             requested,
-            reached: None,
+            last_completed_update: None,
             control_plane: None,
             pools: Vec::new(),
             nodes: Vec::new(),
             insights: Vec::new(),
-            waits_for,
+            pending_resources,
             alerts,
         }
     }
@@ -140,7 +140,7 @@ impl Status {
     pub fn quiet_for(&self) -> Option<Span> {
         let Some(ControlPlane::Updating(updating)) = &self.control_plane else { return None };
         let since = updating.last_progress_at.or(updating.started_at)?;
-        let quiet = self.at.duration_since(since);
+        let quiet = self.observation_time.duration_since(since);
         (quiet > estimate::QUIET).then(|| Span(rounded(quiet)))
     }
 

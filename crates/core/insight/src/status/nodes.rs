@@ -34,53 +34,53 @@ const SHORT_NAME: usize = 8;
 /// A node.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NodeStatus {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// The pool that it is in.
+    /// Pool of the node.
     pub pool: String,
-    /// How it goes.
+    /// Assessment of the progress.
     pub assessment: NodeAssessment,
-    /// What is being done to it.
+    /// Phase of the update.
     pub phase: Phase,
-    /// The version that it has, or `?`.
+    /// Version of the node, or `?`.
     pub version: String,
-    /// How long it takes: `+10m`, `-` for not at all, `?` where nobody knows.
+    /// Estimated remaining time: `+10m`, `-` for none, `?` if unknown.
     pub estimate: &'static str,
-    /// What is wrong with it.
+    /// Problem of the node.
     pub message: Option<String>,
 }
 
-/// How a node goes, the most urgent first.
+/// Assessment of the progress of a node, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum NodeAssessment {
-    /// It has failed.
+    /// The update of the node has failed.
     Degraded,
-    /// It cannot take work, and not because of the update.
+    /// The node is not available, and not because of the update.
     Unavailable,
-    /// It is on its way.
+    /// The node is updating.
     Progressing,
-    /// Its pool is paused.
+    /// The pool is paused.
     Excluded,
-    /// It has yet to begin.
+    /// The update of the node has not started.
     Outdated,
-    /// It has the release.
+    /// The node has the release.
     Completed,
 }
 
-/// What is being done to a node, in order.
+/// Phase of the update of a node, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum Phase {
-    /// It is being emptied.
+    /// The node is drained.
     Draining,
-    /// It gets the release.
+    /// The node installs the release.
     Updating,
-    /// It starts again.
+    /// The node restarts.
     Rebooting,
-    /// Nothing: its pool is paused.
+    /// The pool is paused.
     Paused,
-    /// Nothing, yet.
+    /// The update of the node has not started.
     Pending,
-    /// It has the release.
+    /// The node has the release.
     Updated,
 }
 
@@ -341,7 +341,7 @@ impl Hindrance<'_> {
     fn description(&self) -> String {
         let Some((condition, should)) = self.condition else { return self.reason.to_owned() };
         let NodeCondition { type_, status, message, .. } = condition;
-        format!("{type_} is {status} where it should be {should}: {message}")
+        format!("condition {type_} is {status}, expected {should}: {message}")
     }
 }
 

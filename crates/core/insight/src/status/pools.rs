@@ -17,57 +17,57 @@ const MASTER: &str = "master";
 /// The pool of nodes that are in no other.
 const WORKER: &str = "worker";
 
-/// A pool of worker nodes.
+/// Pool of worker nodes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PoolStatus {
-    /// Its name.
+    /// Name of the pool.
     pub name: String,
-    /// How it goes.
+    /// Assessment of the progress.
     pub assessment: PoolAssessment,
-    /// The part of its nodes that have the release.
+    /// Percentage of nodes that have the release.
     pub percent: u8,
-    /// How many of its nodes are how far.
+    /// Numbers of nodes by progress.
     #[serde(flatten)]
     pub nodes: NodeCounts,
-    /// Whether its nodes stay as they are.
+    /// Whether updates of the pool are paused.
     pub paused: bool,
 }
 
-/// How a pool goes.
+/// Assessment of the progress of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum PoolAssessment {
-    /// It has no nodes.
+    /// The pool has no nodes.
     Empty,
     /// All nodes have the release.
     Completed,
-    /// No node has begun.
+    /// The update of no node has started.
     Pending,
-    /// A node has failed.
+    /// The update of a node has failed.
     Degraded,
-    /// It is paused.
+    /// The pool is paused.
     Excluded,
-    /// It goes on.
+    /// The update is in progress.
     Progressing,
 }
 
-/// How many nodes of a pool are how far.
+/// Numbers of nodes by progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeCounts {
-    /// All of them.
+    /// All nodes.
     pub total: usize,
-    /// They have the release.
+    /// Nodes that have the release.
     pub updated: usize,
-    /// They can take work.
+    /// Nodes that are available.
     pub available: usize,
-    /// They are on their way.
+    /// Nodes that are updating.
     pub progressing: usize,
-    /// They do not have the release.
+    /// Nodes that do not have the release.
     pub outdated: usize,
-    /// They are being emptied.
+    /// Nodes that are drained.
     pub draining: usize,
-    /// They are paused.
+    /// Nodes that are paused.
     pub excluded: usize,
-    /// They have failed.
+    /// Nodes whose update has failed.
     pub degraded: usize,
 }
 

@@ -12,26 +12,26 @@ use serde::Serialize;
 
 use crate::age::{seconds_since, time};
 
-/// A release that is asked for and not begun with.
+/// Requested release whose rollout has not started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
-    /// Its version, where that is asked for.
+    /// Requested version.
     pub version: Option<String>,
-    /// Its image, where that is asked for.
+    /// Requested image.
     pub image: Option<String>,
-    /// Whether the operator has seen the request.
-    pub seen: bool,
-    /// Whether the operator refuses it.
+    /// Whether the operator has observed the request.
+    pub spec_observed: bool,
+    /// Whether the operator refuses the request.
     pub refused: bool,
-    /// One word for what it waits for.
+    /// Reason of the condition that the operator reports, one CamelCase word.
     pub reason: Option<String>,
-    /// What the operator says about it.
+    /// Message of the condition.
     pub message: Option<String>,
-    /// Since when the operator says that.
+    /// Time of the latest change of the condition.
     #[schemars(with = "Option<String>")]
-    pub since: Option<Timestamp>,
-    /// For how long.
+    pub last_transition_time: Option<Timestamp>,
+    /// Seconds since `lastTransitionTime`.
     pub age_seconds: Option<i64>,
 }
 
@@ -58,11 +58,11 @@ pub(super) fn of(
     Some(Request {
         version: wanted.version().map(str::to_owned),
         image: wanted.image().map(str::to_owned),
-        seen,
+        spec_observed: seen,
         refused: seen && refusal.is_some_and(is_no),
         reason: refusal.and_then(|condition| condition.reason.clone()),
         message: refusal.and_then(|condition| condition.message.clone()),
-        since,
+        last_transition_time: since,
         age_seconds: seconds_since(since, now),
     })
 }

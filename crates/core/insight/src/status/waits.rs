@@ -12,40 +12,40 @@ use super::pools::Pool;
 use super::request::Request;
 use crate::age::{seconds_since, time};
 
-/// Something that has to happen before an update goes on.
+/// Resource that an update waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Wait {
-    /// What kind of thing it is waited for.
-    pub kind: WaitKind,
-    /// Its name.
+pub struct PendingResource {
+    /// Kind of the resource.
+    pub kind: PendingResourceKind,
+    /// Name of the resource.
     pub name: String,
-    /// One word for why.
+    /// Reason, one CamelCase word.
     pub reason: Option<String>,
-    /// Why, for people.
+    /// Human-readable details.
     pub message: Option<String>,
-    /// Since when.
+    /// Start of the current state.
     #[schemars(with = "Option<String>")]
-    pub since: Option<Timestamp>,
-    /// For how long.
+    pub last_transition_time: Option<Timestamp>,
+    /// Seconds since `lastTransitionTime`.
     pub age_seconds: Option<i64>,
-    /// A command that shows more.
-    pub look_at: String,
+    /// Command that shows more about the resource.
+    pub inspect_command: String,
 }
 
-/// What is waited for.
+/// Kind of a resource that an update waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum WaitKind {
-    /// A release that is asked for has to be accepted.
+pub enum PendingResourceKind {
+    /// A requested release that the operator has not accepted.
     Release,
-    /// A component has to do its part.
+    /// A ClusterOperator that is updating.
     Operator,
-    /// The operator of the cluster's version has to begin with the next component.
+    /// The cluster-version operator, which has not started the next component.
     ClusterVersion,
-    /// A pause has to end, or the first node of a pool has to begin.
+    /// A pool that is paused, or whose first node has not started.
     Pool,
-    /// A node has to do its part.
+    /// A node that is updating.
     Node,
 }
 
@@ -57,8 +57,8 @@ pub(super) fn of(
     status: &ClusterVersionStatus,
     progressing: &OperatorCondition,
     now: Timestamp,
-) -> Vec<Wait> {
-    let mut waits: Vec<Wait> = request.map(for_request).into_iter().collect();
+) -> Vec<PendingResource> {
+    let mut waits: Vec<PendingResource> = request.map(for_request).into_iter().collect();
     // Whoever fails says more than that it is at work.
     let failing = status.conditions.find(failing::TYPE);
     let speaking = failing.filter(|_| status.conditions.is_true(failing::TYPE));
@@ -70,22 +70,22 @@ pub(super) fn of(
 }
 
 /// A request waits for its release to be accepted.
-pub(super) fn for_request(request: &Request) -> Wait {
+pub(super) fn for_request(request: &Request) -> PendingResource {
     let unseen = || "the operator has not seen the request yet".to_owned();
     let accepted = || "the operator has not begun with it yet".to_owned();
     let message = match &request.message {
-        _ if !request.seen => unseen(),
+        _ if !request.spec_observed => unseen(),
         Some(message) => message.clone(),
         None => accepted(),
     };
-    Wait {
-        kind: WaitKind::Release,
+    PendingResource {
+        kind: PendingResourceKind::Release,
         name: request.name().to_owned(),
         reason: request.reason.clone(),
         message: Some(message),
-        since: request.since,
+        last_transition_time: request.last_transition_time,
         age_seconds: request.age_seconds,
-        look_at: "fairway upgrade".to_owned(),
+        inspect_command: "fairway upgrade".to_owned(),
     }
 }
 
@@ -95,8 +95,8 @@ fn for_operators<'a>(
     operators: &[Operator<'a>],
     speaking: &OperatorCondition,
     now: Timestamp,
-) -> Vec<Wait> {
-    let of_operators = |is: fn(&Operator<'a>) -> bool| -> Vec<Wait> {
+) -> Vec<PendingResource> {
+    let of_operators = |is: fn(&Operator<'a>) -> bool| -> Vec<PendingResource> {
         operators.iter().filter(|one| is(one)).map(|one| for_operator(one, now)).collect()
     };
     let updating = of_operators(Operator::is_updating);
@@ -108,18 +108,18 @@ fn for_operators<'a>(
         return unwell;
     }
     let since = time(speaking.last_transition_time.as_ref());
-    vec![Wait {
-        kind: WaitKind::ClusterVersion,
+    vec![PendingResource {
+        kind: PendingResourceKind::ClusterVersion,
         name: fairway_api::CLUSTER_VERSION_NAME.to_owned(),
         reason: speaking.reason.clone(),
         message: speaking.message.clone(),
-        since,
+        last_transition_time: since,
         age_seconds: seconds_since(since, now),
-        look_at: "fairway upgrade".to_owned(),
+        inspect_command: "fairway upgrade".to_owned(),
     }]
 }
 
-fn for_operator(operator: &Operator<'_>, now: Timestamp) -> Wait {
+fn for_operator(operator: &Operator<'_>, now: Timestamp) -> PendingResource {
     let speaking = match operator {
         _ if operator.is_updating() => operator.progressing,
         _ if !operator.is_available() => operator.available,
@@ -127,41 +127,41 @@ fn for_operator(operator: &Operator<'_>, now: Timestamp) -> Wait {
     };
     let since = speaking.and_then(|condition| time(condition.last_transition_time.as_ref()));
     let non_empty = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-    Wait {
-        kind: WaitKind::Operator,
+    PendingResource {
+        kind: PendingResourceKind::Operator,
         name: operator.name.to_owned(),
         reason: speaking.and_then(|condition| non_empty(&condition.reason)),
         message: speaking.and_then(|condition| non_empty(&condition.message)),
-        since,
+        last_transition_time: since,
         age_seconds: seconds_since(since, now),
-        look_at: command("kubectl describe clusteroperator", operator.name),
+        inspect_command: command("kubectl describe clusteroperator", operator.name),
     }
 }
 
-fn for_pool(pool: &Pool, turn_of_nodes: bool, now: Timestamp) -> Vec<Wait> {
+fn for_pool(pool: &Pool, turn_of_nodes: bool, now: Timestamp) -> Vec<PendingResource> {
     let counts = pool.counts();
-    let behind = format!("with {} of {} nodes outdated", counts.outdated, counts.total);
+    let behind = format!("{} of {} nodes outdated", counts.outdated, counts.total);
     if pool.paused && counts.outdated > 0 {
-        return vec![for_whole_pool(pool, "Paused", format!("it is paused {behind}"))];
+        return vec![for_whole_pool(pool, "Paused", format!("the pool is paused, {behind}"))];
     }
     let at_it = pool.nodes.iter().filter(|node| is_waited_for(node));
-    let at_it: Vec<Wait> = at_it.map(|node| for_node(node, now)).collect();
+    let at_it: Vec<PendingResource> = at_it.map(|node| for_node(node, now)).collect();
     if at_it.is_empty() && turn_of_nodes && counts.outdated > 0 {
-        let message = format!("no node of it is on its way, {behind}");
+        let message = format!("no node is updating, {behind}");
         return vec![for_whole_pool(pool, "Pending", message)];
     }
     at_it
 }
 
-fn for_whole_pool(pool: &Pool, reason: &str, message: String) -> Wait {
-    Wait {
-        kind: WaitKind::Pool,
+fn for_whole_pool(pool: &Pool, reason: &str, message: String) -> PendingResource {
+    PendingResource {
+        kind: PendingResourceKind::Pool,
         name: pool.name.clone(),
         reason: Some(reason.to_owned()),
         message: Some(message),
-        since: None,
+        last_transition_time: None,
         age_seconds: None,
-        look_at: command("kubectl describe machineconfigpool", &pool.name),
+        inspect_command: command("kubectl describe machineconfigpool", &pool.name),
     }
 }
 
@@ -172,21 +172,21 @@ fn is_waited_for(node: &Assessed) -> bool {
         && matches!(node.status.assessment, Degraded | Unavailable | Progressing)
 }
 
-fn for_node(node: &Assessed, now: Timestamp) -> Wait {
+fn for_node(node: &Assessed, now: Timestamp) -> PendingResource {
     let name = &node.status.name;
     let since = node.since.filter(|_| node.status.assessment == NodeAssessment::Unavailable);
-    let look_at = match node.status.phase {
+    let inspect_command = match node.status.phase {
         Phase::Draining => "kubectl get poddisruptionbudgets --all-namespaces".to_owned(),
         _ => command("kubectl describe node", name),
     };
-    Wait {
-        kind: WaitKind::Node,
+    PendingResource {
+        kind: PendingResourceKind::Node,
         name: name.clone(),
         reason: Some(format!("{:?}", node.status.phase)),
         message: node.status.message.clone().filter(|message| !message.is_empty()),
-        since,
+        last_transition_time: since,
         age_seconds: seconds_since(since, now),
-        look_at,
+        inspect_command,
     }
 }
 

@@ -4,29 +4,29 @@ use fairway_api::cluster_version::{UpdateHistory, UpdateState};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Where an update leads, and where it comes from.
+/// Source and target of an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Way {
-    /// The version that it leads to.
+    /// Target version.
     pub target: String,
-    /// The version before; none for an installation.
+    /// Source version, `null` for an installation.
     pub from: Option<String>,
-    /// What kind of change it is.
+    /// Kind of change.
     pub change: Change,
 }
 
-/// What kind of change leads to a release.
+/// Kind of change of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {
-    /// The cluster is being installed.
+    /// Installation of the first release.
     Install,
-    /// Another version.
+    /// Update to another version.
     Update,
-    /// Another version, and the one before was never reached entirely.
+    /// Update to another version before the previous update completed.
     UpdateFromIncomplete,
-    /// The same version for several architectures.
+    /// Change to the same version for several architectures.
     MultiArch,
 }
 

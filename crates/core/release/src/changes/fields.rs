@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::Difference;
 
-/// A field that differs.
+/// Difference of one field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FieldChange {
     /// Path of the field, such as `spec.template.spec.containers[name=operator].image`.
     pub field: String,
-    /// Values in both releases.
+    /// Old and new value.
     #[serde(flatten)]
     pub difference: Difference<Value>,
 }
@@ -42,7 +42,7 @@ fn compare(field: String, from: Option<&Value>, to: Option<&Value>, found: &mut 
             return;
         }
     }
-    let difference = Difference { from: from.cloned(), to: to.cloned() };
+    let difference = Difference { old: from.cloned(), new: to.cloned() };
     found.push(FieldChange { field, difference });
 }
 
@@ -124,7 +124,7 @@ mod tests {
             (json!({"a": []}), json!({"a": {}})),
         ] {
             let changes = between(&from, &to);
-            let whole = Difference { from: Some(from["a"].clone()), to: Some(to["a"].clone()) };
+            let whole = Difference { old: Some(from["a"].clone()), new: Some(to["a"].clone()) };
             assert_eq!(changes, [FieldChange { field: "a".to_owned(), difference: whole }]);
         }
     }

@@ -24,40 +24,40 @@ pub struct Changes {
     pub from: String,
     /// Version of the second release.
     pub to: String,
-    /// Images that differ, ordered by name.
+    /// Images that differ, by name.
     pub images: Vec<ImageChange>,
-    /// Manifests that differ, ordered by kind and name.
+    /// Manifests that differ, by kind and name.
     pub manifests: Vec<ManifestChange>,
 }
 
-/// A value in both releases; unset where it does not exist.
+/// Old and new value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference<T> {
-    /// Value in the first release.
+    /// Value in the first release, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<T>,
-    /// Value in the second release.
+    pub old: Option<T>,
+    /// Value in the second release, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<T>,
+    pub new: Option<T>,
 }
 
-/// An image that differs.
+/// Difference of one image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ImageChange {
     /// Name of the image in the releases.
     pub name: String,
-    /// Pull specification.
+    /// References of the image.
     #[serde(flatten)]
     pub difference: Difference<String>,
 }
 
-/// A manifest that differs.
+/// Difference of one manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ManifestChange {
-    /// The object.
+    /// Object of the manifest.
     #[serde(flatten)]
     pub id: ObjectId,
-    /// Files that contain the manifest; their names determine its level.
+    /// Files with the manifest. Their names determine the rollout order.
     pub file: Difference<String>,
     /// Fields that differ, if both releases have the manifest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -84,8 +84,8 @@ impl Changes {
 fn images(from: &BTreeMap<String, String>, to: &BTreeMap<String, String>) -> Vec<ImageChange> {
     let names: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
     let change = |name: &String| {
-        let difference = Difference { from: from.get(name).cloned(), to: to.get(name).cloned() };
-        (difference.from != difference.to).then(|| ImageChange { name: name.clone(), difference })
+        let difference = Difference { old: from.get(name).cloned(), new: to.get(name).cloned() };
+        (difference.old != difference.new).then(|| ImageChange { name: name.clone(), difference })
     };
     names.into_iter().filter_map(change).collect()
 }
@@ -136,15 +136,15 @@ fn manifest(
         _ => Vec::new(),
     };
     let file = |manifest: Option<&Manifest>| manifest.map(|manifest| manifest.file.clone());
-    let file = Difference { from: file(from), to: file(to) };
-    let is_same = fields.is_empty() && file.from == file.to;
+    let file = Difference { old: file(from), new: file(to) };
+    let is_same = fields.is_empty() && file.old == file.new;
     (!is_same).then(|| ManifestChange { id: id.clone(), file, fields })
 }
 
 impl<T> Difference<T> {
     /// `+` for what is new, `-` for what is gone, `~` for what is different.
     fn sign(&self) -> char {
-        match (&self.from, &self.to) {
+        match (&self.old, &self.new) {
             (None, _) => '+',
             (_, None) => '-',
             _ => '~',
@@ -154,7 +154,7 @@ impl<T> Difference<T> {
 
 impl fmt::Display for Difference<String> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.from, &self.to) {
+        match (&self.old, &self.new) {
             (Some(from), Some(to)) => write!(f, "{from} → {to}"),
             (from, to) => f.write_str(from.as_ref().or(to.as_ref()).map_or("", String::as_str)),
         }
@@ -164,7 +164,7 @@ impl fmt::Display for Difference<String> {
 impl fmt::Display for Difference<Value> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), short);
-        write!(f, "{} → {}", shown(&self.from), shown(&self.to))
+        write!(f, "{} → {}", shown(&self.old), shown(&self.new))
     }
 }
 
@@ -185,7 +185,7 @@ impl fmt::Display for Changes {
         }
         for ManifestChange { id, file, fields } in manifests {
             writeln!(f, "{} {id}", file.sign())?;
-            if file.sign() == '~' && file.from != file.to {
+            if file.sign() == '~' && file.old != file.new {
                 writeln!(f, "    in {file}")?;
             }
             for FieldChange { field, difference } in fields {

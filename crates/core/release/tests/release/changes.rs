@@ -77,7 +77,7 @@ fn a_change_back_is_the_same_with_both_sides_swapped() {
     };
     assert_eq!(names(&there), names(&back));
     for (there, back) in there.manifests.iter().zip(&back.manifests) {
-        assert_eq!((&there.file.from, &there.file.to), (&back.file.to, &back.file.from));
+        assert_eq!((&there.file.old, &there.file.new), (&back.file.new, &back.file.old));
     }
 }
 

@@ -61,9 +61,9 @@ impl<'a> Search<'a> {
             Ok(claim) => {
                 satisfied.push(Satisfied {
                     keyring: (*name).to_owned(),
-                    place: place.to_owned(),
+                    location: place.to_owned(),
                     signer: claim.signer,
-                    reference: printable(claim.reference),
+                    identity: printable(claim.reference),
                     signature: signature.to_vec(),
                 });
                 false
@@ -73,10 +73,10 @@ impl<'a> Search<'a> {
                 true
             }
         });
-        findings.extend(refusals.into_iter().map(|(why, keyrings)| Finding::Refused {
-            place: place.to_owned(),
+        findings.extend(refusals.into_iter().map(|(message, keyrings)| Finding::Refused {
+            location: place.to_owned(),
             keyrings,
-            why,
+            message,
         }));
     }
 
@@ -96,7 +96,8 @@ impl<'a> Search<'a> {
     /// A store cannot answer.
     pub(super) fn failed(&mut self, store: &str, why: &str) {
         self.asked.remove(store);
-        self.findings.push(Finding::Unreachable { store: store.to_owned(), why: printable(why) });
+        self.findings
+            .push(Finding::Unreachable { store: store.to_owned(), message: printable(why) });
     }
 
     /// What came of it.
@@ -106,10 +107,10 @@ impl<'a> Search<'a> {
             return Ok(Verified { digest: self.image.clone(), signatures: self.satisfied });
         }
         if self.is_over() {
-            self.findings.push(Finding::TooMany { most: MOST_SIGNATURES });
+            self.findings.push(Finding::TooMany { limit: MOST_SIGNATURES });
         } else {
-            let late = |store| Finding::Late { store };
-            self.findings.extend(self.asked.iter().cloned().map(late));
+            let timed_out = |store| Finding::TimedOut { store };
+            self.findings.extend(self.asked.iter().cloned().map(timed_out));
         }
         self.findings.sort_unstable();
         Err(Unverified {

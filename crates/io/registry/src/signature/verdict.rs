@@ -10,7 +10,7 @@ use crate::Digest;
 /// Maximum number of findings in a message, which must fit into a condition.
 const MOST_TOLD: usize = 8;
 
-/// Result of a successful verification: every keyring is satisfied by a signature.
+/// Image with a valid signature for every keyring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[must_use = "use only images that are verified"]
@@ -22,77 +22,77 @@ pub struct Verified {
     pub signatures: Vec<Satisfied>,
 }
 
-/// A keyring and the signature that satisfies it.
+/// Keyring with a valid signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Satisfied {
     /// Name of the keyring.
     pub keyring: String,
-    /// Source of the signature.
-    pub place: String,
-    /// Fingerprint of the key that made the signature.
+    /// Location of the signature.
+    pub location: String,
+    /// Fingerprint of the key.
     pub signer: String,
-    /// Image reference in the signature.
-    pub reference: String,
+    /// Name of the image in the signature.
+    pub identity: String,
     /// The signature itself.
     #[serde(skip)]
     pub signature: Vec<u8>,
 }
 
-/// Result of a failed verification: no signature satisfies some keyrings.
+/// Image without a valid signature for some keyring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Unverified {
     /// Digest of the image.
     #[schemars(with = "String")]
     pub digest: Digest,
-    /// The keyrings that no signature satisfies.
+    /// Names of the keyrings without a valid signature.
     pub keyrings: Vec<String>,
-    /// Rejected signatures and failed signature stores, in a stable order.
+    /// Why there is no valid signature. The order does not depend on the order of responses.
     pub findings: Vec<Finding>,
 }
 
-/// Why a signature or a signature store does not verify an image.
+/// Why there is no valid signature.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(tag = "reason")]
 pub enum Finding {
-    /// A rejected signature.
+    /// A signature is invalid.
     Refused {
-        /// Source of the signature.
-        place: String,
-        /// Keyrings that reject the signature.
+        /// Location of the signature.
+        location: String,
+        /// Names of the keyrings that do not verify it.
         keyrings: Vec<String>,
-        /// Cause.
-        why: String,
+        /// Why it is invalid.
+        message: String,
     },
-    /// A signature store without signatures of the image.
+    /// A store has no signature of the image.
     Unsigned {
-        /// Name of the signature store.
+        /// Name of the store.
         store: String,
     },
-    /// A signature store that cannot be read.
+    /// A store could not be reached.
     Unreachable {
-        /// Name of the signature store.
+        /// Name of the store.
         store: String,
-        /// Cause.
-        why: String,
+        /// Why it could not be reached.
+        message: String,
     },
-    /// A signature store that timed out.
-    Late {
-        /// Name of the signature store.
+    /// A store did not respond in time.
+    TimedOut {
+        /// Name of the store.
         store: String,
     },
-    /// More signatures than the verifier checks.
+    /// There are more signatures than Fairway checks.
     TooMany {
-        /// Maximum number of signatures that the verifier checks.
-        most: usize,
+        /// Maximum number of signatures.
+        limit: usize,
     },
 }
 
 impl Finding {
     /// Whether it may be another one later: a store was not heard.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Late { .. })
+        matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
     }
 }
 
@@ -115,8 +115,8 @@ impl fmt::Display for Verified {
 
 impl fmt::Display for Satisfied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { keyring, place, signer, reference, signature: _ } = self;
-        write!(f, "{keyring}: by {signer}, as {reference} ({place})")
+        let Self { keyring, location, signer, identity, signature: _ } = self;
+        write!(f, "{keyring}: by {signer}, as {identity} ({location})")
     }
 }
 
@@ -140,13 +140,15 @@ impl fmt::Display for Unverified {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused { place, keyrings, why } => {
-                write!(f, "{place} rejected for {}: {why}", keyrings.join(" and "))
+            Self::Refused { location, keyrings, message } => {
+                write!(f, "{location} rejected for {}: {message}", keyrings.join(" and "))
             }
             Self::Unsigned { store } => write!(f, "{store}: no signature"),
-            Self::Unreachable { store, why } => write!(f, "{store}: cannot read signatures: {why}"),
-            Self::Late { store } => write!(f, "{store}: timed out"),
-            Self::TooMany { most } => write!(f, "only the first {most} signatures are checked"),
+            Self::Unreachable { store, message } => {
+                write!(f, "{store}: cannot read signatures: {message}")
+            }
+            Self::TimedOut { store } => write!(f, "{store}: timed out"),
+            Self::TooMany { limit } => write!(f, "only the first {limit} signatures are checked"),
         }
     }
 }

@@ -1,19 +1,19 @@
-//! What can be typed after `fairway release diff`.
+//! Arguments of `fairway release diff`.
 
 use crate::args::registry::AccessArgs;
 use crate::args::report::ReportArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct DiffArgs {
-    /// A release: registry.example/releases:5.0.0, oci:DIR:NAME, or a directory with its files
+    /// Release: registry.example/releases:5.0.0, oci:DIR:NAME, or a directory with its files
     #[arg(value_name = "FROM")]
     pub(crate) from: String,
 
-    /// The release to compare it with
+    /// Release to compare with
     #[arg(value_name = "TO")]
     pub(crate) to: String,
 
-    /// End with 3 if something is different
+    /// Exit with 3 if the releases differ
     #[arg(long)]
     pub(crate) exit_code: bool,
 

@@ -1,4 +1,4 @@
-//! What can be typed after `fairway release info`.
+//! Arguments of `fairway release info`.
 
 use clap::ValueEnum;
 
@@ -7,13 +7,13 @@ use crate::args::report::ReportArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct InfoArgs {
-    /// The release: registry.example/releases:5.1.0, oci:DIR:NAME, or a directory with its files
+    /// Release: registry.example/releases:5.1.0, oci:DIR:NAME, or a directory with its files
     #[arg(value_name = "IMAGE|DIR")]
     pub(crate) release: String,
 
     /// Print the task graph: the order in which an update applies the manifests
     ///
-    /// The graph has the manifests that clusters of the default profile with all capabilities get.
+    /// The graph contains the manifests for clusters of the default profile with all capabilities.
     /// Steps are applied one after the other; the components of a step are applied in parallel.
     #[arg(long, value_name = "FORMAT", conflicts_with = "output")]
     pub(crate) graph: Option<TaskGraphFormat>,
@@ -32,6 +32,6 @@ pub(crate) enum TaskGraphFormat {
     Text,
     /// Nodes and edges, for Graphviz
     Dot,
-    /// A picture for browsers
+    /// SVG, for browsers
     Svg,
 }

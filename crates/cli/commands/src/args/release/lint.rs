@@ -5,7 +5,7 @@ use crate::args::report::ReportArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct LintArgs {
-    /// The release: an image, oci:DIR:NAME, a directory with its files, or a directory with the
+    /// Release: an image, oci:DIR:NAME, a directory with its files, or a directory with the
     /// manifests of an operator
     #[arg(value_name = "IMAGE|DIR", default_value = ".")]
     pub(crate) release: String,

@@ -1,4 +1,4 @@
-//! What can be typed after `fairway release`.
+//! Arguments of `fairway release`.
 
 mod diff;
 mod extract;
@@ -26,13 +26,13 @@ pub(crate) struct ReleaseArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum ReleaseCommand {
-    /// Make a release image
+    /// Create a release image
     ///
-    /// The image has the `fairway` binary, the operator's own manifests, the manifests of all other
-    /// operators, and the list of their images. The command reports all errors at once, with file
-    /// and line, before it makes anything. The same input always gives the same digest.
+    /// The image contains the `fairway` binary, the operator's own manifests, the manifests of all
+    /// other operators, and the list of their images. The command reports all errors at once, with
+    /// file and line, before it creates anything. The same input always gives the same digest.
     ///
-    /// The command prints the image by its digest.
+    /// The command prints the image with its digest.
     #[command(after_help = "\
 Examples:
   fairway release new --version=5.1.0 --previous=5.0.0,5.0.1 --channels=fast-5.1,stable-5.1 \\
@@ -45,10 +45,10 @@ Examples:
   fairway release new --version=5.1.0 --from=registry.example/fairway:1.0 --to=releases:latest")]
     New(Box<NewArgs>),
 
-    /// Say what a release is: its version, its images, its manifests
+    /// Show the version, the images and the manifests of a release
     ///
-    /// A release is named by its image in a registry, by `oci:DIR:NAME` in an OCI image layout, or
-    /// by a directory that has its files.
+    /// Specify a release by its image in a registry, as `oci:DIR:NAME` in an OCI image layout, or
+    /// by a directory with its files.
     #[command(after_help = "\
 Examples:
   fairway release info registry.example/team/releases:5.1.0
@@ -73,11 +73,12 @@ Examples:
   fairway release lint oci:releases:5.1.0 -o json | jq -r '.findings[].file' | sort | uniq -c")]
     Lint(LintArgs),
 
-    /// Write the files of a release
+    /// Extract the files of a release
     ///
-    /// They lie below the directory as in the image: the operator's own in `manifests`, all others
-    /// in `release-manifests`. Nothing that is there is replaced, unless `--force` says so. With
-    /// `-o json`, what was written is told, or, without `--to`, the file is part of the document.
+    /// The directory has the layout of the image: the operator's own manifests in `manifests`, all
+    /// others in `release-manifests`. The command does not overwrite files without `--force`. With
+    /// `-o json`, it lists the files that it writes; without `--to`, the document contains the
+    /// file.
     #[command(after_help = "\
 Examples:
   fairway release extract registry.example/team/releases:5.1.0 --to=5.1.0
@@ -85,10 +86,10 @@ Examples:
   fairway release extract oci:releases:5.1.0 --file=release-manifests/release-metadata")]
     Extract(ExtractArgs),
 
-    /// Show what changes between two releases
+    /// Compare two releases
     ///
-    /// Images and manifests that are new (`+`), gone (`-`) or different (`~`), with their fields.
-    /// Long values are cut in the text; JSON and YAML have all of them.
+    /// The output lists images and manifests that are added (`+`), removed (`-`) or changed (`~`),
+    /// with their fields. The text truncates long values; JSON and YAML contain them in full.
     #[command(after_help = "\
 Examples:
   fairway release diff registry.example/team/releases:5.0.0 registry.example/team/releases:5.1.0
@@ -96,14 +97,14 @@ Examples:
   fairway release diff oci:releases:5.1.0 oci:rebuilt:5.1.0 --exit-code")]
     Diff(DiffArgs),
 
-    /// Sign a release, so that clusters take it
+    /// Sign a release
     ///
-    /// A signature says that whoever has the key stands for the content of an image, by its digest.
-    /// A cluster takes a release only if it is signed for every keyring of the release that it runs;
-    /// `fairway release verify --from-release` shows what it would say.
+    /// A signature confirms the content of an image, by its digest. A cluster accepts a release
+    /// only with a valid signature for every keyring of the release that it runs. To check this,
+    /// run `fairway release verify --from-release`.
     ///
-    /// Signatures are found in a store, which is a directory that any web server can serve, or in
-    /// the cluster, in a ConfigMap.
+    /// Signatures are in a signature store, which is a directory that any web server can serve, or
+    /// in a ConfigMap of the cluster.
     #[command(after_help = "\
 Examples:
   fairway release sign registry.example/releases:5.1.0 --key team.asc --store signatures
@@ -113,12 +114,12 @@ Examples:
     | kubectl apply -f -")]
     Sign(SignArgs),
 
-    /// Say whether a release is signed by those who have to
+    /// Verify the signatures of a release
     ///
-    /// Every keyring has to be satisfied: one signature by any of its keys is enough. Expired
-    /// signatures, signatures by revoked keys and signatures of other images do not count. A key
-    /// that has expired counts for what it signed before. The command exits with 3 if the release
-    /// is not verified, and with 4 if it cannot read a signature store.
+    /// Every keyring needs a valid signature by one of its keys. Expired signatures, signatures by
+    /// revoked keys and signatures of other images are not valid. Signatures that a key made before
+    /// it expired stay valid. The exit code is 3 if the release is not verified, and 4 if the
+    /// command cannot read a signature store.
     #[command(after_help = "\
 Examples:
   fairway release verify registry.example/releases:5.1.0 --keyring team.asc --store signatures

@@ -1,4 +1,4 @@
-//! What can be typed after `fairway release new`.
+//! Arguments of `fairway release new`.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::args::report::ReportArgs;
     group(ArgGroup::new("destination").required(true).args(["to", "to_image"]))
 )]
 pub(crate) struct NewArgs {
-    /// The version of the release
+    /// Version of the release
     #[arg(long, value_name = "VERSION")]
     pub(crate) version: Version,
 
@@ -60,15 +60,14 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "COMPONENT=VERSION", value_parser = component)]
     pub(crate) component_version: Vec<(String, String)>,
 
-    /// Warn about placeholders that are not replaced and images that are not pinned, and make the
-    /// release anyway
+    /// Report unresolved placeholders and unpinned images as warnings instead of errors
     #[arg(long)]
     pub(crate) allow_unresolved: bool,
 
-    /// Add the operator's alerts, and how Prometheus finds it
+    /// Add the `ServiceMonitor` and the alerts of the operator
     ///
-    /// A release whose manifests define `ServiceMonitor` and `PrometheusRule` has them anyway. With
-    /// this, clusters have to know these kinds from elsewhere.
+    /// A release that contains the CRDs `ServiceMonitor` and `PrometheusRule` has them anyway. With
+    /// this option, clusters need these CRDs from another source.
     #[arg(long)]
     pub(crate) monitoring: bool,
 
@@ -85,61 +84,59 @@ pub(crate) struct NewArgs {
     pub(crate) access: AccessArgs,
 }
 
-/// What the release says about itself.
+/// Metadata of the release.
 #[derive(clap::Args)]
-#[command(next_help_heading = "What the release says about itself")]
+#[command(next_help_heading = "Metadata")]
 pub(crate) struct MetadataArgs {
-    /// The versions from which clusters may update to it
+    /// Versions from which clusters can update to this release
     #[arg(long, value_name = "VERSIONS", value_delimiter = ',')]
     pub(crate) previous: Vec<Version>,
 
-    /// The versions to which clusters may update from it
+    /// Versions to which clusters can update from this release
     #[arg(long, value_name = "VERSIONS", value_delimiter = ',')]
     pub(crate) next: Vec<Version>,
 
-    /// The channels that it is in
+    /// Channels of the release
     #[arg(long, value_name = "CHANNELS", value_delimiter = ',')]
     pub(crate) channels: Vec<String>,
 
-    /// Where people read about it
+    /// URL of the release notes
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
 
-    /// Whatever else there is to say; may be given several times
+    /// Additional metadata; repeatable
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
     pub(crate) metadata: Vec<(String, String)>,
 
-    /// When it was made: 2026-01-31T12:00:00Z, or seconds since 1970; else it does not say so
+    /// Creation time: 2026-01-31T12:00:00Z, or seconds since 1970; default: none
     ///
-    /// The present time is never taken: the same input gives the same digest.
+    /// The command never uses the current time, so that the same input gives the same digest.
     #[arg(long, value_name = "TIME", env = "SOURCE_DATE_EPOCH", hide_env_values = true, value_parser = time)]
     pub(crate) created: Option<Timestamp>,
 }
 
-/// What the image is made of, and where it goes.
+/// Base and destination of the image.
 #[derive(clap::Args)]
-#[command(next_help_heading = "The image")]
+#[command(next_help_heading = "Image")]
 pub(crate) struct ImageArgs {
-    /// The Fairway image that the release is built on: registry.example/fairway:1.0, or oci:DIR:NAME
+    /// Fairway image to build on: registry.example/fairway:1.0, or oci:DIR:NAME
     #[arg(long, value_name = "IMAGE")]
     pub(crate) from: Option<String>,
 
-    /// The program that the release runs, instead of this one
+    /// Binary of the release; default: this binary
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) program: Option<PathBuf>,
 
-    /// Add the image to an OCI image layout, which is made if it is missing; it is called like its
-    /// version if no tag is given
+    /// OCI image layout to add the image to, created if it is missing; default tag: the version
     #[arg(long, value_name = "DIR[:TAG]", value_hint = ValueHint::DirPath)]
     pub(crate) to: Option<String>,
 
-    /// Push the image: registry.example/team/releases:5.1.0; it is called like its version if no
-    /// tag is given
+    /// Image to push: registry.example/team/releases:5.1.0; default tag: the version
     #[arg(long, value_name = "IMAGE")]
     pub(crate) to_image: Option<String>,
 }
 
-/// Two texts with `=` between them.
+/// Parses NAME=VALUE with a value that is not empty.
 fn pair(text: &str) -> Result<(String, String), String> {
     assignment(text).and_then(|(name, value)| match value.as_str() {
         "" => Err(NOT_A_PAIR.to_owned()),
@@ -147,7 +144,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
     })
 }
 
-/// The same, where the second text may be empty.
+/// Parses NAME=VALUE; the value may be empty.
 fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -155,7 +152,7 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
-const NOT_A_PAIR: &str = "not a name and a value with = between them";
+const NOT_A_PAIR: &str = "not of the form NAME=VALUE";
 
 /// A component and its version. Build metadata is dropped, since versions do not differ by it.
 fn component(text: &str) -> Result<(String, String), String> {

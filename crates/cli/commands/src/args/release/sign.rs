@@ -1,4 +1,4 @@
-//! What can be typed after `fairway release sign`.
+//! Arguments of `fairway release sign`.
 
 use std::path::PathBuf;
 
@@ -10,27 +10,28 @@ use crate::args::report::ReportArgs;
 #[derive(clap::Args)]
 #[command(group(ArgGroup::new("place").required(true).args(["store", "config_map"])))]
 pub(crate) struct SignArgs {
-    /// The release: registry.example/releases:5.1.0, or oci:DIR:NAME
+    /// Release: registry.example/releases:5.1.0, or oci:DIR:NAME
     #[arg(value_name = "IMAGE")]
     pub(crate) image: String,
 
-    /// The OpenPGP secret key to sign with: `gpg --armor --export-secret-keys KEY > FILE`
+    /// OpenPGP secret key: `gpg --armor --export-secret-keys KEY > FILE`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) key: PathBuf,
 
-    /// The file with the passphrase of the key, on its first line
+    /// File with the passphrase of the key on its first line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) passphrase_file: Option<PathBuf>,
 
-    /// What the signature calls the image; else what it is called here
+    /// Image name in the signature; default: the name of IMAGE
     #[arg(long, value_name = "NAME")]
     pub(crate) identity: Option<String>,
 
-    /// Add the signature to a store: a directory with sha256=DIGEST/signature-1 and so on
+    /// Signature store to add the signature to: a directory with sha256=DIGEST/signature-1 and so
+    /// on
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) store: Option<PathBuf>,
 
-    /// Print the signature as a ConfigMap, for clusters that reach no store
+    /// Print the signature as a ConfigMap, for clusters without access to a signature store
     #[arg(long)]
     pub(crate) config_map: bool,
 

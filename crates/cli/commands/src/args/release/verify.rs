@@ -1,4 +1,4 @@
-//! What can be typed after `fairway release verify`.
+//! Arguments of `fairway release verify`.
 
 use std::path::PathBuf;
 
@@ -9,24 +9,22 @@ use crate::args::report::ReportArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct VerifyArgs {
-    /// The release: registry.example/releases:5.1.0, or oci:DIR:NAME
+    /// Release: registry.example/releases:5.1.0, or oci:DIR:NAME
     #[arg(value_name = "IMAGE")]
     pub(crate) image: String,
 
-    /// OpenPGP public keys, one of which has to have signed the release; of several files, each has
-    /// to be satisfied
+    /// OpenPGP public keys, one of which must have signed the release; repeatable, each file needs
+    /// a signature
     #[arg(long = "keyring", value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "from_release")]
     pub(crate) keyrings: Vec<PathBuf>,
 
-    /// Where signatures are: a directory or an address with sha256=DIGEST/signature-1 and so on;
-    /// may be given several times
+    /// Signature store: a directory or a URL with sha256=DIGEST/signature-1 and so on; repeatable
     #[arg(long = "store", value_name = "DIR|URL", value_hint = ValueHint::AnyPath, required_unless_present = "from_release")]
     pub(crate) stores: Vec<String>,
 
-    /// Take keyrings and stores from another release, as a cluster does that runs it
+    /// Use the keyrings and signature stores of another release, like a cluster that runs it
     ///
-    /// Keyrings that are given besides have to be satisfied, too. Stores that are given are asked
-    /// in place of those of the release.
+    /// `--keyring` adds keyrings. `--store` replaces the signature stores of the release.
     #[arg(long, value_name = "IMAGE|DIR")]
     pub(crate) from_release: Option<String>,
 

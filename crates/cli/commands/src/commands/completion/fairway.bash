@@ -1,9 +1,9 @@
-# Completes what is typed after fairway in bash: source <(fairway completion bash)
+# Completion of fairway for bash: source <(fairway completion bash)
 
 _fairway() {
     local word candidate cut='' glue='' directive=0 last=-1
     local -a words=()
-    # Bash cuts words at = and :, and the program knows only whole ones.
+    # Bash splits words at = and :, but fairway expects whole words.
     for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
         if [[ $last -ge 0 && ( -n $glue || $word == [=:]* ) ]]; then
             words[last]+=$word
@@ -12,7 +12,7 @@ _fairway() {
         fi
         if [[ $word == *[=:] ]]; then glue=yes; else glue=''; fi
     done
-    # What was cut off is there already.
+    # The split prefix is already on the command line.
     if [[ ${words[last]} == *[=:]* ]]; then cut=${words[last]%"${words[last]##*[=:]}"}; fi
 
     COMPREPLY=()
@@ -29,6 +29,6 @@ _fairway() {
     if ((directive & 2)); then compopt -o nospace 2>/dev/null; fi
 }
 
-# The order is that of the program, where bash can keep it.
+# Keep the order of fairway if bash supports it.
 complete -o nosort -F _fairway fairway kubectl-fairway oc-fairway 2>/dev/null ||
     complete -F _fairway fairway kubectl-fairway oc-fairway

@@ -1,4 +1,4 @@
-# Completes what is typed after fairway in fish: fairway completion fish | source
+# Completion of fairway for fish: fairway completion fish | source
 
 function __fairway_candidates
     set -l words (commandline --current-process --tokenize --cut-at-cursor)

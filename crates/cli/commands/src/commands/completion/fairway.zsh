@@ -1,5 +1,5 @@
 #compdef fairway kubectl-fairway oc-fairway
-# Completes what is typed after fairway in zsh: source <(fairway completion zsh)
+# Completion of fairway for zsh: source <(fairway completion zsh)
 
 _fairway() {
     local line value directive=0
@@ -9,7 +9,7 @@ _fairway() {
             directive=${line#:}
         elif [[ -n $line ]]; then
             value=${line%%$'\t'*}
-            # A colon separates a candidate from what it means.
+            # A colon separates a candidate from its description.
             candidates+=("${value//:/\\:}:${${line#$value}#$'\t'}")
         fi
     done

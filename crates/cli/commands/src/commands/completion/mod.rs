@@ -15,9 +15,9 @@ pub(crate) fn run(args: &CompletionArgs, printer: &Printer) -> anyhow::Result<Ex
         Shell::Bash => script.extend_from_slice(include_bytes!("fairway.bash")),
         Shell::Fish => script.extend_from_slice(include_bytes!("fairway.fish")),
         Shell::Zsh => script.extend_from_slice(include_bytes!("fairway.zsh")),
-        // The others know the commands and options of this version, and ask nobody.
+        // Scripts of other shells are static: commands and options of this version only.
         other => clap_complete::generate(other, &mut Args::command(), "fairway", &mut script),
     }
     printer.stdout().write_all(&script)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }

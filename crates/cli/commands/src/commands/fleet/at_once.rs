@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairway_insight::fleet::Unread;
+use fairway_insight::fleet::ClusterError;
 use futures::StreamExt as _;
 use futures::stream;
 use tokio::time::interval;
@@ -20,7 +20,7 @@ pub(super) async fn each<'a, T, R, F>(
     parallel: u8,
     printer: &Printer,
     work: impl Fn(&'a T) -> F,
-) -> Vec<Result<R, Unread>>
+) -> Vec<Result<R, ClusterError>>
 where
     F: Future<Output = anyhow::Result<R>>,
 {
@@ -38,7 +38,7 @@ where
             },
             _ = ticks.tick() => if done.len() > told {
                 told = done.len();
-                printer.note(format_args!("{told} of {} clusters are done…", all.len()));
+                printer.note(format_args!("{told} of {} clusters done…", all.len()));
             },
         }
     }
@@ -47,9 +47,9 @@ where
 }
 
 /// What went wrong, in one line, and what to do about it.
-fn unread(error: &anyhow::Error) -> Unread {
+fn unread(error: &anyhow::Error) -> ClusterError {
     let hint = errors::hint(error).map(str::to_owned);
-    Unread { message: errors::chain(error).join(": "), hint }
+    ClusterError { message: errors::chain(error).join(": "), hint }
 }
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ mod tests {
             }
         };
         let results = each(&[1, 2, 3, 4], 2, &printer, work).await;
-        let failed = Unread { message: "the second fails".to_owned(), hint: None };
+        let failed = ClusterError { message: "the second fails".to_owned(), hint: None };
         assert_eq!(results, [Ok(1), Err(failed), Ok(3), Ok(4)]);
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn live(args: &MembersArgs) -> anyhow::Result<Vec<Live>> {
         args.contexts().map(str::to_owned).collect()
     };
     if names.is_empty() {
-        return Err(WrongUsage("--contexts names no cluster".to_owned()).into());
+        return Err(WrongUsage("--contexts selects no cluster".to_owned()).into());
     }
     let member = |name: String| {
         let access = ClusterArgs { context: Some(name.clone()), ..args.cluster.clone() };
@@ -54,23 +54,26 @@ pub(super) fn recorded(dir: &Path) -> anyhow::Result<Vec<Recorded>> {
 /// The same in a directory that has at most so many files.
 fn recorded_among(dir: &Path, most: usize) -> anyhow::Result<Vec<Recorded>> {
     let unreadable = || WithHint {
-        message: format!("cannot read the directory {}", dir.display()),
-        hint: "it has an X-cv.yaml for each recorded cluster X, or a directory".to_owned(),
+        message: format!("cannot read directory {}", dir.display()),
+        hint: "use a directory with X-cv.yaml or a directory X for each recorded cluster X"
+            .to_owned(),
     };
     let mut found = Vec::new();
     for (number, entry) in fs::read_dir(dir).with_context(unreadable)?.enumerate() {
         // Some of a fleet must not be taken for all of it.
         if number == most {
-            let message = format!("{} has more than {most} files", dir.display());
-            let hint = "keep recorded clusters in several directories, and report on each";
+            let message = format!("{} contains more than {most} files", dir.display());
+            let hint = "split the recorded clusters into several directories, and report on each \
+                        of them";
             return Err(WithHint { message, hint: hint.to_owned() }.into());
         }
         found.extend(member(&entry.with_context(unreadable)?));
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     Some(found).filter(|found| !found.is_empty()).with_context(|| WithHint {
-        message: format!("{} has no recorded clusters", dir.display()),
-        hint: "`kubectl get clusterversion version -o yaml > DIR/X-cv.yaml` writes one".to_owned(),
+        message: format!("{} contains no recorded clusters", dir.display()),
+        hint: "record one with `kubectl get clusterversion version -o yaml > DIR/X-cv.yaml`"
+            .to_owned(),
     })
 }
 
@@ -104,9 +107,9 @@ mod tests {
             found.iter().map(|one| (one.name.as_str(), one.path.clone())).collect();
         assert_eq!(found, [("a", dir.path().join("a")), ("b", dir.path().join("b-cv.yaml"))]);
         let empty = recorded(&dir.path().join("a")).unwrap_err();
-        assert!(empty.to_string().ends_with("has no recorded clusters"), "{empty}");
+        assert!(empty.to_string().ends_with("contains no recorded clusters"), "{empty}");
         assert_eq!(recorded_among(dir.path(), 6).unwrap().len(), 2);
         let more = recorded_among(dir.path(), 5).unwrap_err();
-        assert!(more.to_string().ends_with("has more than 5 files"), "{more}");
+        assert!(more.to_string().ends_with("contains more than 5 files"), "{more}");
     }
 }

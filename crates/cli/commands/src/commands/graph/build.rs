@@ -16,14 +16,14 @@ pub(crate) fn run(args: &BuildArgs, printer: &Printer) -> anyhow::Result<ExitSta
         architecture: args.view.input.arch.as_deref(),
         channel: args.view.channel.as_deref(),
     };
-    // Whoever compares answers gets the one that an update service gives, too: nothing.
+    // An update service serves an empty graph in this case, so the output is the same.
     if let Err(unknown) = view::exists(&graph, scope) {
         printer.warnings(&[format!("{unknown}; {}", unknown.hint)]);
     }
     match args.output {
         GraphFormat::Json => json(&graph.within(scope), printer)?,
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 /// Writes a graph as an update service answers it.

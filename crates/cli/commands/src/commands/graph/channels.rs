@@ -36,17 +36,19 @@ pub(crate) fn run(args: &ChannelsArgs, printer: &Printer) -> anyhow::Result<Exit
     if found.channels.is_empty() {
         printer.note(format_args!("{version} is in no channel"));
         if matches!(args.output.output, ReportFormat::Text) {
-            return Ok(ExitStatus::Yes);
+            return Ok(ExitStatus::Success);
         }
     }
     output::report(printer.stdout(), args.output.output, KIND, &found)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
-/// The channels of a version.
+/// Channels of a release.
 #[derive(Serialize, JsonSchema)]
 struct Channels<'a> {
+    /// Version of the release.
     release: &'a Version,
+    /// Channels that contain the release.
     channels: BTreeSet<&'a str>,
 }
 

@@ -32,14 +32,14 @@ pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStat
     };
     output::report(printer.stdout(), args.output.output, KIND, &difference)?;
     let says_no = args.exit_code && !difference.is_empty();
-    Ok(if says_no { ExitStatus::No } else { ExitStatus::Yes })
+    Ok(if says_no { ExitStatus::Refused } else { ExitStatus::Success })
 }
 
 fn unlike(args: &DiffArgs) -> WithHint {
     let DiffArgs { old, new, .. } = args;
     WithHint {
         message: format!("cannot compare {} with {}", old.display(), new.display()),
-        hint: "name two graph-data directories, or two files with graphs".to_owned(),
+        hint: "specify two graph-data directories, or two files with graphs".to_owned(),
     }
 }
 
@@ -62,7 +62,7 @@ fn files(args: &DiffArgs, printer: &Printer) -> anyhow::Result<Difference> {
     Ok(Difference { graph_data: None, graph: Some(graph) })
 }
 
-/// Compares the parts of two graphs that are asked for. One of them may lack that part.
+/// Compares the selected parts of two graphs. One of the graphs may lack that part.
 fn compare(args: &DiffArgs, old: &Graph, new: &Graph) -> Result<Changes, CannotTell> {
     let chosen = args.arch.as_deref();
     let architecture = view::usual(new, chosen).or_else(|_| view::usual(old, chosen))?;
@@ -71,12 +71,14 @@ fn compare(args: &DiffArgs, old: &Graph, new: &Graph) -> Result<Changes, CannotT
     Ok(Changes::between(&old.within(scope), &new.within(scope)))
 }
 
-/// What changed in graph-data, and in the graph that clusters get.
+/// Changes of graph-data and of the update graph.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Difference {
+    /// Changes of graph-data, if two directories with graph-data are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     graph_data: Option<DataChanges>,
+    /// Changes of the update graph, if releases or graphs are given.
     #[serde(skip_serializing_if = "Option::is_none")]
     graph: Option<Changes>,
 }
@@ -93,7 +95,7 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self { graph_data: Some(data), graph: Some(graph) } => {
-                write!(f, "in graph-data:\n{data}\n\nin the graph that clusters get:\n{graph}")
+                write!(f, "changes of graph-data:\n{data}\n\nchanges of the graph:\n{graph}")
             }
             Self { graph_data: Some(data), graph: None } => data.fmt(f),
             Self { graph_data: None, graph: Some(graph) } => graph.fmt(f),

@@ -38,7 +38,7 @@ pub(in crate::commands) fn finish(declared: Graph, data: &GraphData, printer: &P
     graph
 }
 
-/// The graph before graph-data is looked at.
+/// The graph without graph-data.
 pub(super) fn source(args: &InputArgs, printer: &Printer) -> anyhow::Result<Graph> {
     match &args.from_graph {
         Some(path) => wire_graph(path, printer),
@@ -46,23 +46,22 @@ pub(super) fn source(args: &InputArgs, printer: &Printer) -> anyhow::Result<Grap
     }
 }
 
-/// What the maintainers of graph-data say, if somebody asks for it.
+/// Reads graph-data, if the arguments specify it.
 pub(super) fn data(args: &InputArgs, printer: &Printer) -> anyhow::Result<Option<GraphData>> {
     if let Some(mut image) = registry::graph_data(&args.image, &args.registries)? {
         let name = image.name();
         let Found { content, .. } = look(&mut image).with_context(|| WithHint {
-            message: format!("cannot read the {name}"),
-            hint:
-                "check its name, --pull-secret if it is not for everybody, and its signatures if \
-                   there is a keyring"
-                    .to_owned(),
+            message: format!("cannot read {name}"),
+            hint: "check the image name, the credentials in --pull-secret, and with a keyring the \
+                 signatures"
+                .to_owned(),
         })?;
         return meaning(&content, &name, "DIR", printer).map(Some);
     }
     args.graph_data.as_deref().map(|dir| graph_data(dir, printer)).transpose()
 }
 
-/// What releases declare by themselves, if the arguments name any.
+/// Reads the graph that releases declare, if the arguments specify releases.
 pub(super) fn declared(
     args: &ReleasesArgs,
     registries: &RegistryArgs,
@@ -94,8 +93,8 @@ fn declare(releases: Vec<ReleaseImage>, unreadable: &[Problem], printer: &Printe
 /// The releases in a file.
 fn listed(path: &Path) -> anyhow::Result<(Vec<ReleaseImage>, Vec<Problem>)> {
     let hint = || WithHint {
-        message: "cannot read the releases".to_owned(),
-        hint: "they are a JSON list: [{\"image\": …, \"arch\": …, \"release-metadata\": {…}}, …]"
+        message: "cannot read releases".to_owned(),
+        hint: "use a JSON list: [{\"image\": …, \"arch\": …, \"release-metadata\": {…}}, …]"
             .to_owned(),
     };
     let bytes = bytes(path, releases::MAX_BYTES).with_context(hint)?;
@@ -110,25 +109,25 @@ fn scanned(
     let mut repository = repository.telling(registry::progress(printer.clone()));
     let name = repository.name();
     let Found { content, problems } = look(&mut repository).with_context(|| WithHint {
-        message: format!("cannot read the {name}"),
-        hint: "check its name, and --pull-secret if it is not for everybody".to_owned(),
+        message: format!("cannot read {name}"),
+        hint: "check the image name and the credentials in --pull-secret".to_owned(),
     })?;
-    printer.note(format_args!("{name}: {} found, {} left out", content.len(), problems.len()));
+    printer.note(format_args!("{name}: {} found, {} skipped", content.len(), problems.len()));
     Ok((content, problems))
 }
 
-/// Looks at a source once.
+/// Reads a source once.
 fn look<T>(source: &mut impl Source<T>) -> anyhow::Result<Found<T>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let found = runtime.block_on(source.refresh()).map_err(anyhow::Error::from_boxed)?;
-    found.context("there is nothing")
+    found.context("no content")
 }
 
-/// A graph as an update service answers it.
+/// Reads a graph in the format of an update service.
 pub(in crate::commands) fn wire_graph(path: &Path, printer: &Printer) -> anyhow::Result<Graph> {
     let hint = || WithHint {
-        message: "cannot read the graph".to_owned(),
-        hint: "it is JSON, as an update service answers it: {\"nodes\": […], \"edges\": […], …}"
+        message: "cannot read graph".to_owned(),
+        hint: "use the JSON format of an update service: {\"nodes\": […], \"edges\": […], …}"
             .to_owned(),
     };
     let bytes = bytes(path, wire::MAX_BYTES).with_context(hint)?;
@@ -137,18 +136,17 @@ pub(in crate::commands) fn wire_graph(path: &Path, printer: &Printer) -> anyhow:
     Ok(graph)
 }
 
-/// What the maintainers of graph-data say.
+/// Reads a graph-data directory.
 pub(in crate::commands) fn graph_data(dir: &Path, printer: &Printer) -> anyhow::Result<GraphData> {
     let place = dir.display().to_string();
     meaning(&files(dir)?, &format!("graph-data in {place}"), &place, printer)
 }
 
-/// What files of graph-data mean. What is wrong in them is only hinted at: `lint` is the command
-/// that shows it.
+/// Decodes graph-data. Errors are reported by `lint`, so this only warns about them.
 fn meaning(files: &Files, name: &str, place: &str, printer: &Printer) -> anyhow::Result<GraphData> {
     let data = GraphData::read(files).with_context(|| WithHint {
-        message: format!("the {name} cannot be used"),
-        hint: format!("`fairway graph lint {place}` shows what is wrong in it"),
+        message: format!("cannot use {name}"),
+        hint: format!("run `fairway graph lint {place}` to list its errors"),
     })?;
     let grave = data.findings.iter().filter(|found| found.problem.severity() >= Severity::Error);
     printer.warnings(&grave.map(ToString::to_string).collect::<Vec<_>>());
@@ -158,8 +156,8 @@ fn meaning(files: &Files, name: &str, place: &str, printer: &Printer) -> anyhow:
 /// The files of graph-data.
 pub(super) fn files(dir: &Path) -> anyhow::Result<Files> {
     fairway_graph_files::read(dir).with_context(|| WithHint {
-        message: format!("cannot read the graph-data in {}", dir.display()),
-        hint: "name a directory that has `version`, `channels` and `blocked-edges`".to_owned(),
+        message: format!("cannot read graph-data in {}", dir.display()),
+        hint: "specify a directory with `version`, `channels` and `blocked-edges`".to_owned(),
     })
 }
 

@@ -30,31 +30,34 @@ pub(crate) fn run(args: &LatestArgs, printer: &Printer) -> anyhow::Result<ExitSt
     let view = View::choose(graph, args.input.arch.as_deref(), Some(&args.channel))?;
     let Some(id) = latest(&view.graph, Scope::default()) else {
         return Err(CannotTell {
-            message: format!("there is no release in {}", view.title()),
-            hint: "choose another architecture with --arch".to_owned(),
+            message: format!("no release in {}", view.title()),
+            hint: "select another architecture with --arch".to_owned(),
         }
         .into());
     };
     let node = view.graph.node(id);
     let found = Newest {
         channel: &args.channel,
-        latest: &node.version,
-        payload: node.release.as_ref().map(|release| release.payload.as_str()),
+        release: &node.version,
+        image: node.release.as_ref().map(|release| release.payload.as_str()),
     };
     output::report(printer.stdout(), args.output.output, KIND, &found)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
-/// The latest version in a channel.
+/// Latest release of a channel.
 #[derive(Serialize, JsonSchema)]
 struct Newest<'a> {
+    /// Name of the channel.
     channel: &'a str,
-    latest: &'a Version,
-    payload: Option<&'a str>,
+    /// Version of the release.
+    release: &'a Version,
+    /// Image of the release.
+    image: Option<&'a str>,
 }
 
 impl fmt::Display for Newest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.latest)
+        write!(f, "{}", self.release)
     }
 }

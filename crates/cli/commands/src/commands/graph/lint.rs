@@ -29,12 +29,12 @@ pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStat
         let all = report.findings.len();
         report = report.new_since(&before);
         let known = all - report.findings.len();
-        printer.note(format_args!("left out, because {} has it, too: {known}", base.display()));
+        printer.note(format_args!("omitted findings of {}: {known}", base.display()));
     }
     report.findings.retain(|finding| !args.allow.iter().any(|rule| rule == finding.rule.id));
     let mut stdout = printer.stdout();
     match args.output {
-        // Standard output takes the colours away where nobody wants them.
+        // The stream of standard output strips colours if they are disabled.
         LintFormat::Text => {
             let text = print::text(&report, &files, print::Style::Coloured) + &by_rule(&report);
             stdout.write_all(text.as_bytes())?;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStat
     Ok(status(&report, args.deny))
 }
 
-/// How often each rule found something: where there is much, people look at one rule at a time.
+/// Number of findings of each rule.
 fn by_rule(report: &Report) -> String {
     let counts = report.counts();
     let width = counts.values().max().map_or(0, |most| most.to_string().len());
@@ -59,5 +59,5 @@ fn status(report: &Report, denied: Option<Denied>) -> ExitStatus {
         Some(Denied::Warnings) => Some(Severity::Note),
         Some(Denied::Notes) => None,
     };
-    if report.worst() > tolerated { ExitStatus::No } else { ExitStatus::Yes }
+    if report.worst() > tolerated { ExitStatus::Refused } else { ExitStatus::Success }
 }

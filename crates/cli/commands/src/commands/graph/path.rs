@@ -33,20 +33,23 @@ pub(crate) fn run(args: &PathArgs, printer: &Printer) -> anyhow::Result<ExitStat
         Err(PathsError::None { .. }) => None,
         Err(error) => return Err(view.explain(&error).into()),
     };
-    let status = if paths.is_some() { ExitStatus::Yes } else { ExitStatus::No };
+    let status = if paths.is_some() { ExitStatus::Success } else { ExitStatus::Refused };
     let risks = paths.as_ref().map_or_else(Vec::new, |paths| risks(&view.graph, paths));
     let ways = Ways { from, to, paths, risks };
     output::report(printer.stdout(), args.output.output, KIND, &ways)?;
     Ok(status)
 }
 
-/// The ways between two versions, if there are any, and what may go wrong on them.
+/// Upgrade paths between two versions, and their risks.
 #[derive(Serialize, JsonSchema)]
 struct Ways<'a> {
+    /// First version.
     from: &'a Version,
+    /// Last version.
     to: &'a Version,
     #[serde(flatten)]
     paths: Option<Paths>,
+    /// Risks of the paths, by name.
     risks: Vec<&'a Risk>,
 }
 
@@ -54,7 +57,7 @@ struct Ways<'a> {
 fn risks<'a>(graph: &'a Graph, paths: &Paths) -> Vec<&'a Risk> {
     let node = |text: &str| graph.find(&Version::parse(text).ok()?).next();
     let edge = |step: &Step| graph.edge(node(&step.from)?, node(&step.to)?);
-    let steps = paths.fewest_steps.steps.iter().chain(&paths.fewest_risks.steps);
+    let steps = paths.fewest_hops.hops.iter().chain(&paths.least_risk.hops);
     let mut by_name: BTreeMap<&str, &Risk> = BTreeMap::new();
     for risk in steps.filter_map(edge).flat_map(|edge| graph.risks(edge)) {
         by_name.insert(&risk.name, risk);
@@ -77,11 +80,11 @@ impl fmt::Display for Ways<'_> {
     }
 }
 
-/// Whom a risk concerns, in a few words.
+/// Describes the clusters to which a risk applies.
 fn concerned(risk: &Risk) -> &'static str {
     match risk.matching_rules.first().map(|rule| &rule.type_) {
-        Some(MatchingRuleType::Always) => "for every cluster",
-        Some(MatchingRuleType::PromQl) => "where its query says so",
-        _ => "where its rules say so",
+        Some(MatchingRuleType::Always) => "applies to all clusters",
+        Some(MatchingRuleType::PromQl) => "depends on its PromQL query",
+        _ => "depends on its rules",
     }
 }

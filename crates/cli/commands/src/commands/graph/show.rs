@@ -18,9 +18,9 @@ pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<ExitStat
         ShowFormat::Svg => picture::svg(&view.graph, &view.title()),
         ShowFormat::Json => {
             build::json(&view.graph, printer)?;
-            return Ok(ExitStatus::Yes);
+            return Ok(ExitStatus::Success);
         }
     };
     printer.stdout().write_all(drawn.as_bytes())?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }

@@ -42,7 +42,7 @@ impl<'a> View<'a> {
         Ok(Self { graph: whole.within(scope), scope, whole })
     }
 
-    /// What people call this part.
+    /// Title of this part.
     pub(super) fn title(&self) -> String {
         let channel = self.scope.channel.unwrap_or("all channels");
         match self.scope.architecture {
@@ -68,8 +68,8 @@ pub(in crate::commands) fn usual<'a>(
         None if known.is_empty() => Ok(None),
         None if known.contains(USUAL_ARCHITECTURE) => Ok(Some(USUAL_ARCHITECTURE)),
         None => Err(CannotTell {
-            message: format!("no release is for {USUAL_ARCHITECTURE}"),
-            hint: format!("choose one of {} with --arch", listed(known.into_iter())),
+            message: format!("no release for architecture {USUAL_ARCHITECTURE}"),
+            hint: format!("select one of {} with --arch", listed(known.into_iter())),
         }),
     }
 }
@@ -79,14 +79,14 @@ pub(super) fn exists(graph: &Graph, scope: Scope<'_>) -> Result<(), CannotTell> 
     let architectures = graph.architectures();
     if let Some(wanted) = scope.architecture.filter(|wanted| !architectures.contains(wanted)) {
         return Err(CannotTell {
-            message: format!("no release is for architecture {wanted}"),
+            message: format!("no release for architecture {wanted}"),
             hint: instead("architectures", architectures.into_iter().collect()),
         });
     }
     let channels: BTreeSet<&str> = graph.nodes().iter().flat_map(Node::channels).collect();
     if let Some(wanted) = scope.channel.filter(|wanted| !channels.contains(wanted)) {
         return Err(CannotTell {
-            message: format!("no release is in channel {wanted}"),
+            message: format!("no release in channel {wanted}"),
             hint: instead("channels", alike(wanted, channels)),
         });
     }
@@ -101,24 +101,24 @@ pub(super) fn explain(graph: &Graph, scope: Scope<'_>, error: &PathsError) -> Ca
     };
     match unknown.map(|version| version.without_build()) {
         Some(version) => CannotTell {
-            message: format!("there is no version {version}{}", place(scope)),
+            message: format!("cannot find version {version}{}", place(scope)),
             hint: whereabouts(graph, scope, &version),
         },
         None => CannotTell {
             message: error.to_string(),
-            hint: "choose one architecture with --arch".to_owned(),
+            hint: "select an architecture with --arch".to_owned(),
         },
     }
 }
 
-/// Where was looked for it.
+/// Describes the scope of a search.
 fn place(scope: Scope<'_>) -> String {
     let architecture = scope.architecture.map(|name| format!(" for {name}"));
     let channel = scope.channel.map(|name| format!(" in {name}"));
     architecture.unwrap_or_default() + &channel.unwrap_or_default()
 }
 
-/// Where a version is that is not in the scope.
+/// Hint with the architectures or channels of a version outside of the scope.
 fn whereabouts(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
     let nodes: Vec<&Node> = graph.find(version).map(|id| graph.node(id)).collect();
     if nodes.is_empty() {
@@ -133,19 +133,19 @@ fn whereabouts(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
         let architectures: BTreeSet<&str> =
             nodes.iter().flat_map(|node| node.architectures()).collect();
         if architectures.is_empty() {
-            return format!("other releases name {version}, but there is no release of it");
+            return format!("other releases refer to {version}, but no release has this version");
         }
         return format!(
-            "it is there for {}: choose one with --arch",
+            "available for {}; select one with --arch",
             listed(architectures.into_iter())
         );
     }
     let channels: BTreeSet<&str> = here.iter().flat_map(|node| node.channels()).collect();
     if channels.is_empty() {
-        return "it is in no channel: leave --channel out".to_owned();
+        return "the version is in no channel; omit --channel".to_owned();
     }
     format!(
-        "it is in {}: choose one with --channel, or leave that out",
+        "available in {}; select one with --channel, or omit --channel",
         listed(latest_first(channels).into_iter())
     )
 }
@@ -158,11 +158,11 @@ fn neighbours(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
     let text = |version: &Version| version.without_build().to_string();
     match (before, after) {
         (Some(before), Some(after)) => {
-            format!("{} comes before it, and {} after it", text(before), text(after))
+            format!("nearest versions: {} and {}", text(before), text(after))
         }
-        (Some(last), None) => format!("the latest is {}", text(last)),
-        (None, Some(first)) => format!("the earliest is {}", text(first)),
-        (None, None) => "there is no version at all".to_owned(),
+        (Some(last), None) => format!("latest version: {}", text(last)),
+        (None, Some(first)) => format!("earliest version: {}", text(first)),
+        (None, None) => "the graph contains no versions".to_owned(),
     }
 }
 
@@ -190,9 +190,7 @@ fn latest_first(channels: BTreeSet<&str>) -> Vec<&str> {
 
 fn instead(what: &str, names: Vec<&str>) -> String {
     if names.is_empty() {
-        return format!(
-            "the graph knows no {what}: --graph-data names the directory that has them"
-        );
+        return format!("the graph contains no {what}; specify graph-data with --graph-data");
     }
     format!("{what} with releases: {}", listed(names.into_iter()))
 }

@@ -1,4 +1,4 @@
-//! `fairway graph why`: what becomes of an update, and why.
+//! `fairway graph why`: explains why an update is available, conditional or blocked.
 
 use fairway_graph::Scope;
 use fairway_graph::build::Draft;
@@ -12,7 +12,7 @@ use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
 /// What documents of it are called.
-const KIND: &str = "GraphUpdate";
+const KIND: &str = "GraphEdge";
 
 /// The shape of those documents.
 pub(super) fn shape() -> Shape {
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &WhyArgs, printer: &Printer) -> anyhow::Result<ExitStatu
         .map_err(|error| view::explain(draft.graph(), scope, &error))?;
     output::report(printer.stdout(), args.output.output, KIND, &why)?;
     Ok(match why.verdict {
-        Verdict::Recommended | Verdict::Conditional { .. } => ExitStatus::Yes,
-        _ => ExitStatus::No,
+        Verdict::Recommended | Verdict::Conditional { .. } => ExitStatus::Success,
+        _ => ExitStatus::Refused,
     })
 }

@@ -32,8 +32,11 @@ pub(super) fn shape() -> Shape {
 pub(crate) fn run(args: &InstallArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let found = input::read(&args.release_image, &args.access)?;
     let pinned = found.image.as_ref().with_context(|| WithHint {
-        message: format!("{} is a directory, and a cluster pulls images", args.release_image),
-        hint: "make an image of it with `fairway release new`".to_owned(),
+        message: format!(
+            "cannot install from directory {}: clusters pull images",
+            args.release_image
+        ),
+        hint: "create an image with `fairway release new`".to_owned(),
     })?;
     let repository = args.pull_from.as_ref().unwrap_or(&pinned.repository).clone();
     let image = Pinned { repository, digest: pinned.digest.clone() }.to_string();
@@ -54,7 +57,7 @@ pub(crate) fn run(args: &InstallArgs, printer: &Printer) -> anyhow::Result<ExitS
         let completed = !args.no_wait && complete.await.is_ok();
         let report = Report { release: version, image: image.clone(), completed };
         let timed_out = !args.no_wait && !completed;
-        let status = if timed_out { ExitStatus::TimedOut } else { ExitStatus::Yes };
+        let status = if timed_out { ExitStatus::TimedOut } else { ExitStatus::Success };
         anyhow::Ok((report, status))
     })?;
     output::report(printer.stdout(), args.output.output, KIND, &report)?;
@@ -84,16 +87,17 @@ fn stores(urls: &[Url]) -> Option<Vec<SignatureStore>> {
 fn advise(error: InstallError, image: &str) -> anyhow::Error {
     let hint = match &error {
         InstallError::NoOperator { .. } => {
-            "make releases with `fairway release new`, which puts the operator into them".to_owned()
+            "create the release with `fairway release new`, which adds the operator".to_owned()
         }
         InstallError::OtherRelease { .. } => {
-            format!("update it with `fairway upgrade --to-image={image}`")
+            format!("change the release with `fairway upgrade --to-image={image}`")
         }
         InstallError::Apply { .. } | InstallError::ClusterVersion(_) => {
-            "installing needs the rights of a cluster administrator; it can be repeated".to_owned()
+            "run the command with cluster-admin permissions; it can be repeated".to_owned()
         }
         InstallError::NotEstablished { .. } | InstallError::TooSlow => {
-            "look at the control plane with `kubectl get --raw='/readyz?verbose'`, then repeat it"
+            "check the control plane with `kubectl get --raw='/readyz?verbose'`, then repeat the \
+             command"
                 .to_owned()
         }
     };

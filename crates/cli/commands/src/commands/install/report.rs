@@ -5,15 +5,15 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was installed.
+/// Installation of a release.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report {
-    /// The version of the release.
+    /// Version of the release.
     pub(super) release: String,
-    /// Its image, by digest.
+    /// Image of the release, by digest.
     pub(super) image: String,
-    /// Whether all of it is in place.
+    /// Whether the operator has applied the whole release.
     pub(super) completed: bool,
 }
 
@@ -21,12 +21,12 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { release, image, completed } = self;
         if *completed {
-            write!(f, "This cluster has {release}.")
+            write!(f, "Release {release} is installed.")
         } else {
             write!(
                 f,
-                "The operator of {release} is installed, from {image}.\n\
-                 Follow it with `kubectl get clusterversion version --watch`."
+                "The operator of {release} is installed from {image}.\nTo follow the installation, \
+                 run `kubectl get clusterversion version --watch`."
             )
         }
     }
@@ -43,10 +43,10 @@ mod tests {
             image: "registry.example/releases@sha256:1".to_owned(),
             completed,
         };
-        insta::assert_snapshot!(report(true), @"This cluster has 5.0.0.");
+        insta::assert_snapshot!(report(true), @"Release 5.0.0 is installed.");
         insta::assert_snapshot!(report(false), @"
-        The operator of 5.0.0 is installed, from registry.example/releases@sha256:1.
-        Follow it with `kubectl get clusterversion version --watch`.
+        The operator of 5.0.0 is installed from registry.example/releases@sha256:1.
+        To follow the installation, run `kubectl get clusterversion version --watch`.
         ");
     }
 }

@@ -9,6 +9,7 @@ use fairway_compat::olm::{Declaration, Stream};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::super::release::lint::LintSeverity;
 use super::files;
 use crate::args::olm::OlmCheckArgs;
 use crate::errors::CannotTell;
@@ -33,45 +34,57 @@ pub(crate) fn run(args: &OlmCheckArgs, printer: &Printer) -> anyhow::Result<Exit
     Ok(report.status())
 }
 
-/// What can be installed of a catalog.
+/// Bundles of a catalog that the OLM guard allows on a cluster version.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Report {
+    /// Minor version of the cluster.
     #[schemars(with = "String")]
     cluster_version: Stream,
+    /// Packages of the catalog.
     packages: Vec<Checked>,
-    /// Maximum versions that are not written as they should be.
-    problems: Vec<Problem>,
+    /// Invalid or ambiguous maximum versions.
+    findings: Vec<CatalogFinding>,
 }
 
+/// Package of a catalog.
 #[derive(Serialize, JsonSchema)]
 struct Checked {
+    /// Name of the package.
     name: String,
+    /// Bundles, latest first.
     bundles: Vec<Row>,
 }
 
+/// Bundle of a package.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Row {
+    /// Name of the bundle.
     name: String,
+    /// Version of the bundle.
     version: Option<Version>,
+    /// Maximum cluster version that the bundle declares.
     #[schemars(with = "Option<String>")]
     maximum: Option<Stream>,
+    /// Whether the OLM guard allows its installation.
     installable: bool,
-    /// The channels of which it is the newest bundle.
-    newest_of: Vec<String>,
+    /// Channels whose head is this bundle.
+    head_channels: Vec<String>,
 }
 
-/// Something that is wrong with a maximum version.
+/// Invalid or ambiguous maximum version of a bundle.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Problem {
+struct CatalogFinding {
+    /// Name of the bundle.
     bundle: String,
-    /// The place in a file, where it is known.
-    place: Option<String>,
+    /// File, line and column, if known.
+    location: Option<String>,
+    /// Description of the problem.
     message: String,
-    /// Whether the catalog must not be published with it.
-    is_error: bool,
+    /// `error` if the catalog must not be published with this finding.
+    severity: LintSeverity,
 }
 
 impl Report {
@@ -84,38 +97,39 @@ impl Report {
         if packages.is_empty() {
             return Err(CannotTell {
                 message: match &args.package {
-                    Some(name) => format!("there is no package {name} in {catalog}"),
-                    None => format!("there are no packages in {catalog}"),
+                    Some(name) => format!("cannot find package {name} in {catalog}"),
+                    None => format!("no packages in {catalog}"),
                 },
-                hint: "name the directory with the files of a file-based catalog".to_owned(),
+                hint: "specify the directory of a file-based catalog".to_owned(),
             }
             .into());
         }
         let has =
             |bundle: &str| packages.iter().any(|package| package.bundles.contains_key(bundle));
-        let unquoted = unquoted.iter().filter(|it| has(&it.bundle)).map(Problem::unquoted);
+        let unquoted = unquoted.iter().filter(|it| has(&it.bundle)).map(CatalogFinding::unquoted);
         let invalid = packages.iter().flat_map(|package| &package.bundles);
-        let invalid = invalid.filter_map(|(name, bundle)| Problem::invalid(name, bundle));
-        let problems = unquoted.chain(invalid).collect();
+        let invalid = invalid.filter_map(|(name, bundle)| CatalogFinding::invalid(name, bundle));
+        let findings = unquoted.chain(invalid).collect();
         let packages =
             packages.iter().map(|package| Checked::new(package, args.cluster_version)).collect();
-        Ok(Self { cluster_version: args.cluster_version, packages, problems })
+        Ok(Self { cluster_version: args.cluster_version, packages, findings })
     }
 
     fn status(&self) -> ExitStatus {
         let mut bundles = self.packages.iter().flat_map(|package| &package.bundles);
-        let is_refused = bundles.any(|it| !it.newest_of.is_empty() && !it.installable);
-        if is_refused || self.problems.iter().any(|problem| problem.is_error) {
-            ExitStatus::No
+        let is_refused = bundles.any(|it| !it.head_channels.is_empty() && !it.installable);
+        if is_refused || self.findings.iter().any(|finding| finding.severity == LintSeverity::Error)
+        {
+            ExitStatus::Refused
         } else {
-            ExitStatus::Yes
+            ExitStatus::Success
         }
     }
 }
 
 impl Checked {
     fn new(package: &Package, cluster: Stream) -> Self {
-        let newest_of = |bundle: &str| -> Vec<String> {
+        let head_channels = |bundle: &str| -> Vec<String> {
             let channels = package.channels.keys();
             channels.filter(|it| package.head(it) == Some(bundle)).cloned().collect()
         };
@@ -126,7 +140,7 @@ impl Checked {
                 version: bundle.version.clone(),
                 maximum: declared.maximum(),
                 installable: decide_for(declared, cluster) == Decision::Allowed,
-                newest_of: newest_of(name),
+                head_channels: head_channels(name),
             }
         });
         let mut bundles: Vec<Row> = bundles.collect();
@@ -135,30 +149,32 @@ impl Checked {
     }
 }
 
-impl Problem {
+impl CatalogFinding {
     fn unquoted(unquoted: &Unquoted) -> Self {
         let Unquoted { bundle, place, text, changes } = unquoted;
         let message = if *changes {
             format!(
-                "the maximum version is the number {text}, and numbers lose zeros at the end: write \"{text}\""
+                "the maximum version {text} is a number and loses trailing zeros: quote it as \
+                 \"{text}\""
             )
         } else {
-            format!("the maximum version is the number {text}: write \"{text}\"")
+            format!("the maximum version {text} is a number: quote it as \"{text}\"")
         };
-        let place = Some(place.to_string());
-        Self { bundle: bundle.clone(), place, message, is_error: *changes }
+        let location = Some(place.to_string());
+        let severity = if *changes { LintSeverity::Error } else { LintSeverity::Warning };
+        Self { bundle: bundle.clone(), location, message, severity }
     }
 
     fn invalid(name: &str, bundle: &Bundle) -> Option<Self> {
         let Some(Declaration::Invalid(why)) = &bundle.declared else { return None };
         let (bundle, message) = (name.to_owned(), why.to_string());
-        Some(Self { bundle, place: None, message, is_error: true })
+        Some(Self { bundle, location: None, message, severity: LintSeverity::Error })
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cluster_version, packages, problems } = self;
+        let Self { cluster_version, packages, findings } = self;
         write!(f, "On {cluster_version}:")?;
         for Checked { name, bundles } in packages {
             write!(f, "\n\n{}", OneLine(name))?;
@@ -166,13 +182,16 @@ impl fmt::Display for Report {
                 write!(f, "\n  {row}")?;
             }
         }
-        if !problems.is_empty() {
+        if !findings.is_empty() {
             f.write_str("\n")?;
         }
-        for Problem { bundle, place, message, is_error } in problems {
-            let severity = if *is_error { "error" } else { "warning" };
-            let place = place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-            write!(f, "\n{severity}: {place}{}: {}", OneLine(bundle), OneLine(message))?;
+        for CatalogFinding { bundle, location, message, severity } in findings {
+            let severity = match severity {
+                LintSeverity::Error => "error",
+                LintSeverity::Warning => "warning",
+            };
+            let location = location.as_ref().map(|it| format!("{it}: ")).unwrap_or_default();
+            write!(f, "\n{severity}: {location}{}: {}", OneLine(bundle), OneLine(message))?;
         }
         Ok(())
     }
@@ -180,15 +199,15 @@ impl fmt::Display for Report {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, version: _, maximum, installable, newest_of } = self;
+        let Self { name, version: _, maximum, installable, head_channels } = self;
         write!(f, "{}: ", OneLine(name))?;
-        f.write_str(if *installable { "can be installed" } else { "refused" })?;
+        f.write_str(if *installable { "installable" } else { "refused" })?;
         match maximum {
-            Some(maximum) => write!(f, ", runs up to {maximum}")?,
-            None => f.write_str(", declares no usable maximum")?,
+            Some(maximum) => write!(f, ", supports up to {maximum}")?,
+            None => f.write_str(", declares no valid maximum version")?,
         }
-        if !newest_of.is_empty() {
-            write!(f, "; newest of {}", OneLine(&newest_of.join(", ")))?;
+        if !head_channels.is_empty() {
+            write!(f, "; newest of {}", OneLine(&head_channels.join(", ")))?;
         }
         Ok(())
     }
@@ -251,19 +270,19 @@ name: vault.v1.0.0
     #[test]
     fn every_bundle_is_looked_at() {
         insta::assert_snapshot!(check("4.9", None).unwrap(), @r#"
-        On 4.9:
+        Platform 4.9:
 
         etcd
-          etcd.v1.1.0: can be installed, runs up to 4.10; newest of stable
-          etcd.v1.0.0: refused, runs up to 4.8; newest of old
+          etcd.v1.1.0: installable, supports up to 4.10; newest of stable
+          etcd.v1.0.0: refused, supports up to 4.8; newest of old
 
         kafka
-          kafka.v1.0.0: can be installed, declares no usable maximum
+          kafka.v1.0.0: installable, declares no valid maximum version
 
         vault
-          vault.v1.0.0: can be installed, declares no usable maximum
+          vault.v1.0.0: installable, declares no valid maximum version
 
-        error: catalog.yaml:24:42: etcd.v1.1.0: the maximum version is the number 4.10, and numbers lose zeros at the end: write "4.10"
+        error: catalog.yaml:24:42: etcd.v1.1.0: the maximum version 4.10 is a number and loses trailing zeros: quote it as "4.10"
         error: kafka.v1.0.0: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number
         "#);
     }
@@ -271,12 +290,16 @@ name: vault.v1.0.0
     #[test]
     fn what_is_wrong_decides_how_it_ends() {
         let status = |cluster, package| check(cluster, Some(package)).unwrap().status();
-        assert_eq!(status("4.9", "etcd"), ExitStatus::No, "a channel leads to what is refused");
-        assert_eq!(status("4.8", "etcd"), ExitStatus::No, "a number loses its zero");
-        assert_eq!(status("4.9", "kafka"), ExitStatus::No, "a maximum version is none");
-        assert_eq!(status("4.9", "vault"), ExitStatus::Yes);
+        assert_eq!(
+            status("4.9", "etcd"),
+            ExitStatus::Refused,
+            "a channel leads to what is refused"
+        );
+        assert_eq!(status("4.8", "etcd"), ExitStatus::Refused, "a number loses its zero");
+        assert_eq!(status("4.9", "kafka"), ExitStatus::Refused, "a maximum version is none");
+        assert_eq!(status("4.9", "vault"), ExitStatus::Success);
         let error = check("4.9", Some("redis")).err().unwrap();
         assert!(error.is::<CannotTell>());
-        insta::assert_snapshot!(error, @"there is no package redis in catalog");
+        insta::assert_snapshot!(error, @"cannot find package redis in catalog");
     }
 }

@@ -27,7 +27,7 @@ fn file(path: &Path) -> anyhow::Result<File> {
     let cannot = || format!("cannot read {name}");
     let size = fs::metadata(path).with_context(cannot)?.len();
     if size > MAX_BYTES {
-        bail!("{name} has {size} bytes; the limit is {MAX_BYTES} bytes");
+        bail!("{name} has {size} bytes; the maximum is {MAX_BYTES}");
     }
     Ok(File::read(&name, &fs::read(path).with_context(cannot)?)?)
 }
@@ -40,7 +40,7 @@ fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> anyhow::Resul
         return Ok(());
     }
     if depth > MAX_DEPTH || files.len() > MAX_FILES {
-        bail!("{} has more directories or files than any catalog", path.display());
+        bail!("{} has too many files or nested directories for a catalog", path.display());
     }
     let entries = fs::read_dir(path).with_context(cannot)?;
     let entries: Result<Vec<PathBuf>, _> = entries.map(|entry| Ok(entry?.path())).collect();

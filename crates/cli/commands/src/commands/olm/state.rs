@@ -98,7 +98,7 @@ impl State {
         }
         let mut state = Self::of_objects(objects);
         if !are_recorded {
-            let why = "operators: the recording has no ClusterServiceVersions";
+            let why = "operators: the recorded cluster contains no ClusterServiceVersions";
             state.left_out.push(why.to_owned());
         }
         Ok(state)
@@ -138,16 +138,18 @@ impl State {
 fn not_listed(why: Unseen) -> anyhow::Error {
     match why {
         Unseen::NotServed(_) => CannotTell {
-            message: "this cluster has no OLM: it does not know ClusterServiceVersions".to_owned(),
-            hint: "does the context name the cluster that you mean?".to_owned(),
+            message: "OLM is not installed: the cluster does not serve ClusterServiceVersions"
+                .to_owned(),
+            hint: "check the context with `kubectl config current-context`".to_owned(),
         }
         .into(),
         Unseen::Unreadable { .. } | Unseen::TooMany(_) => {
             anyhow::Error::new(why).context(WithHint {
-                message: "cannot list the operators that OLM has installed".to_owned(),
-                hint: "`kubectl auth can-i list clusterserviceversions --all-namespaces` tells \
-                   whether you may"
-                    .to_owned(),
+                message: "cannot list OLM operators".to_owned(),
+                hint:
+                    "check your permissions with `kubectl auth can-i list clusterserviceversions \
+                       --all-namespaces`"
+                        .to_owned(),
             })
         }
     }

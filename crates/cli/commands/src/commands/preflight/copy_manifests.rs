@@ -11,9 +11,9 @@ use anyhow::Context;
 
 pub(super) fn run(args: &CopyManifestsArgs) -> anyhow::Result<ExitStatus> {
     let files = unpacked(&args.payload).with_context(|| WithHint {
-        message: "the manifests of this release cannot be read".to_owned(),
-        hint: "it runs in its release image; elsewhere, name a directory with the content of one \
-               by --payload"
+        message: "cannot read the manifests of this release".to_owned(),
+        hint: "run the command in the release image, or specify the directory of a payload with \
+               --payload"
             .to_owned(),
     })?;
     for (path, content) in files {
@@ -23,7 +23,7 @@ pub(super) fn run(args: &CopyManifestsArgs) -> anyhow::Result<ExitStatus> {
         }
         output::file(&path, content)?;
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ mod tests {
         TestRelease::new("5.1.0").write(from.path()).unwrap();
         std::fs::write(from.path().join("release-manifests/notes.txt"), "no manifest").unwrap();
         let args = CopyManifestsArgs { to: to.path().join("a"), payload: from.path().to_owned() };
-        assert_eq!(run(&args).unwrap(), ExitStatus::Yes);
+        assert_eq!(run(&args).unwrap(), ExitStatus::Success);
         let copied = unpacked(&args.to).unwrap();
         assert_eq!(copied, unpacked(from.path()).unwrap());
         assert_eq!(copied.len(), 2);

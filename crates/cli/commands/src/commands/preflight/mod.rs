@@ -38,18 +38,16 @@ pub(crate) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<Exi
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .context("cannot start the threads of the preflight")?;
+        .context("cannot start the preflight")?;
     runtime.block_on(look(args))
 }
 
-/// A newer operator may ask for results in a form that this release does not know.
+/// Checks the result format: a newer operator may request one that this release does not support.
 fn understands(format: &str) -> Result<(), WrongUsage> {
     if format == FORMAT {
         return Ok(());
     }
-    Err(WrongUsage(format!(
-        "this release writes results as {FORMAT}, and does not know the format {format:?}"
-    )))
+    Err(WrongUsage(format!("this release supports the result format {FORMAT}, not {format:?}")))
 }
 
 async fn look(args: &PreflightArgs) -> anyhow::Result<ExitStatus> {
@@ -58,7 +56,7 @@ async fn look(args: &PreflightArgs) -> anyhow::Result<ExitStatus> {
     let (Some(run), Some(results), Some(source)) =
         (&started.run, &started.results, &args.source_version)
     else {
-        let missing = "--run, --results and --source-version are needed, or --once";
+        let missing = "--run, --results and --source-version are required without --once";
         return Err(WrongUsage(missing.to_owned()).into());
     };
     let settings = settings(args, run.clone(), image(args)?.to_owned(), source.clone())?;
@@ -67,10 +65,10 @@ async fn look(args: &PreflightArgs) -> anyhow::Result<ExitStatus> {
     let checks = checks::all(&settings.images);
     let ended = monitor(client, &settings, &selection(args), checks, &places, stop).await;
     ended.map_err(advise)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
-/// What ends a run that somebody wants to end.
+/// Token that SIGINT and SIGTERM cancel.
 fn stop_with_signals() -> anyhow::Result<CancellationToken> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -87,7 +85,7 @@ fn stop_with_signals() -> anyhow::Result<CancellationToken> {
 }
 
 fn image(args: &PreflightArgs) -> Result<&str, WrongUsage> {
-    let missing = || WrongUsage("--release-image says which release looks".to_owned());
+    let missing = || WrongUsage("--release-image is required".to_owned());
     args.release_image.as_deref().ok_or_else(missing)
 }
 
@@ -113,17 +111,20 @@ fn selection(args: &PreflightArgs) -> SelectionSettings {
     SelectionSettings { profile: args.content.profile(), exclude: args.content.exclude() }
 }
 
-/// What can be done about a release that cannot look.
+/// Adds a hint to an error.
 fn advise(error: MonitorError) -> anyhow::Error {
     let hint = match &error {
         MonitorError::Unreadable(_) | MonitorError::Payload(_) => {
-            "it runs in its release image; elsewhere, name a directory with the content of one by \
+            "run the command in the release image, specify the directory of a payload with \
              --payload, or use --once"
         }
-        MonitorError::Unseen(_) => "it needs the right to read the cluster",
-        MonitorError::Results { .. } => "name a directory that can be written to by --results",
+        MonitorError::Unseen(_) => {
+            "grant permission to read the cluster, such as ClusterRole \
+                                    cluster-reader"
+        }
+        MonitorError::Results { .. } => "specify a writable directory with --results",
     };
-    let message = "the preflight has ended".to_owned();
+    let message = "preflight failed".to_owned();
     anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
 }
 
@@ -135,6 +136,6 @@ mod tests {
     fn another_format_is_refused_with_a_sentence() {
         assert!(understands("preflight-v1-json").is_ok());
         let WrongUsage(why) = understands("preflight-v2-json").unwrap_err();
-        insta::assert_snapshot!(why, @r#"this release writes results as preflight-v1-json, and does not know the format "preflight-v2-json""#);
+        insta::assert_snapshot!(why, @r#"this release supports the result format preflight-v1-json, not "preflight-v2-json""#);
     }
 }

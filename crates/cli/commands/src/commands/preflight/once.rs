@@ -1,4 +1,4 @@
-//! `fairway preflight --once`: a release looks at a cluster, and nobody has to run it there.
+//! `fairway preflight --once`: runs the checks of a release without an operator.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<Exi
     let image = found.image.as_ref().map_or_else(|| name.to_owned(), Pinned::to_string);
     let content = found.load_as(&image)?;
     if args.jobs && found.image.is_none() {
-        let why = "--jobs: a cluster pulls images, and the release is in a directory";
+        let why = "--jobs needs a release image: clusters cannot pull from a directory";
         return Err(WrongUsage(why.to_owned()).into());
     }
     drop(found);
@@ -61,14 +61,13 @@ async fn look(
         Arc::new(Board::new(client, run, hands))
     });
     if board.is_none() && content.manifests.iter().any(Manifest::is_preflight_check) {
-        printer.note("the checks of the release's operators are left out: --jobs runs them");
+        printer.note("skipping the checks of operators; to run them, use --jobs");
     }
     let (checks, selection) = (checks::all(&settings.images), super::selection(args));
     let runner = Runner::prepare(client, &settings, &selection, content, checks, board).await;
     let runner = runner.with_context(|| WithHint {
-        message: "the cluster cannot be looked at".to_owned(),
-        hint: "it takes the right to read the cluster, such as ClusterRole cluster-reader"
-            .to_owned(),
+        message: "cannot read the cluster".to_owned(),
+        hint: "grant permission to read the cluster, such as ClusterRole cluster-reader".to_owned(),
     })?;
     let telling = tokio::spawn(tell(runner.known(), printer.clone()));
     let document = ended(runner, stop).await;
@@ -79,7 +78,7 @@ async fn look(
     document
 }
 
-/// What creates the Jobs of operators, in place of an operator that does.
+/// Creates the Jobs of operators, instead of an operator.
 fn hands(
     client: &Client,
     args: &PreflightArgs,
@@ -104,9 +103,9 @@ fn hands(
 async fn clear(hands: &OwnHands, run: &str) -> anyhow::Result<()> {
     let selector = labels::selector(run);
     hands.clear().await.with_context(|| WithHint {
-        message: "what was created for checks cannot be removed".to_owned(),
+        message: "cannot remove the objects of the checks".to_owned(),
         hint: format!(
-            "remove it with `kubectl delete --all-namespaces -l {selector} \
+            "remove them with `kubectl delete --all-namespaces -l {selector} \
              jobs,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings`"
         ),
     })
@@ -116,23 +115,23 @@ async fn ended(runner: Runner, stop: CancellationToken) -> anyhow::Result<Docume
     let document = runner.run(Until::Done, stop.clone()).await;
     if document.completed.is_none() && stop.is_cancelled() {
         return Err(CannotTell {
-            message: "it was ended before all checks were done".to_owned(),
-            hint: "nothing is left behind; repeat it".to_owned(),
+            message: "interrupted before all checks completed".to_owned(),
+            hint: "repeat the command; all objects of the checks are removed".to_owned(),
         }
         .into());
     }
     Ok(document)
 }
 
-/// The version of the cluster: what somebody says, or the last one that was complete.
+/// The version of the cluster: `--source-version`, or the last completed version.
 async fn source(args: &PreflightArgs, cluster: &Cluster) -> anyhow::Result<Version> {
     if let Some(version) = &args.source_version {
         return Ok(version.clone());
     }
     let known = cluster.cluster_version().await?;
     let hint = || CannotTell {
-        message: "ClusterVersion does not say which version the cluster has".to_owned(),
-        hint: "say it with --source-version".to_owned(),
+        message: "ClusterVersion does not contain the version of the cluster".to_owned(),
+        hint: "specify the version with --source-version".to_owned(),
     };
     let version = current(&known).with_context(hint)?;
     Version::parse(version).with_context(hint)
@@ -145,7 +144,7 @@ fn current(known: &ClusterVersion) -> Option<&str> {
     Some(version.unwrap_or(&status.desired.version)).filter(|version| !version.is_empty())
 }
 
-/// Says what becomes of checks, while they run.
+/// Prints the results of checks while they run.
 async fn tell(mut known: watch::Receiver<Document>, printer: Printer) {
     let mut told = Vec::new();
     while known.changed().await.is_ok() {

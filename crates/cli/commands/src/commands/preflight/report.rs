@@ -18,23 +18,23 @@ pub(super) fn shape() -> Shape {
     schema::of::<Report<'_>>(KIND)
 }
 
-/// What a release has said.
+/// Results of the checks of a release.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct Report<'a>(pub(super) &'a Document);
 
 impl Report<'_> {
-    /// What that means for whoever wants to update.
+    /// Exit code of the report.
     pub(super) fn status(&self) -> ExitStatus {
         let speaks_against = |finding: &&Finding| {
             finding.reason == Reason::PreflightValidation && finding.severity >= Severity::Warning
         };
         if self.0.risks.iter().any(|finding| speaks_against(&finding)) {
-            ExitStatus::No
+            ExitStatus::Refused
         } else if self.0.is_complete() {
-            ExitStatus::Yes
+            ExitStatus::Success
         } else {
-            ExitStatus::CannotTell
+            ExitStatus::Unknown
         }
     }
 }
@@ -45,7 +45,7 @@ impl Display for Report<'_> {
         let answered = checks.iter().filter(|check| check.status.is_answer()).count();
         write!(
             f,
-            "{} looked at a cluster of {}: {} of {} checks answered\n\n",
+            "Preflight of {} on a cluster with {}: {} of {} checks completed\n\n",
             OneLine(target_version),
             OneLine(source_version),
             answered,
@@ -53,7 +53,7 @@ impl Display for Report<'_> {
         )?;
         table(f, checks)?;
         if risks.is_empty() {
-            return f.write_str("\n\nnothing was found");
+            return f.write_str("\n\nNo findings.");
         }
         let mut worst_first: Vec<&Finding> = risks.iter().collect();
         worst_first.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), &finding.name));
@@ -67,7 +67,7 @@ fn table(f: &mut fmt::Formatter<'_>, checks: &[CheckReport]) -> fmt::Result {
     let width = names.chain(["CHECK".len()]).max().unwrap_or_default();
     let words = checks.iter().map(|check| word(check.status).len());
     let column = words.chain(["RESULT".len()]).max().unwrap_or_default();
-    write!(f, "{:width$}  {:column$}  WHY", "CHECK", "RESULT")?;
+    write!(f, "{:width$}  {:column$}  MESSAGE", "CHECK", "RESULT")?;
     for check in checks {
         let (name, result) = (name(check), word(check.status));
         let row = format!("{name:width$}  {result:column$}  {}", OneLine(&check.message));
@@ -82,12 +82,12 @@ fn paragraph(f: &mut fmt::Formatter<'_>, finding: &Finding) -> fmt::Result {
     write!(f, "\n\n{severity}: {} ({}", OneLine(name), OneLine(check))?;
     match reason {
         Reason::PreflightValidation => f.write_str(")")?,
-        Reason::PreflightPartial => f.write_str(", not known)")?,
-        Reason::PreflightVersionSkew => f.write_str(", not compared)")?,
+        Reason::PreflightPartial => f.write_str(", inconclusive)")?,
+        Reason::PreflightVersionSkew => f.write_str(", version skew)")?,
     }
     lines(message).try_for_each(|line| write!(f, "\n  {line}"))?;
     if !remediation.is_empty() {
-        write!(f, "\n  what to do: {}", OneLine(remediation))?;
+        write!(f, "\n  remediation: {}", OneLine(remediation))?;
     }
     if !url.is_empty() {
         write!(f, "\n  {}", OneLine(url))?;
@@ -95,16 +95,16 @@ fn paragraph(f: &mut fmt::Formatter<'_>, finding: &Finding) -> fmt::Result {
     Ok(())
 }
 
-/// What became of a check, in a word or two.
+/// Result of a check in one or two words.
 pub(super) fn word(status: CheckStatus) -> &'static str {
     match status {
         CheckStatus::Waiting => "waiting",
         CheckStatus::Running => "running",
         CheckStatus::Passed => "passed",
-        CheckStatus::Found => "found something",
+        CheckStatus::Found => "findings",
         CheckStatus::Skipped => "skipped",
-        CheckStatus::CannotTell => "cannot tell",
-        CheckStatus::VersionSkew => "cannot compare",
+        CheckStatus::CannotTell => "no result",
+        CheckStatus::VersionSkew => "version skew",
         CheckStatus::TimedOut => "timed out",
         CheckStatus::Failed => "failed",
         CheckStatus::Refused | CheckStatus::AccessRefused => "refused",
@@ -183,29 +183,29 @@ mod tests {
     #[test]
     fn for_people() {
         insta::assert_snapshot!(printed(ReportFormat::Text, &example()), @r"
-        5.2.0 looked at a cluster of 5.0.0: 2 of 3 checks answered
+        Preflight of 5.2.0 on a cluster with 5.0.0: 2 of 3 checks completed
 
-        CHECK   RESULT           WHY
-        drain   found something
-        images  cannot tell      the registry does not answer\u{1b}[2J
+        CHECK   RESULT     MESSAGE
+        drain   findings
+        images  no result  the registry does not answer\u{1b}[2J
         nodes   passed
 
         critical: PodDisruptionBudgetBlocksDrain (drain)
           Something is in the way.
-          what to do: Let the budget allow a disruption
+          remediation: Let the budget allow a disruption
           https://docs.example/drain
 
-        warning: ImagesCheckFailed (images, not known)
+        warning: ImagesCheckFailed (images, inconclusive)
           Something is in the way.
         ");
         let clean = document(vec![check("nodes", CheckStatus::Passed, "")], Vec::new());
         insta::assert_snapshot!(printed(ReportFormat::Text, &clean), @"
-        5.2.0 looked at a cluster of 5.0.0: 1 of 1 checks answered
+        Preflight of 5.2.0 on a cluster with 5.0.0: 1 of 1 checks completed
 
-        CHECK  RESULT  WHY
+        CHECK  RESULT  MESSAGE
         nodes  passed
 
-        nothing was found
+        No findings.
         ");
     }
 
@@ -266,13 +266,13 @@ mod tests {
         use CheckStatus::{CannotTell, Found, Passed, Skipped};
         use Reason::{PreflightPartial, PreflightValidation};
         for (status, findings, expected) in [
-            (Passed, &[][..], ExitStatus::Yes),
-            (Skipped, &[], ExitStatus::Yes),
-            (CannotTell, &[(Severity::Warning, PreflightPartial)], ExitStatus::CannotTell),
-            (Found, &[(Severity::Info, PreflightValidation)], ExitStatus::Yes),
-            (Found, &[(Severity::Warning, PreflightValidation)], ExitStatus::No),
-            (Found, &[(Severity::Critical, PreflightValidation)], ExitStatus::No),
-            (CannotTell, &[(Severity::Critical, PreflightValidation)], ExitStatus::No),
+            (Passed, &[][..], ExitStatus::Success),
+            (Skipped, &[], ExitStatus::Success),
+            (CannotTell, &[(Severity::Warning, PreflightPartial)], ExitStatus::Unknown),
+            (Found, &[(Severity::Info, PreflightValidation)], ExitStatus::Success),
+            (Found, &[(Severity::Warning, PreflightValidation)], ExitStatus::Refused),
+            (Found, &[(Severity::Critical, PreflightValidation)], ExitStatus::Refused),
+            (CannotTell, &[(Severity::Critical, PreflightValidation)], ExitStatus::Refused),
         ] {
             let risks = findings.iter().map(|(severity, reason)| finding("A", *severity, *reason));
             let document = document(vec![check("a", status, "")], risks.collect());
@@ -280,6 +280,6 @@ mod tests {
         }
         let unfinished =
             Document { execution_status: ExecutionStatus::Running, ..Document::default() };
-        assert_eq!(Report(&unfinished).status(), ExitStatus::CannotTell);
+        assert_eq!(Report(&unfinished).status(), ExitStatus::Unknown);
     }
 }

@@ -27,13 +27,13 @@ pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStat
     let changes = Difference(Changes::between(&release(&args.from)?, &release(&args.to)?));
     output::report(printer.stdout(), args.output.output, KIND, &changes)?;
     let says_no = args.exit_code && !changes.0.is_empty();
-    Ok(if says_no { ExitStatus::No } else { ExitStatus::Yes })
+    Ok(if says_no { ExitStatus::Refused } else { ExitStatus::Success })
 }
 
 /// Every release has another image, and its operator runs from that: no change worth a line.
 const ANY_IMAGE: &str = "{{.ReleaseImage}}";
 
-/// What changes, as a terminal may show it.
+/// Changes between two releases, with control characters escaped in the text.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 struct Difference(Changes);

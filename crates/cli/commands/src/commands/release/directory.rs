@@ -27,12 +27,12 @@ pub(super) fn files(
         bytes += content.len();
         files.insert(name.to_owned(), content);
         let fits = bytes <= MAX_BYTES && files.len() <= MAX_FILES;
-        anyhow::ensure!(fits, "{place} has more files than a release has, or longer ones");
+        anyhow::ensure!(fits, "{place} has too many or too large files for a release");
     }
     Ok(files)
 }
 
-/// A file, up to a byte more than is allowed: whoever loads it refuses that.
+/// Reads a file, up to one byte over the limit, so that the loader can refuse it.
 fn content(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut content = Vec::new();
     File::open(path)

@@ -56,23 +56,27 @@ pub(crate) fn run(args: &ExtractArgs, printer: &Printer) -> anyhow::Result<ExitS
         }
         (None, ReportFormat::Json | ReportFormat::Yaml) => report(Extracted::shown(&files)?)?,
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
-/// What was taken out of a release.
+/// Files of a release.
 #[derive(Serialize, JsonSchema)]
 struct Extracted {
-    /// Where it was written to.
+    /// Directory with the files, if they were written.
     #[serde(skip_serializing_if = "Option::is_none")]
     directory: Option<String>,
+    /// Files, by path.
     files: Vec<ExtractedFile>,
 }
 
+/// File of a release.
 #[derive(Serialize, JsonSchema)]
 struct ExtractedFile {
+    /// Path in the release.
     path: String,
+    /// Size in bytes.
     bytes: usize,
-    /// What is in it, where it was not written.
+    /// Content, if the file was not written.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
 }
@@ -92,7 +96,7 @@ impl Extracted {
         let file = |(path, content): (&String, &Vec<u8>)| {
             let text = String::from_utf8(content.clone()).with_context(|| WithHint {
                 message: format!("{path} is not text"),
-                hint: "leave out -o, or write it with --to".to_owned(),
+                hint: "omit -o, or write the file with --to".to_owned(),
             })?;
             Ok(ExtractedFile { path: path.clone(), bytes: content.len(), content: Some(text) })
         };
@@ -111,8 +115,10 @@ impl fmt::Display for Extracted {
 fn missing(wanted: &str, release: &str) -> CannotTell {
     CannotTell {
         message: format!("{release} has no file {wanted}"),
-        hint: "files are called like release-manifests/release-metadata; --to=DIR writes all"
-            .to_owned(),
+        hint:
+            "specify a path such as release-manifests/release-metadata, or extract all files with \
+               --to=DIR"
+                .to_owned(),
     }
 }
 
@@ -120,12 +126,12 @@ fn write_all(directory: &Path, files: &Files, force: bool) -> anyhow::Result<()>
     output::directory(directory)?;
     let hint = |path: &str| WithHint {
         message: format!("cannot write {}", directory.join(path).display()),
-        hint: "name a directory that is empty or not there yet; --force replaces files".to_owned(),
+        hint: "specify a new or empty directory, or overwrite files with --force".to_owned(),
     };
     // All or nothing, as far as that can be known.
     let is_there = |path: &&String| fs::symlink_metadata(directory.join(path)).is_ok();
     if !force && let Some(path) = files.keys().find(is_there) {
-        return Err(anyhow::anyhow!("it is already there").context(hint(path)));
+        return Err(anyhow::anyhow!("file exists").context(hint(path)));
     }
     for (path, content) in files {
         let written = write(directory, Path::new(path), content, force);
@@ -138,7 +144,7 @@ fn write_all(directory: &Path, files: &Files, force: bool) -> anyhow::Result<()>
 fn write(directory: &Path, path: &Path, content: &[u8], force: bool) -> io::Result<()> {
     let is_plain = |component| matches!(component, Component::Normal(_));
     if !path.components().all(is_plain) {
-        return Err(io::Error::other("the path leads out of the directory"));
+        return Err(io::Error::other("path is outside of the directory"));
     }
     let target = directory.join(path);
     let parents: Vec<&Path> = path.ancestors().skip(1).collect();

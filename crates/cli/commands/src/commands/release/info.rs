@@ -31,57 +31,74 @@ pub(crate) fn run(args: &InfoArgs, printer: &Printer) -> anyhow::Result<ExitStat
     let found = input::read(&args.release, &args.access)?;
     if let Some(format) = args.graph {
         graph::print(&found.load()?, format, printer)?;
-        return Ok(ExitStatus::Yes);
+        return Ok(ExitStatus::Success);
     }
     let info = Info::of(found.load()?, found.reference());
     output::report(printer.stdout(), args.output.output, KIND, &info)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
-/// What a release is.
+/// Description of a release.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Info {
+    /// Release image, by digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     image: Option<String>,
+    /// Metadata of the release.
     release: Description,
+    /// Images of the release, by name.
     images: BTreeMap<String, String>,
+    /// Numbers of manifests.
     manifests: Manifests,
+    /// Signature rules for later releases, if the release has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     verification: Option<Trust>,
+    /// Probable mistakes in the release.
     warnings: Vec<String>,
 }
 
-/// What a release says about itself.
+/// Metadata of a release.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Description {
+    /// Version of the release.
     version: Version,
+    /// Time of creation.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
-    created: Option<Timestamp>,
+    creation_time: Option<Timestamp>,
+    /// Channels that contain the release.
     channels: Vec<String>,
+    /// Page about the release.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// Versions with an update to this release.
     previous: Vec<Version>,
+    /// Versions with an update from this release.
     next: Vec<Version>,
+    /// Other metadata.
     metadata: BTreeMap<String, String>,
 }
 
-/// How many manifests there are.
+/// Numbers of manifests.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Manifests {
-    all: usize,
-    /// Those that a cluster of the usual profile gets, if it has all capabilities.
+    /// All manifests.
+    total: usize,
+    /// Manifests for a cluster with the default profile and all capabilities.
     included: usize,
+    /// Manifests of preflight checks.
     preflight_checks: usize,
 }
 
-/// Whose signatures count for the releases after it.
+/// Signature rules for later releases.
 #[derive(Serialize, JsonSchema)]
 struct Trust {
+    /// Names of the keyrings; each has to verify a signature.
     keyrings: Vec<String>,
+    /// URLs of the signature stores.
     stores: Vec<String>,
 }
 
@@ -102,7 +119,7 @@ impl Info {
                 channels: metadata.channels().into_iter().map(str::to_owned).collect(),
                 url: metadata.metadata.get(key::URL).cloned(),
                 version: metadata.version,
-                created: image_references.created,
+                creation_time: image_references.created,
                 previous: metadata.previous,
                 next: metadata.next,
                 metadata: metadata.metadata,
@@ -120,7 +137,7 @@ impl Manifests {
         let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
         let selection = filter.select(manifests);
         Self {
-            all: manifests.len(),
+            total: manifests.len(),
             included: selection.included.len(),
             preflight_checks: selection.preflight_checks.len(),
         }
@@ -133,10 +150,13 @@ impl Trust {
     }
 }
 
-/// What is said about a manifest that somebody forgot to mark.
+/// Warning about a manifest without an inclusion annotation.
 pub(super) fn for_no_cluster(manifest: &Manifest) -> String {
     let Manifest { file, line, id, .. } = manifest;
-    format!("{file}:{line}: {id} is for no cluster: no include.release.openshift.io/… is \"true\"")
+    format!(
+        "{file}:{line}: {id} is not included in any cluster: no annotation \
+             include.release.openshift.io/… is \"true\""
+    )
 }
 
 impl Display for Info {
@@ -144,15 +164,15 @@ impl Display for Info {
         let Self { image, release, images, manifests, verification, warnings } = self;
         write!(f, "release {}", release.version)?;
         line(f, "image", image.as_ref())?;
-        line(f, "created", release.created)?;
+        line(f, "created", release.creation_time)?;
         line(f, "about it", release.url.as_ref())?;
         line(f, "channels", listed(&release.channels))?;
         line(f, "updates from", listed(&release.previous))?;
         line(f, "updates to", listed(&release.next))?;
         line(f, "manifests", Some(manifests))?;
         if let Some(Trust { keyrings, stores }) = verification {
-            line(f, "later releases are signed by", listed(keyrings))?;
-            line(f, "their signatures are at", listed(stores))?;
+            line(f, "keyrings", listed(keyrings))?;
+            line(f, "signature stores", listed(stores))?;
         }
         line(f, "images", Some(images.len()))?;
         let width = images.keys().map(|name| name.chars().count()).max().unwrap_or_default();
@@ -166,13 +186,13 @@ impl Display for Info {
 
 impl Display for Manifests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { all, included, preflight_checks } = self;
-        write!(f, "{all}")?;
-        if included != all {
+        let Self { total, included, preflight_checks } = self;
+        write!(f, "{total}")?;
+        if included != total {
             write!(f, ", of which {included} for {DEFAULT_PROFILE}")?;
         }
         if *preflight_checks > 0 {
-            write!(f, ", checks before updates: {preflight_checks}")?;
+            write!(f, ", preflight checks: {preflight_checks}")?;
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ const LAYOUT: &str = "oci:";
 
 /// A release that was read.
 pub(crate) struct Found {
-    /// What somebody called it.
+    /// The name from the command line.
     pub(crate) name: String,
     /// How it is pulled, if it is an image.
     pub(crate) image: Option<Pinned>,
@@ -47,7 +47,7 @@ impl Found {
         self.image.as_ref().map(|image| format!("{place}{image}"))
     }
 
-    /// What the files mean. Everything that is wrong with them is said at once.
+    /// Loads the release and reports all errors at once.
     pub(crate) fn load(&self) -> anyhow::Result<Release> {
         let image = self.image.as_ref().map_or_else(|| self.name.clone(), Pinned::to_string);
         self.load_as(&image)
@@ -56,14 +56,13 @@ impl Found {
     /// The same for a cluster that pulls the image by that name.
     pub(crate) fn load_as(&self, image: &str) -> anyhow::Result<Release> {
         Release::load(&self.files, image, DEFAULT_PROFILE).with_context(|| WithHint {
-            message: format!("{} is no release that can be used", self.name),
-            hint: "`fairway release extract` writes its files, so that you can look at them"
-                .to_owned(),
+            message: format!("cannot load release {}", self.name),
+            hint: "inspect its files with `fairway release extract`".to_owned(),
         })
     }
 }
 
-/// Reads the files of the release that somebody names.
+/// Reads the files of a release, from a directory or an image.
 pub(crate) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
     let directory = Path::new(name);
     if directory.join(metadata::PATH).exists() {
@@ -76,9 +75,10 @@ pub(crate) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
     if directory.is_dir() || !is_image {
         return Err(WithHint {
             message: format!("{name} is neither a directory with a release nor an image"),
-            hint: "name an image such as registry.example/releases:5.1.0, oci:DIR:NAME in an OCI \
-                   image layout, or a directory that has `release-manifests/release-metadata`"
-                .to_owned(),
+            hint:
+                "specify an image such as registry.example/releases:5.1.0, oci:DIR:NAME in an OCI \
+                   image layout, or a directory with `release-manifests/release-metadata`"
+                    .to_owned(),
         }
         .into());
     }
@@ -88,8 +88,8 @@ pub(crate) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
 fn from_directory(directory: &Path) -> anyhow::Result<Found> {
     let name = directory.display().to_string();
     let hint = || WithHint {
-        message: format!("cannot read the release in {name}"),
-        hint: "name a directory that has `manifests` and `release-manifests`".to_owned(),
+        message: format!("cannot read release in {name}"),
+        hint: "specify a directory with `manifests` and `release-manifests`".to_owned(),
     };
     let mut files = Files::new();
     for parent in DIRECTORIES {
@@ -104,11 +104,11 @@ fn from_directory(directory: &Path) -> anyhow::Result<Found> {
 }
 
 fn from_image(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
-    let image = registry::image(name, access, "cannot read the release")?;
+    let image = registry::image(name, access, "cannot read release")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let hint = || WithHint {
-        message: format!("cannot read the release {name}"),
-        hint: "check its name, and --pull-secret if it is not for everybody".to_owned(),
+        message: format!("cannot read release {name}"),
+        hint: "check the image name and the credentials in --pull-secret".to_owned(),
     };
     let digest = runtime.block_on(image.resolve()).with_context(hint)?;
     let files = runtime.block_on(payload::read(image.source(), &digest));

@@ -55,29 +55,36 @@ fn check(args: &LintArgs) -> anyhow::Result<Lint> {
 /// Findings about a release.
 #[derive(Serialize, JsonSchema)]
 struct Lint {
+    /// Number of errors.
     errors: usize,
+    /// Number of warnings.
     warnings: usize,
+    /// Errors and warnings.
     findings: Vec<LintFinding>,
 }
 
-/// A finding.
+/// Finding about a release.
 #[derive(Serialize, JsonSchema)]
 struct LintFinding {
+    /// Severity of the finding.
     severity: LintSeverity,
+    /// File of the finding, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
-    /// The line, counted from one.
+    /// Line in the file, counted from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
+    /// Description of the problem.
     message: String,
 }
 
+/// Severity of a finding about a release or a catalog.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-enum LintSeverity {
-    /// The release cannot be used.
+pub(in crate::commands) enum LintSeverity {
+    /// The release or the catalog cannot be used.
     Error,
-    /// The release can be used, but part of it may not be what its author means.
+    /// A part of it is probably not what its author means.
     Warning,
 }
 
@@ -139,7 +146,7 @@ impl Lint {
 
     fn status(&self, is_strict: bool) -> ExitStatus {
         let is_refused = self.errors > 0 || is_strict && self.warnings > 0;
-        if is_refused { ExitStatus::No } else { ExitStatus::Yes }
+        if is_refused { ExitStatus::Refused } else { ExitStatus::Success }
     }
 }
 
@@ -220,11 +227,11 @@ mod tests {
     fn status_depends_on_errors_and_on_strict_warnings() {
         let clean = "apiVersion: v1\nkind: A\nmetadata: {name: a}\n";
         for (text, is_strict, status) in [
-            (clean, false, ExitStatus::Yes),
-            (clean, true, ExitStatus::Yes),
-            (ODD, false, ExitStatus::Yes),
-            (ODD, true, ExitStatus::No),
-            ("a: [", false, ExitStatus::No),
+            (clean, false, ExitStatus::Success),
+            (clean, true, ExitStatus::Success),
+            (ODD, false, ExitStatus::Success),
+            (ODD, true, ExitStatus::Refused),
+            ("a: [", false, ExitStatus::Refused),
         ] {
             assert_eq!(lint(&[("a.yaml", text)]).status(is_strict), status, "{text}");
         }

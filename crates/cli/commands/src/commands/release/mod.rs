@@ -6,7 +6,7 @@ mod extract;
 mod graph;
 mod info;
 pub(super) mod input;
-mod lint;
+pub(super) mod lint;
 mod new;
 mod sign;
 mod signing;

@@ -31,7 +31,7 @@ use crate::schema::{self, Shape};
 const NAMESPACE: &str = "openshift-config-managed";
 const LABEL: &str = "release.openshift.io/verification-signatures";
 
-/// As many signatures of one image are asked for.
+/// Maximum number of signatures that clusters read for an image.
 const MOST_SIGNATURES: usize = 9;
 
 /// What documents of it are called.
@@ -54,10 +54,10 @@ pub(crate) fn run(args: &SignArgs, printer: &Printer) -> anyhow::Result<ExitStat
         }
         None => print(&config_map(&image.digest, signed), args.output.output, printer)?,
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
-/// What the signature calls the image.
+/// Image name in the signature.
 fn identity(args: &SignArgs) -> Result<&str, WrongUsage> {
     let given = args.identity.as_deref();
     let called = || {
@@ -66,7 +66,7 @@ fn identity(args: &SignArgs) -> Result<&str, WrongUsage> {
         in_registry.then_some(name)
     };
     given.or_else(called).ok_or_else(|| {
-        let why = "an image in a layout has no name that others know it by: add --identity";
+        let why = "an image in an OCI image layout needs --identity";
         WrongUsage(why.to_owned())
     })
 }
@@ -75,8 +75,8 @@ fn sign(args: &SignArgs, image: &Digest, identity: &str) -> anyhow::Result<Signe
     let path = args.key.display();
     let hint = || WithHint {
         message: format!("cannot sign with the key in {path}"),
-        hint: "write one key with `gpg --armor --export-secret-keys KEY > FILE`; its passphrase \
-               is read with --passphrase-file"
+        hint: "export one key with `gpg --armor --export-secret-keys KEY > FILE`; specify its \
+               passphrase with --passphrase-file"
             .to_owned(),
     };
     let key = signing::file(&args.key).with_context(hint)?;
@@ -87,10 +87,10 @@ fn sign(args: &SignArgs, image: &Digest, identity: &str) -> anyhow::Result<Signe
 fn passphrase(path: &Path) -> anyhow::Result<String> {
     let hint = || WithHint {
         message: format!("cannot read the passphrase in {}", path.display()),
-        hint: "name a file that has it on its first line".to_owned(),
+        hint: "specify a file with the passphrase on its first line".to_owned(),
     };
     let text = String::from_utf8(signing::file(path).with_context(hint)?);
-    let text = text.context("it is not text").with_context(hint)?;
+    let text = text.context("not valid UTF-8").with_context(hint)?;
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
@@ -105,7 +105,7 @@ fn add(store: &Path, image: &Digest, signature: &[u8]) -> anyhow::Result<PathBuf
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(error).with_context(|| WithHint {
                     message: format!("cannot write {}", path.display()),
-                    hint: "name a directory that you may write to".to_owned(),
+                    hint: "specify a writable directory".to_owned(),
                 });
             }
             Err(_) if fs::read(&path).is_ok_and(|known| known == signature) => return Ok(path),
@@ -113,8 +113,8 @@ fn add(store: &Path, image: &Digest, signature: &[u8]) -> anyhow::Result<PathBuf
         }
     }
     Err(anyhow::Error::new(WithHint {
-        message: format!("{} has {MOST_SIGNATURES} signatures", directory.display()),
-        hint: "clusters ask for no more: remove those that do not count any longer".to_owned(),
+        message: format!("{} already has {MOST_SIGNATURES} signatures", directory.display()),
+        hint: "remove obsolete signatures; clusters do not read more".to_owned(),
     }))
 }
 
@@ -145,13 +145,17 @@ fn print(config_map: &ConfigMap, format: ReportFormat, printer: &Printer) -> any
     }
 }
 
-/// What was signed.
+/// Signature that was written to a store.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Report {
+    /// Image, by digest.
     image: String,
+    /// Name of the image in the signature.
     identity: String,
+    /// Fingerprint of the key.
     signer: String,
+    /// File with the signature.
     file: String,
 }
 

@@ -15,13 +15,13 @@ use crate::errors::WithHint;
 /// refused as such.
 const MOST_BYTES: u64 = (1 << 20) + 1;
 
-/// The image that somebody names.
+/// Resolves an image to its digest.
 pub(super) fn resolve(name: &str, access: &AccessArgs) -> anyhow::Result<Pinned> {
     let image = registry::image(name, access, "cannot find the release")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let digest = runtime.block_on(image.resolve()).with_context(|| WithHint {
         message: format!("cannot find the release {name}"),
-        hint: "check its name, and --pull-secret if it is not for everybody".to_owned(),
+        hint: "check the image name and the credentials in --pull-secret".to_owned(),
     })?;
     Ok(Pinned { repository: image.source().name().to_owned(), digest })
 }

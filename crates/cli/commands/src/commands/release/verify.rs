@@ -1,4 +1,4 @@
-//! `fairway release verify`: whether everybody who has to has signed a release.
+//! `fairway release verify`: verifies the signatures of a release.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// How long somebody waits for stores: they have a few kilobytes to send.
+/// Timeout of signature stores.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What documents of it are called.
@@ -42,55 +42,58 @@ pub(crate) fn run(args: &VerifyArgs, printer: &Printer) -> anyhow::Result<ExitSt
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let verdict = runtime.block_on(verifier.verify(&image.digest, &sources, now()));
     let status = match &verdict {
-        Ok(_) => ExitStatus::Yes,
-        Err(unverified) if unverified.is_transient() => ExitStatus::CannotTell,
-        Err(_) => ExitStatus::No,
+        Ok(_) => ExitStatus::Success,
+        Err(unverified) if unverified.is_transient() => ExitStatus::Unknown,
+        Err(_) => ExitStatus::Refused,
     };
     let report = Report { image: image.to_string(), verdict: verdict.into() };
     output::report(printer.stdout(), args.output.output, KIND, &report)?;
     Ok(status)
 }
 
-/// Whose signatures count, by the arguments.
+/// Creates the verifier from the arguments.
 fn verifier(args: &VerifyArgs) -> anyhow::Result<Verifier> {
     let VerifyArgs { keyrings, from_release, access, .. } = args;
     let trusted = from_release.as_deref().map(|name| trusted_by(name, access)).transpose()?;
     let mut verification = trusted.unwrap_or_default();
     for path in keyrings {
         let keyring = signing::file(path)
-            .with_context(|| hint(format!("cannot use the keys in {}", path.display())))?;
+            .with_context(|| hint(format!("cannot read the keys in {}", path.display())))?;
         verification.keyrings.insert(path.display().to_string(), keyring);
     }
     Verifier::new(&verification).with_context(|| hint("cannot verify signatures".to_owned()))
 }
 
 fn hint(message: String) -> WithHint {
-    WithHint { message, hint: "write them with `gpg --armor --export KEY > FILE`".to_owned() }
+    WithHint { message, hint: "export the keys with `gpg --armor --export KEY > FILE`".to_owned() }
 }
 
-/// Whose signatures count for a cluster that runs that release.
+/// Verification settings of a cluster that runs the release.
 fn trusted_by(name: &str, access: &AccessArgs) -> anyhow::Result<Verification> {
     let release = input::read(name, access)?.load()?;
     let hint = || WithHint {
-        message: format!("{name} does not say whose signatures count"),
-        hint: "add a ConfigMap with the annotation release.openshift.io/verification-config-map \
-               to its manifests, or name keys with --keyring"
-            .to_owned(),
+        message: format!("{name} does not configure signature verification"),
+        hint:
+            "add a ConfigMap with the annotation release.openshift.io/verification-config-map to \
+               its manifests, or specify keys with --keyring"
+                .to_owned(),
     };
     let verification = Verification::of(&release.manifests).with_context(hint)?;
-    verification.context("it has no ConfigMap for that").with_context(hint)
+    verification.context("no ConfigMap with this annotation").with_context(hint)
 }
 
-/// What came of it.
+/// Result of a signature verification.
 #[derive(Serialize, JsonSchema)]
 struct Report {
+    /// Image, by digest.
     image: String,
     #[serde(flatten)]
     verdict: Verdict,
 }
 
+/// Whether the signatures of an image satisfy all keyrings.
 #[derive(Serialize, JsonSchema)]
-#[serde(tag = "verdict")]
+#[serde(rename_all = "camelCase", tag = "verdict")]
 enum Verdict {
     Verified(Verified),
     Unverified(Unverified),
@@ -116,7 +119,7 @@ impl fmt::Display for Report {
             }
             Verdict::Unverified(Unverified { digest: _, keyrings, findings }) => {
                 let keyrings = keyrings.join(" or ");
-                write!(f, "{image} is not verified: no signature satisfies {keyrings}")?;
+                write!(f, "{image} is not verified: no valid signature for {keyrings}")?;
                 listed(f, findings)
             }
         }

@@ -25,7 +25,7 @@ impl fmt::Display for Greeting<'_> {
             writeln!(f, "{}", nodes.mode())?;
         }
         if let Some(release) = release {
-            writeln!(f, "The example platform is being installed, in its release {release}.")?;
+            writeln!(f, "Installing release {release} of the example platform.")?;
         }
         writeln!(f, "\nIn another terminal:\n")?;
         writeln!(f, "  export KUBECONFIG={}", sandbox.kubeconfig().display())?;
@@ -45,8 +45,11 @@ impl fmt::Display for Greeting<'_> {
         for command in commands {
             writeln!(f, "  {command}")?;
         }
-        let files =
-            if *kept { "The files of pods and the audit log stay." } else { "Nothing stays." };
-        writeln!(f, "\nCtrl-C ends it and everything in it. {files}")
+        let files = if *kept {
+            "The files of pods and the audit log are kept."
+        } else {
+            "All files are removed."
+        };
+        writeln!(f, "\nPress Ctrl-C to stop the sandbox. {files}")
     }
 }

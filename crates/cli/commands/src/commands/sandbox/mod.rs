@@ -27,14 +27,14 @@ pub(crate) fn run(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitS
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .context("cannot start the threads of the sandbox")?;
+        .context("cannot start the sandbox")?;
     runtime.block_on(serve(args, printer))
 }
 
 async fn serve(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let begun = Instant::now();
     let place = Place::new(args.dir.as_deref())?;
-    // Before the sandbox runs: whoever ends it at once must find it listening.
+    // Before the sandbox starts, so that an early signal is not lost.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let layouts = place.path().join("layouts");
@@ -71,7 +71,7 @@ async fn serve(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStat
         platform.stop().await;
     }
     sandbox.stop().await;
-    outcome.map(|()| ExitStatus::Yes)
+    outcome.map(|()| ExitStatus::Success)
 }
 
 async fn start_platform(
@@ -79,14 +79,14 @@ async fn start_platform(
     release: &str,
     printer: &Printer,
 ) -> anyhow::Result<Running> {
-    printer.note("making the releases of the example platform from this program");
+    printer.note("creating the releases of the example platform");
     let (directory, registry) = (sandbox.directory().to_owned(), sandbox.registry());
     let prepared = spawn_blocking(move || platform::prepare(&directory, registry)).await??;
     prepared.start(sandbox, release).await
 }
 
 fn options(args: &SandboxArgs, directory: &Path, layouts: &Path) -> anyhow::Result<Options> {
-    let program = std::env::current_exe().context("cannot find the program that runs pods")?;
+    let program = std::env::current_exe().context("cannot find the fairway binary")?;
     let names = (1..=args.nodes).map(|number| format!("node-{number}")).collect();
     let own = [layouts.to_owned(), platform::images(directory)];
     let images = own.into_iter().chain(args.images.iter().cloned()).collect();
@@ -107,8 +107,8 @@ impl Place {
         let Some(directory) = directory else {
             let made = tempfile::Builder::new().prefix("fairway-sandbox-").tempdir();
             return made.map(Self::Temporary).with_context(|| WithHint {
-                message: "cannot make a temporary directory".to_owned(),
-                hint: "name a directory with --dir".to_owned(),
+                message: "cannot create a temporary directory".to_owned(),
+                hint: "specify a directory with --dir".to_owned(),
             });
         };
         crate::output::directory(directory)?;
@@ -128,13 +128,13 @@ impl Place {
     }
 }
 
-/// What can be done about a sandbox that does not start.
+/// Adds a hint to an error.
 fn advise(error: StartError) -> anyhow::Error {
     let hint = match &error {
-        StartError::Directory { .. } => "name another directory with --dir",
-        StartError::Listen { .. } => "leave --port out, and a free port is chosen",
+        StartError::Directory { .. } => "specify another directory with --dir",
+        StartError::Listen { .. } => "omit --port to use a free port",
         _ => return error.into(),
     };
-    let message = "the sandbox cannot start".to_owned();
+    let message = "cannot start the sandbox".to_owned();
     anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
 }

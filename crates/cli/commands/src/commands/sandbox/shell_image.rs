@@ -1,5 +1,5 @@
-//! The image `shell`: this machine's shell and its basic tools, so that there is something to run
-//! before anybody has brought an image.
+//! The image `shell`: the shell and the basic tools of this host, which pods can run without other
+//! images.
 
 use std::path::{Path, PathBuf};
 

@@ -63,11 +63,11 @@ pub(super) async fn make_and_see<C: Change>(
             Changed::Done(written) => return Ok((change, Some(*written))),
         }
     }
-    Err(anyhow!("each time, somebody else had changed it in between").context(WithHint {
-        message: format!("cannot change ClusterVersion in {ATTEMPTS} attempts"),
+    Err(anyhow!("conflict: another client changed the object each time").context(WithHint {
+        message: format!("cannot update ClusterVersion after {ATTEMPTS} attempts"),
         hint:
-            "try again; `kubectl get clusterversion version -o yaml --show-managed-fields` tells \
-               who writes to it"
+            "retry; run `kubectl get clusterversion version -o yaml --show-managed-fields` to find \
+             the other client"
                 .to_owned(),
     }))
 }

@@ -16,13 +16,14 @@ use crate::foreign_text::OneLine;
 /// Notes of one component that are shown: more are not worth reading.
 const MOST: usize = 10;
 
-/// What a component notes about updates.
+/// Note of a component about updates. Notes never block an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Note {
-    /// Its ClusterOperator.
+    /// Name of the ClusterOperator.
     component: String,
+    /// Text of the note.
     message: String,
-    /// The listed updates that it is about, the latest first.
+    /// Versions of the listed updates that the note is about, latest first.
     updates: Vec<String>,
 }
 
@@ -73,7 +74,7 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, notes: &[Note]) -> fmt::Result {
     if notes.is_empty() {
         return Ok(());
     }
-    f.write_str("\n\nTo be noted:\n")?;
+    f.write_str("\n\nNotes:\n")?;
     notes.iter().try_for_each(|note| write!(f, "\n  {note}"))
 }
 

@@ -14,7 +14,7 @@ pub(super) fn check(args: &UpgradeArgs, wish: Option<PreflightWish>) -> Result<(
     };
     if changes && !args.source.recorded.from_file.is_empty() {
         return Err(WrongUsage(
-            "--from-file reads a recorded cluster: nothing can be asked of it".to_owned(),
+            "--from-file reads a recorded cluster, which accepts no requests".to_owned(),
         ));
     }
     Ok(())
@@ -24,8 +24,8 @@ pub(super) fn check(args: &UpgradeArgs, wish: Option<PreflightWish>) -> Result<(
 pub(super) fn check_change(source: &SourceArgs, changes: bool) -> Result<(), WrongUsage> {
     if changes && !source.recorded.from_file.is_empty() {
         return Err(WrongUsage(
-            "--from-file reads a recorded cluster, in which nothing can be changed: --dry-run \
-             tells what would come of it"
+            "--from-file reads a recorded cluster, which cannot be changed; add --dry-run to \
+             preview the change"
                 .to_owned(),
         ));
     }

@@ -31,5 +31,5 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         .with_notes(notes::of(&components, &cluster_version))
         .in_full(args.include_not_recommended);
     output::report(printer.stdout(), args.output.output, KIND, &report)?;
-    Ok(if report.updates_known() { ExitStatus::Yes } else { ExitStatus::CannotTell })
+    Ok(if report.updates_retrieved() { ExitStatus::Success } else { ExitStatus::Unknown })
 }

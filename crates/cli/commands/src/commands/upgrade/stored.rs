@@ -94,18 +94,18 @@ impl Stored {
     /// Refuses what the API server or the operator would refuse.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let refuse = |message: String| {
-            let hint = "take back what is not needed any more: `fairway upgrade` shows which \
-                        accepted risks no listed update has";
+            let hint = "remove acceptances that are not needed; `fairway upgrade` marks accepted \
+                        risks that no available update has";
             Err(WithHint { message, hint: hint.to_owned() }.into())
         };
         let (count, most) = (self.names.len(), limits::ACCEPTED_RISKS);
         if count > most {
-            return refuse(format!("{count} risks are too many: at most {most} can be accepted"));
+            return refuse(format!("cannot accept {count} risks: the maximum is {most}"));
         }
         let (bytes, most) = (self.annotation()?.map_or(0, |text| text.len()), ANNOTATION_BYTES);
         if bytes > most {
             return refuse(format!(
-                "the terms of all accepted risks have {bytes} bytes, and at most {most} are stored"
+                "the acceptance terms have {bytes} bytes, more than the maximum of {most}"
             ));
         }
         Ok(())
@@ -161,10 +161,9 @@ fn desired_update(desired: Option<&Update>, names: &[AcceptRisk]) -> Value {
 fn unreadable() -> WithHint {
     WithHint {
         message: format!(
-            "the annotation {ANNOTATION} cannot be read: it says on which terms the other risks \
-             were accepted"
+            "cannot read annotation {ANNOTATION} with the terms of the accepted risks"
         ),
-        hint: "correct it with `kubectl edit clusterversion version`, or name all risks anew with \
+        hint: "correct it with `kubectl edit clusterversion version`, or set all risks again with \
                --replace"
             .to_owned(),
     }

@@ -14,7 +14,7 @@ pub(super) fn read(annotation: Option<&str>) -> Result<BTreeMap<String, Value>, 
     match annotation {
         None => Ok(BTreeMap::new()),
         Some(text) if text.len() > ANNOTATION_BYTES => {
-            Err(format!("{} bytes exceed the limit of {ANNOTATION_BYTES} bytes", text.len()))
+            Err(format!("{} bytes exceed the maximum of {ANNOTATION_BYTES}", text.len()))
         }
         Some(text) => serde_json::from_str(text).map_err(|error| error.to_string()),
     }

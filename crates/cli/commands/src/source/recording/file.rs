@@ -68,7 +68,11 @@ pub(super) fn each<'a, T>(
         // A file that has gone since it was listed has nothing to say.
         let Some(bytes) = bytes(path)? else { continue };
         total += bytes.len();
-        ensure!(total <= MAX_BYTES, "{}: more than {MAX_BYTES} bytes in all", path.display());
+        ensure!(
+            total <= MAX_BYTES,
+            "{}: the recorded files exceed {MAX_BYTES} bytes",
+            path.display()
+        );
         all.extend(read(path, &bytes)?);
     }
     Ok(all)

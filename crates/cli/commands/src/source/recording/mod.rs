@@ -115,16 +115,16 @@ impl Recording {
             let place = part.place_of(kind);
             let shown = input::name(&place);
             if place.exists() || input::is_stdin(&place) {
-                format!("there is none in {shown}")
+                format!("none in {shown}")
             } else {
-                format!("there is no {shown}")
+                format!("{shown} does not exist")
             }
         };
         let places: Vec<String> = self.parts.iter().map(place).collect();
         let Kind { name, plural, .. } = kind;
         CannotTell {
-            message: format!("no {name} is recorded: {}", places.join(", and ")),
-            hint: format!("`kubectl get {plural} -o yaml` writes what is there"),
+            message: format!("no {name} recorded: {}", places.join(", ")),
+            hint: format!("record it with `kubectl get {plural} -o yaml`"),
         }
         .into()
     }

@@ -46,12 +46,8 @@ impl Saved {
 /// That there are objects of more than one cluster, or of one at several times.
 pub(super) fn several_clusters(first: &Object, other: &Object) -> anyhow::Error {
     CannotTell {
-        message: format!(
-            "there is more than one ClusterVersion: one in {}, another one in {}",
-            first.file(),
-            other.file()
-        ),
-        hint: "--from-file names the objects of one cluster, in one state".to_owned(),
+        message: format!("found two ClusterVersions: in {} and in {}", first.file(), other.file()),
+        hint: "use the files of one cluster, recorded at one time".to_owned(),
     }
     .into()
 }
@@ -59,7 +55,7 @@ pub(super) fn several_clusters(first: &Object, other: &Object) -> anyhow::Error 
 /// The objects of a file that somebody named.
 pub(super) fn named_in(path: &Path) -> anyhow::Result<Vec<Object>> {
     object::all_in(path)?.with_context(|| WithHint {
-        message: format!("{} is not there", path.display()),
-        hint: "`kubectl get clusterversion version -o yaml > X-cv.yaml` writes one".to_owned(),
+        message: format!("{} does not exist", path.display()),
+        hint: "record it with `kubectl get clusterversion version -o yaml > X-cv.yaml`".to_owned(),
     })
 }

@@ -138,10 +138,10 @@ fn what_cannot_be_read_says_where() {
         text.replace(&directory.path().display().to_string(), "…")
     };
     insta::assert_snapshot!([two, broken, wrong, empty].each_ref().map(problem).join("\n"), @"
-    there is more than one ClusterVersion: one in …/a.yaml, another one in …/b.yaml
+    found two ClusterVersions: in …/a.yaml and in …/b.yaml
     …/b.yaml:1:7: unclosed bracket '['
     …/a.yaml: map: field data: invalid type: integer `7`, expected a map
-    no ClusterVersion is recorded: there is none in …
+    no ClusterVersion recorded: none in …
     ");
 }
 
@@ -174,7 +174,7 @@ fn clusters_are_not_mixed() {
             Ok(found) => assert_eq!(found.spec.channel.as_deref(), channel, "{one}{other}"),
             Err(error) => {
                 assert_eq!(channel, None, "{error}");
-                assert!(error.to_string().starts_with("there is more than one"), "{error}");
+                assert!(error.to_string().starts_with("found two"), "{error}");
             }
         }
     }

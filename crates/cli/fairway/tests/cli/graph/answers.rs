@@ -17,7 +17,7 @@ fn ways_between_two_versions() {
       5.0.1 -> 5.1.0  LeakyProxy
       5.1.0 -> 5.1.1
 
-    LeakyProxy, where its query says so
+    LeakyProxy, depends on its PromQL query
       On clusters with a proxy, the gateway loses connections.
       https://bugs.example.com/1
 
@@ -37,8 +37,8 @@ fn answers_as_documents() {
     let desk = Desk::new();
     for (question, kind) in [
         (&["path", "5.1.1", "5.0.1"][..], "GraphPaths"),
-        (&["why", "5.0.2", "5.1.0"], "GraphUpdate"),
-        (&["why", "5.0.1", "5.1.1"], "GraphUpdate"),
+        (&["why", "5.0.2", "5.1.0"], "GraphEdge"),
+        (&["why", "5.0.1", "5.1.1"], "GraphEdge"),
         (&["channels", "5.1.0"], "GraphChannels"),
         (&["latest", "stable-5.1"], "GraphLatest"),
     ] {
@@ -54,12 +54,12 @@ fn ways_as_documents() {
     exit code: 0
     ----- stdout -----
     {
+      "apiVersion": "fairway.dev/v1alpha1",
       "kind": "GraphPaths",
-      "version": 1,
       "from": "5.0.2",
       "to": "5.1.0",
-      "fewestSteps": {
-        "steps": [
+      "fewestHops": {
+        "hops": [
           {
             "from": "5.0.2",
             "to": "5.1.0",
@@ -69,8 +69,8 @@ fn ways_as_documents() {
           }
         ]
       },
-      "fewestRisks": {
-        "steps": [
+      "leastRisk": {
+        "hops": [
           {
             "from": "5.0.2",
             "to": "5.1.0",
@@ -100,8 +100,8 @@ fn ways_as_documents() {
     insta::assert_snapshot!(desk.ask(&["path", "5.1.1", "5.0.1", "-o", "yaml"]), @r#"
     exit code: 3
     ----- stdout -----
+    apiVersion: fairway.dev/v1alpha1
     kind: GraphPaths
-    version: 1
     from: "5.1.1"
     to: "5.0.1"
     risks: []
@@ -149,19 +149,31 @@ fn why_an_update_is_missing() {
     insta::assert_snapshot!(desk.ask(&["why", "5.0.1", "5.1.1", "-o", "yaml"]), @"
     exit code: 3
     ----- stdout -----
-    kind: GraphUpdate
-    version: 1
+    apiVersion: fairway.dev/v1alpha1
+    kind: GraphEdge
     from: 5.0.1+amd64
     to: 5.1.1+amd64
     verdict: removed
     causes:
-    - cause: block
+    - type: block
       file: blocked-edges/5.1.1.yaml
       line: 2
       column: 7
       pattern: 5[.]0[.]1[+].*
       risk: null
     ");
+}
+
+/// The document of 0.1 had the key `version` twice here: of the envelope, and of the release.
+#[test]
+fn why_without_release_in_channel_prints_each_key_once() {
+    let desk = Desk::new();
+    let documents = [
+        desk.ask(&["why", "5.0.9", "5.1.2", "-o", "json"]),
+        desk.ask(&["why", "5.1.1", "5.1.2", "--channel=stable-5.1", "-o", "json"]),
+        desk.ask(&["why", "5.1.1", "5.1.2", "--channel=stable-5.1", "-o", "yaml"]),
+    ];
+    insta::assert_snapshot!(documents.join("\n"), @"");
 }
 
 #[test]
@@ -181,8 +193,8 @@ fn channels_and_their_latest() {
 
     exit code: 0
     ----- stdout -----
+    apiVersion: fairway.dev/v1alpha1
     kind: GraphChannels
-    version: 1
     release: "5.1.2"
     channels:
     - fast-5.1
@@ -193,11 +205,11 @@ fn channels_and_their_latest() {
 
     exit code: 0
     ----- stdout -----
+    apiVersion: fairway.dev/v1alpha1
     kind: GraphLatest
-    version: 1
     channel: stable-5.1
-    latest: "5.1.1"
-    payload: registry.example.com/release@sha256:5.1.1-arm64
+    release: "5.1.1"
+    image: registry.example.com/release@sha256:5.1.1-arm64
     "#);
     let without = ["channels", "5.1.1", GRAPH[0]];
     insta::assert_snapshot!(desk.run(&without), @"

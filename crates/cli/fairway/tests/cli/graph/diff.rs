@@ -29,13 +29,13 @@ fn two_states_of_graph_data() {
 
     exit code: 0
     ----- stdout -----
-    in graph-data:
+    changes of graph-data:
     ~ blocked-edges/5.1.0-LeakyProxy.yaml
         from: 5[.]0[.].* => 5[.]0[.]1[+].*
     - blocked-edges/5.1.1.yaml: removes updates to 5.1.1 from 5[.]0[.]1[+].*
     + stable-5.1: 5.1.2
 
-    in the graph that clusters get:
+    changes of the graph:
     + 5.1.2
     5.0.2 -> 5.1.0: LeakyProxy => recommended
     5.0.1 -> 5.1.1: not there => recommended
@@ -50,12 +50,12 @@ fn two_states_of_graph_data() {
     insta::assert_snapshot!(desk.run(&["diff", "graph-data", "newer", "-o", "yaml", "--exit-code"]), @r#"
     exit code: 3
     ----- stdout -----
+    apiVersion: fairway.dev/v1alpha1
     kind: GraphDifference
-    version: 1
     graphData:
       blocks:
         blocked-edges/5.1.0-LeakyProxy.yaml:
-          before:
+          old:
             to: "5.1.0"
             from: 5[.]0[.].*
             risk:
@@ -69,7 +69,7 @@ fn two_states_of_graph_data() {
                     max(gateway_uses_proxy)
                     or
                     0 * group(gateway_info)
-          after:
+          new:
             to: "5.1.0"
             from: 5[.]0[.]1[+].*
             risk:
@@ -84,7 +84,7 @@ fn two_states_of_graph_data() {
                     or
                     0 * group(gateway_info)
         blocked-edges/5.1.1.yaml:
-          before:
+          old:
             to: "5.1.1"
             from: 5[.]0[.]1[+].*
       channels:
@@ -115,6 +115,6 @@ fn two_graphs() {
     exit code: 1
     ----- stderr -----
     error: cannot compare old.json with newer
-    hint: name two graph-data directories, or two files with graphs
+    hint: specify two graph-data directories, or two files with graphs
     ");
 }

@@ -48,66 +48,66 @@ fn what_is_no_file_is_refused() {
     insta::assert_snapshot!(deeds.map(run).join("\n"), @r#"
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
-      caused by: cannot read graph-data/blocked-edges/out.yaml: symbolic link to a target outside of the directory
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    error: cannot read graph-data in graph-data
+      caused by: graph-data/blocked-edges/out.yaml leads out of the directory
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
-      caused by: cannot read graph-data/blocked-edges/device.yaml: symbolic link to a target outside of the directory
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    error: cannot read graph-data in graph-data
+      caused by: graph-data/blocked-edges/device.yaml leads out of the directory
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
-      caused by: cannot read graph-data/blocked-edges/dangling.yaml: broken symbolic link
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    error: cannot read graph-data in graph-data
+      caused by: graph-data/blocked-edges/dangling.yaml is a link that leads nowhere
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
+    error: cannot read graph-data in graph-data
       caused by: cannot read graph-data/blocked-edges/self.yaml
       caused by: Too many levels of symbolic links (os error 40)
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
-      caused by: cannot read graph-data/blocked-edges/pipe.yaml: not a regular file
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    error: cannot read graph-data in graph-data
+      caused by: graph-data/blocked-edges/pipe.yaml is not a file
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
-      caused by: blocked-edges/long.yaml has 107374182400 bytes; the limit is 1048576 bytes
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    error: cannot read graph-data in graph-data
+      caused by: blocked-edges/long.yaml is 107374182400 bytes long, and at most 1048576 are read
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
-      caused by: path "blocked-edges/line\nbreak\u{1b}[31m.yaml" is outside of the directory
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    error: cannot read graph-data in graph-data
+      caused by: "blocked-edges/line\nbreak\u{1b}[31m.yaml" is not a path below the directory
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
-      caused by: path "blocked-edges/back\\slash.yaml" is outside of the directory
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    error: cannot read graph-data in graph-data
+      caused by: "blocked-edges/back\\slash.yaml" is not a path below the directory
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
-      caused by: cannot read graph-data/blocked-edges/�.yaml: the name is not UTF-8
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    error: cannot read graph-data in graph-data
+      caused by: graph-data/blocked-edges/�.yaml has a name that is not UTF-8
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
     "#);
 }
@@ -119,9 +119,9 @@ fn more_files_than_anybody_has_are_refused() {
     insta::assert_snapshot!(said, @"
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in graph-data
-      caused by: more than 8192 files
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    error: cannot read graph-data in graph-data
+      caused by: there are more than 8192 files
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
     ");
 }

@@ -28,8 +28,8 @@ fn a_graph_is_built_of_images() {
     5.1
       5.1.1  no updates to this release
     ----- stderr -----
-    releases in registry.example/releases: 1 found, 1 left out
-    warning: registry.example/releases:broken omitted: release-images/blobs/sha256/0000000000000000000000000000000000000000000000000000000000000000 does not exist
+    releases in registry.example/releases: 1 found, 1 skipped
+    warning: registry.example/releases:broken is left out: release-images/blobs/sha256/0000000000000000000000000000000000000000000000000000000000000000 does not exist
     ");
     let why = desk.run(&[&["why", "5.0.1", "5.1.1", "-q"][..], &IMAGES].concat());
     insta::assert_snapshot!(why, @"
@@ -38,7 +38,7 @@ fn a_graph_is_built_of_images() {
     5.0.1+amd64 -> 5.1.1+amd64: 5.0.1+amd64 does not exist; other releases refer to it
     ");
     let lint = desk.run(&["lint", "graph-data", "--oci-layout=release-images"]);
-    assert!(lint.contains("1 found, 1 left out"), "{lint}");
+    assert!(lint.contains("1 found, 1 skipped"), "{lint}");
 }
 
 #[test]
@@ -72,65 +72,65 @@ fn what_is_wrong_with_images_is_said() {
     insta::assert_snapshot!(said, @r#"
     exit code: 1
     ----- stderr -----
-    error: cannot read the releases
+    error: cannot read releases
       caused by: "releases" is not a repository such as registry.example/team/releases
-    hint: name it without a tag and without a password; passwords are in --pull-secret
+    hint: specify the repository without tag and password; set credentials with --pull-secret
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the releases
+    error: cannot read releases
       caused by: "…@registry.example/releases" is not a repository such as registry.example/team/releases
-    hint: name it without a tag and without a password; passwords are in --pull-secret
+    hint: specify the repository without tag and password; set credentials with --pull-secret
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the releases
-      caused by: registry.example is on another host, and the connection would not use TLS
-    hint: --plain-http allows it
+    error: cannot read releases
+      caused by: registry.example is on another machine, and would be spoken to without TLS
+    hint: use --plain-http to connect without TLS
 
     exit code: 1
     ----- stderr -----
-    error: cannot use the pull secret secret.json
-      caused by: the pull secret is not valid JSON with `auths`: line 1, column 2
-    hint: it is JSON such as `docker login` writes: {"auths": {"registry.example": {"auth": …}}}
+    error: cannot read pull secret secret.json
+      caused by: the pull secret is not JSON with `auths`: line 1, column 2
+    hint: use a Docker config.json: {"auths": {"registry.example": {"auth": …}}}
 
     exit code: 1
     ----- stderr -----
-    error: cannot use the certificates in authorities.pem
-      caused by: no certificate found in it
-    hint: name a file that has certificates as PEM
+    error: cannot read the CA certificates in authorities.pem
+      caused by: no PEM certificate in the file
+    hint: specify a file with PEM certificates
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the releases
+    error: cannot read releases
       caused by: cannot read graph-data/oci-layout
       caused by: No such file or directory (os error 2)
-    hint: name a directory such as `skopeo copy docker://… oci:DIR:NAME` writes
+    hint: specify an OCI image layout, such as one that `skopeo copy docker://… oci:DIR:NAME` writes
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data
+    error: cannot read graph-data
       caused by: cannot read graph-data/oci-layout
       caused by: No such file or directory (os error 2)
-    hint: name an image in a registry, or one in an OCI image layout: oci:DIR:NAME
+    hint: specify an image in a registry, or oci:DIR:NAME in an OCI image layout
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data image oci:release-images
-      caused by: DIGEST contains no graph-data, neither in /var/lib/cincinnati-graph-data nor in its root directory
-    hint: check its name, --pull-secret if it is not for everybody, and its signatures if there is a keyring
+    error: cannot read graph-data image oci:release-images
+      caused by: DIGEST has no graph-data, neither in /var/lib/cincinnati-graph-data nor at the top
+    hint: check the image name, the credentials in --pull-secret, and with a keyring the signatures
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data image oci:graph-data-image:other
+    error: cannot read graph-data image oci:graph-data-image:other
       caused by: oci:graph-data-image:other does not exist
-    hint: check its name, --pull-secret if it is not for everybody, and its signatures if there is a keyring
+    hint: check the image name, the credentials in --pull-secret, and with a keyring the signatures
 
     exit code: 1
     ----- stderr -----
-    error: cannot use the keys in keys.gpg
+    error: cannot read the keys in keys.gpg
       caused by: keyring does not consist of OpenPGP public keys: not an OpenPGP packet
-    hint: write them with `gpg --export KEY > FILE`
+    hint: export the keys with `gpg --export KEY > FILE`
     "#);
 }
 
@@ -182,9 +182,9 @@ fn unsigned_graph_data_is_refused() {
     insta::assert_snapshot!(anonymous(&said), @"
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data image oci:graph-data-image:latest
+    error: cannot read graph-data image oci:graph-data-image:latest
       caused by: DIGEST is not signed
-    hint: check its name, --pull-secret if it is not for everybody, and its signatures if there is a keyring
+    hint: check the image name, the credentials in --pull-secret, and with a keyring the signatures
     ");
 }
 

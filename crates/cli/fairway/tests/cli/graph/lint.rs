@@ -84,14 +84,14 @@ fn only_what_is_new() {
       1 promql
       1 schema
     ----- stderr -----
-    left out, because graph-data has it, too: 1
+    omitted findings of graph-data: 1
     ");
     insta::assert_snapshot!(desk.run(&["lint", "broken", "--base=broken", "--deny=notes"]), @"
     exit code: 0
     ----- stdout -----
     no findings
     ----- stderr -----
-    left out, because broken has it, too: 3
+    omitted findings of broken: 3
     ");
 }
 

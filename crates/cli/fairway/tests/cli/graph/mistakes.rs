@@ -20,54 +20,54 @@ fn what_is_not_there() {
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 4
     ----- stderr -----
-    error: there is no version 5.2.0 for amd64
-    hint: the latest is 5.1.2
+    error: cannot find version 5.2.0 for amd64
+    hint: latest version: 5.1.2
 
     exit code: 4
     ----- stderr -----
-    error: there is no version 5.0.5 for amd64
-    hint: 5.0.2 comes before it, and 5.1.0 after it
+    error: cannot find version 5.0.5 for amd64
+    hint: nearest versions: 5.0.2 and 5.1.0
 
     exit code: 4
     ----- stderr -----
-    error: there is no version 5.1.2 for amd64 in stable-5.1
-    hint: it is in fast-5.1: choose one with --channel, or leave that out
+    error: cannot find version 5.1.2 for amd64 in stable-5.1
+    hint: available in fast-5.1; select one with --channel, or omit --channel
 
     exit code: 4
     ----- stderr -----
-    error: there is no version 5.0.1 for arm64
-    hint: it is there for amd64: choose one with --arch
+    error: cannot find version 5.0.1 for arm64
+    hint: available for amd64; select one with --arch
 
     exit code: 4
     ----- stderr -----
-    error: there is no version 5.2.0 for amd64
-    hint: the latest is 5.1.2
+    error: cannot find version 5.2.0 for amd64
+    hint: latest version: 5.1.2
 
     exit code: 4
     ----- stderr -----
-    error: there is no version 5.2.0 for amd64
-    hint: the latest is 5.1.2
+    error: cannot find version 5.2.0 for amd64
+    hint: latest version: 5.1.2
 
     exit code: 4
     ----- stderr -----
-    error: no release is in channel stable-5.2
+    error: no release in channel stable-5.2
     hint: channels with releases: stable-5.1
 
     exit code: 4
     ----- stderr -----
-    error: no release is in channel eus-5.1
+    error: no release in channel eus-5.1
     hint: channels with releases: fast-5.1, stable-5.1
 
     exit code: 4
     ----- stderr -----
-    error: no release is for architecture s390x
+    error: no release for architecture s390x
     hint: architectures with releases: amd64, arm64
 
     exit code: 0
     ----- stdout -----
     {"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}
     ----- stderr -----
-    warning: no release is in channel stable-5.1; the graph knows no channels: --graph-data names the directory that has them
+    warning: no release in channel stable-5.1; the graph contains no channels; specify graph-data with --graph-data
     "#);
 }
 
@@ -88,42 +88,42 @@ fn what_cannot_be_read() {
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 1
     ----- stderr -----
-    error: cannot read the releases
+    error: cannot read releases
       caused by: cannot open nothing.json
       caused by: No such file or directory (os error 2)
-    hint: they are a JSON list: [{"image": …, "arch": …, "release-metadata": {…}}, …]
+    hint: use a JSON list: [{"image": …, "arch": …, "release-metadata": {…}}, …]
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the releases
+    error: cannot read releases
       caused by: list.json: EOF while parsing a value at line 1 column 11
-    hint: they are a JSON list: [{"image": …, "arch": …, "release-metadata": {…}}, …]
+    hint: use a JSON list: [{"image": …, "arch": …, "release-metadata": {…}}, …]
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph
+    error: cannot read graph
       caused by: graph.json: missing field `version` at line 1 column 13
-    hint: it is JSON, as an update service answers it: {"nodes": […], "edges": […], …}
+    hint: use the JSON format of an update service: {"nodes": […], "edges": […], …}
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in nowhere
+    error: cannot read graph-data in nowhere
       caused by: cannot read nowhere
       caused by: No such file or directory (os error 2)
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
 
     exit code: 1
     ----- stderr -----
-    error: the graph-data in empty cannot be used
-      caused by: unsupported schema version 2.0.0 in version; the supported version is 1
-    hint: `fairway graph lint empty` shows what is wrong in it
+    error: cannot use graph-data in empty
+      caused by: version says 2.0.0, and this program reads version 1
+    hint: run `fairway graph lint empty` to list its errors
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph-data in nowhere
+    error: cannot read graph-data in nowhere
       caused by: cannot read nowhere
       caused by: No such file or directory (os error 2)
-    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    hint: specify a directory with `version`, `channels` and `blocked-edges`
     "#);
 }
 
@@ -144,13 +144,13 @@ fn what_is_wrong_beside_the_answer() {
     ----- stdout -----
     {"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}
     ----- stderr -----
-    warning: blocked-edges/5.0.2.yaml: no `from`, all updates to this version are blocked
-    warning: releases.json[0] omitted: invalid type: integer `0`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[1] omitted: invalid type: integer `1`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[2] omitted: invalid type: integer `2`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[3] omitted: invalid type: integer `3`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[4] omitted: invalid type: integer `4`, expected struct ReleaseImage at line 1 column 1
-    2 more warnings: --verbose shows them
+    warning: blocked-edges/5.0.2.yaml: no `from`, so every update to this version is blocked
+    warning: releases.json[0] is left out: invalid type: integer `0`, expected struct ReleaseImage at line 1 column 1
+    warning: releases.json[1] is left out: invalid type: integer `1`, expected struct ReleaseImage at line 1 column 1
+    warning: releases.json[2] is left out: invalid type: integer `2`, expected struct ReleaseImage at line 1 column 1
+    warning: releases.json[3] is left out: invalid type: integer `3`, expected struct ReleaseImage at line 1 column 1
+    warning: releases.json[4] is left out: invalid type: integer `4`, expected struct ReleaseImage at line 1 column 1
+    2 more warnings: use --verbose to show them
 
     exit code: 0
     ----- stdout -----

@@ -48,34 +48,34 @@ fn the_newest_bundle_of_a_channel_decides() -> Result<()> {
         command.current_dir(&directory).args(["olm", "check", "--catalog=."]);
         said.push(transcript(command.arg(format!("--cluster-version={version}"))));
         let report = document(command.arg("--output=json"));
-        assert_eq!(report["packages"][0]["bundles"][0]["newestOf"], json!(["stable"]));
+        assert_eq!(report["packages"][0]["bundles"][0]["headChannels"], json!(["stable"]));
     }
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 0
     ----- stdout -----
-    On 4.9:
+    Platform 4.9:
 
     etcd
-      etcd.v1.1.0: can be installed, runs up to 4.10; newest of stable
-      etcd.v1.0.0: refused, runs up to 4.8
+      etcd.v1.1.0: installable, supports up to 4.10; newest of stable
+      etcd.v1.0.0: refused, supports up to 4.8
 
     exit code: 3
     ----- stdout -----
-    On 4.11:
+    Platform 4.11:
 
     etcd
-      etcd.v1.1.0: refused, runs up to 4.10; newest of stable
-      etcd.v1.0.0: refused, runs up to 4.8
+      etcd.v1.1.0: refused, supports up to 4.10; newest of stable
+      etcd.v1.0.0: refused, supports up to 4.8
 
     exit code: 3
     ----- stdout -----
-    On 4.9:
+    Platform 4.9:
 
     etcd
-      etcd.v1.1.0: can be installed, runs up to 4.10; newest of stable
-      etcd.v1.0.0: refused, runs up to 4.8
+      etcd.v1.1.0: installable, supports up to 4.10; newest of stable
+      etcd.v1.0.0: refused, supports up to 4.8
 
-    error: ./a.yaml:30:10: etcd.v1.1.0: the maximum version is the number 4.10, and numbers lose zeros at the end: write "4.10"
+    error: ./a.yaml:30:10: etcd.v1.1.0: the maximum version 4.10 is a number and loses trailing zeros: quote it as "4.10"
     "#);
     Ok(())
 }

@@ -35,22 +35,22 @@ async fn a_cluster_and_what_was_written_down_of_it_say_the_same() -> Result<()> 
     The cluster runs 5.1.
 
     NS/later.v1
-      runs up to 5.2 (annotation operators.coreos.com/maxOpenShiftVersion)
+      supports up to 5.2 (annotation operators.coreos.com/maxOpenShiftVersion)
       5.3.0: will not run
       5.2.0, 5.1.1: upgradeable
 
     NS/old.v1
-      runs up to 5.1 (annotation operators.coreos.com/maxOpenShiftVersion)
+      supports up to 5.1 (annotation operators.coreos.com/maxOpenShiftVersion)
       5.3.0, 5.2.0: will not run
       5.1.1: upgradeable
 
     NS/silent.v1
-      does not declare up to which version it runs
+      declares no maximum version
       5.3.0, 5.2.0: may not run
       5.1.1: upgradeable
 
     NS/vague.v1
-      declares no version that makes sense: failed to parse "5.x" as semver: unexpected character 'x' while parsing minor version number
+      declares an invalid maximum version: failed to parse "5.x" as semver: unexpected character 'x' while parsing minor version number
       5.3.0, 5.2.0: may not run
       5.1.1: upgradeable
     "#);
@@ -65,7 +65,7 @@ async fn a_cluster_and_what_was_written_down_of_it_say_the_same() -> Result<()> 
     let document = list(&["-o", "json"]);
     let document = document.split_once("stdout -----\n").context("no document")?.1;
     let document: Value = serde_json::from_str(document)?;
-    assert_eq!((&document["kind"], &document["version"]), (&json!("OperatorList"), &json!(1)));
+    assert_eq!(document["kind"], "OperatorList");
     let first = &document["operators"][0];
     assert_eq!((&first["name"], &first["maximum"]), (&json!("later.v1"), &json!("5.2")));
 
@@ -104,8 +104,8 @@ fn a_file_that_is_not_there() {
     insta::assert_snapshot!(said, @"
     exit code: 1
     ----- stderr -----
-    error: /nowhere/a is not there
-    hint: `kubectl get clusterversion version -o yaml > X-cv.yaml` writes one
+    error: /nowhere/a does not exist
+    hint: record it with `kubectl get clusterversion version -o yaml > X-cv.yaml`
     ");
 }
 
@@ -128,8 +128,8 @@ fn a_recording_without_operators_does_not_tell_that_there_are_none() {
     exit code: 4
     ----- stdout -----
     The cluster runs 5.1.
-    No operators are known.
+    OLM operators are unknown.
 
-    Left out: operators: the recording has no ClusterServiceVersions
+    Skipped: operators: the recorded cluster contains no ClusterServiceVersions
     ");
 }

@@ -43,17 +43,17 @@ fn a_release_is_described() {
     release 5.1.0
     image: oci:releases@DIGEST
     created: 2026-01-31T12:00:00Z
-    about it: https://errata.example/5.1.0
+    url: https://errata.example/5.1.0
     channels: fast-5.1, stable-5.1
     updates from: 5.0.0, 5.0.1
     updates to: 5.1.1
-    manifests: 25, of which 23 for self-managed-high-availability, checks before updates: 1
-    later releases are signed by: verifier-public-key-team
-    their signatures are at: https://signatures.example
+    manifests: 25, of which 23 for self-managed-high-availability, preflight checks: 1
+    keyrings: verifier-public-key-team
+    signature stores: https://signatures.example
     images: 2
       network  registry.example/network@sha256:1111111111111111111111111111111111111111111111111111111111111111
       storage  registry.example/storage@sha256:2222222222222222222222222222222222222222222222222222222222222222
-    warning: 0000_50_storage_02.yaml:1: configmap "storage/forgotten" is for no cluster: no include.release.openshift.io/… is "true"
+    warning: 0000_50_storage_02.yaml:1: configmap "storage/forgotten" is not included in any cluster: annotation include is missing.release.openshift.io/… is "true"
     "#);
     for name in ["releases", "oci:releases", "oci:releases:5.1.0"] {
         assert_eq!(workshop.run(&["info", name]), said, "{name}");
@@ -63,12 +63,12 @@ fn a_release_is_described() {
     exit code: 0
     ----- stdout -----
     {
+      "apiVersion": "fairway.dev/v1alpha1",
       "kind": "ReleaseInfo",
-      "version": 1,
       "image": "oci:releases@DIGEST",
       "release": {
         "version": "5.1.0",
-        "created": "2026-01-31T12:00:00Z",
+        "creationTime": "2026-01-31T12:00:00Z",
         "channels": [
           "fast-5.1",
           "stable-5.1"
@@ -92,7 +92,7 @@ fn a_release_is_described() {
         "storage": "registry.example/storage@sha256:2222222222222222222222222222222222222222222222222222222222222222"
       },
       "manifests": {
-        "all": 25,
+        "total": 25,
         "included": 23,
         "preflightChecks": 1
       },
@@ -110,7 +110,7 @@ fn a_release_is_described() {
     }
     "#);
     let yaml = workshop.run(&["info", &image, "-o", "yaml"]);
-    assert!(yaml.contains("kind: ReleaseInfo\nversion: 1\n"), "{yaml}");
+    assert!(yaml.contains("apiVersion: fairway.dev/v1alpha1\nkind: ReleaseInfo\n"), "{yaml}");
 }
 
 #[test]
@@ -135,8 +135,8 @@ fn a_release_is_written_as_files_which_describe_the_same() {
     exit code: 1
     ----- stderr -----
     error: cannot write files/manifests/0000_00_cluster-version-operator_00_namespaces.yaml
-      caused by: it is already there
-    hint: name a directory that is empty or not there yet; --force replaces files
+      caused by: file exists
+    hint: specify a new or empty directory, or overwrite files with --force
     ");
     assert_eq!(fs::read_to_string(workshop.path().join(metadata)).unwrap(), "mine");
     let forced = ["extract", &image, "--to=files", "--force", "--quiet"];
@@ -146,8 +146,8 @@ fn a_release_is_written_as_files_which_describe_the_same() {
     exit code: 0
     ----- stdout -----
     {
+      "apiVersion": "fairway.dev/v1alpha1",
       "kind": "ReleaseFiles",
-      "version": 1,
       "directory": "one",
       "files": [
         {
@@ -160,8 +160,8 @@ fn a_release_is_written_as_files_which_describe_the_same() {
     insta::assert_snapshot!(workshop.run(&["extract", &image, file, "-o=yaml"]), @r#"
     exit code: 0
     ----- stdout -----
+    apiVersion: fairway.dev/v1alpha1
     kind: ReleaseFiles
-    version: 1
     files:
     - path: release-manifests/release-metadata
       bytes: 298

@@ -50,8 +50,8 @@ fn new_with_operators_names_files_by_image() {
     oci:releases@DIGEST
     ----- stderr -----
     skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
-    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
-    warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
+    warning: no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
+    warning: the release has no alerts, because no manifest defines PrometheusRule and ServiceMonitor; to add them, use --monitoring
     warning: operators/bootstrap/image-references:6: key "Name" is read as "name"
     warning: operators/network/image-references:6: key "Name" is read as "name"
     warning: operators/storage/image-references:6: key "Name" is read as "name"
@@ -97,11 +97,11 @@ fn new_with_hidden_and_empty_directories_skips_them() {
     ----- stdout -----
     oci:releases@DIGEST
     ----- stderr -----
-    skipping operators/.git: it is hidden
+    skipping operators/.git: hidden directory
     skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
-    skipping operators/docs: it has no files
-    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
-    warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
+    skipping operators/docs: no files
+    warning: no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
+    warning: the release has no alerts, because no manifest defines PrometheusRule and ServiceMonitor; to add them, use --monitoring
     warning: operators/bootstrap/image-references:6: key "Name" is read as "name"
     warning: operators/network/image-references:6: key "Name" is read as "name"
     warning: operators/storage/image-references:6: key "Name" is read as "name"
@@ -131,8 +131,8 @@ fn new_document_has_the_warnings() {
     let warnings: Vec<&str> =
         made["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     insta::assert_snapshot!(warnings.join("\n"), @r#"
-    no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
-    there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
+    no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
+    the release has no alerts, because no manifest defines PrometheusRule and ServiceMonitor; to add them, use --monitoring
     operators/bootstrap/image-references:6: key "Name" is read as "name"
     operators/network/image-references:6: key "Name" is read as "name"
     operators/storage/image-references:6: key "Name" is read as "name"
@@ -220,13 +220,13 @@ fn new_with_unresolved_placeholders_fails_and_names_the_options() {
     warning: operators/bootstrap/image-references:6: key "Name" is read as "name"
     warning: operators/network/image-references:6: key "Name" is read as "name"
     warning: operators/storage/image-references:6: key "Name" is read as "name"
-    error: cannot make release 5.1.0
+    error: cannot create release 5.1.0
       caused by: 4 errors:
     * operators/network/07_deployment.yaml:16:1: quay.io/example/network:dev refers to image "network", which is not in the release
     * operators/network/07_deployment.yaml:17:1: 0.0.1-snapshot-kubernetes: unknown version of component "kubernetes"
     * operators/network/07_deployment.yaml:1:1: deployment "network/network": field spec.template.spec.containers[0].image: image "quay.io/example/network:dev" is not pinned by digest
     * operators/other/01.yaml:1:1: deployment "other/other": field spec.template.spec.containers[0].image: image "quay.io/example/other:dev" is not pinned by digest
-    hint: add images with --image network=IMAGE; set versions with --component-version kubernetes=VERSION; --allow-unresolved makes the release anyway
+    hint: add images with --image network=IMAGE; set versions with --component-version kubernetes=VERSION; create the release anyway with --allow-unresolved
     "#);
     insta::assert_snapshot!(new(&workshop, &[STORAGE, "--allow-unresolved"]), @r#"
     exit code: 0
@@ -238,8 +238,8 @@ fn new_with_unresolved_placeholders_fails_and_names_the_options() {
     warning: operators/network/07_deployment.yaml:17:1: 0.0.1-snapshot-kubernetes: unknown version of component "kubernetes"
     warning: operators/network/07_deployment.yaml:1:1: deployment "network/network": field spec.template.spec.containers[0].image: image "quay.io/example/network:dev" is not pinned by digest
     warning: operators/other/01.yaml:1:1: deployment "other/other": field spec.template.spec.containers[0].image: image "quay.io/example/other:dev" is not pinned by digest
-    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
-    4 more warnings: --verbose shows them
+    warning: no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
+    4 more warnings: use --verbose to show them
     release 5.1.0: manifests: 23, images: 1
     "#);
 }

@@ -9,8 +9,7 @@ pub(super) fn redacted(text: &str, directory: &Path) -> String {
 }
 
 /// What lines begin with that go on with how far an update is by then.
-const SO_FAR: [&str; 2] =
-    ["The operator has accepted it. Working towards ", "Cluster is on its way to "];
+const SO_FAR: [&str; 2] = ["The operator accepted the release. Working towards ", "An update to "];
 
 fn redacted_line(line: &str) -> String {
     if SO_FAR.iter().any(|beginning| line.starts_with(beginning)) {
@@ -20,7 +19,7 @@ fn redacted_line(line: &str) -> String {
         // Machines differ in what they let people do.
         return "Pods run as processes in separate namespaces.".to_owned();
     }
-    let line = line.replace(" (being looked at again)", "").replace("arm64", "amd64");
+    let line = line.replace(" (rechecking)", "").replace("arm64", "amd64");
     let mut words: Vec<String> = Vec::new();
     let mut blanks = 0;
     for word in line.split(' ') {
@@ -103,16 +102,16 @@ fn what_differs_is_replaced() {
     let digest = "a".repeat(64);
     let text = format!(
         "ready at https://127.0.0.1:40123 in /tmp/x/sandbox\n\
-         since 2026-11-16T04:31:11Z; that took 1m30s.\n\
+         since 2026-11-16T04:31:11Z, duration 1m30s.\n\
          5.1.0    12s    registry/release@sha256:{digest}\n\
          5.1.0    –      --wait=20m stays\n\
-         The operator has accepted it. Working towards 5.1.0: 3 of 9 done (33% complete)\n"
+         The operator accepted the release. Working towards 5.1.0: 3 of 9 done (33% complete)\n"
     );
     insta::assert_snapshot!(redacted(&text, Path::new("/tmp/x")), @"
     ready at https://127.0.0.1:PORT in ~/sandbox
-    since 2026-01-01T00:00:00Z; that took 5s.
+    since 2026-01-01T00:00:00Z, duration 5s.
     5.1.0    5s     registry/release@sha256:…
     5.1.0    –      --wait=20m stays
-    The operator has accepted it. Working towards 5.1.0
+    The operator accepted the release. Working towards 5.1.0
     ");
 }

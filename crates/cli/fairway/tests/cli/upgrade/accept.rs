@@ -28,13 +28,13 @@ async fn take_a_risk() -> Result<()> {
     let before = api.get(NAME).await?;
 
     let tried = said(kubeconfig, &["accept", "SlowDisks", "--dry-run", "--until=2100-01-01"]);
-    assert!(tried.contains("Nothing was changed"), "{tried}");
+    assert!(tried.contains("nothing changed"), "{tried}");
     assert_eq!(api.get(NAME).await?.spec, before.spec);
 
     let taken = ["accept", "SlowDisks", "Other", "--reason=they are new", "--for=5.2.x"];
     let taken = document(kubeconfig, &taken)?;
-    assert_eq!(taken["kind"], "UpgradeAccept");
-    assert_eq!(taken["becomeRecommended"], json!(["5.2.0"]));
+    assert_eq!(taken["kind"], "RiskAcceptance");
+    assert_eq!(taken["newlyRecommended"], json!(["5.2.0"]));
     assert_eq!(taken["warnings"].as_array().map(Vec::len), Some(1));
     let stored = api.get(NAME).await?;
     let update = stored.spec.desired_update.clone().context("no names")?;
@@ -94,8 +94,8 @@ async fn a_definition_that_drops_the_names_is_noticed_before_anything_is_written
     insta::assert_snapshot!(answer.await?, @"
     exit code: 4
     ----- stderr -----
-    error: this cluster does not keep accepted risks: its definition of ClusterVersion is too old; nothing was changed
-    hint: `fairway crds | kubectl apply -f -` installs the present definition
+    error: this cluster does not store accepted risks: its ClusterVersion CRD is too old; nothing changed
+    hint: install the current CRD with `fairway crds | kubectl apply -f -`
     ");
     assert_eq!(api.get(NAME).await?.spec, before.spec);
     Ok(())
@@ -116,9 +116,9 @@ async fn who_is_slower_begins_again() -> Result<()> {
     insta::assert_snapshot!(said(cluster.kubeconfig(), &["accept", "NoisyLogs"]), @"
     exit code: 1
     ----- stderr -----
-    error: cannot change ClusterVersion in 5 attempts
-      caused by: each time, somebody else had changed it in between
-    hint: try again; `kubectl get clusterversion version -o yaml --show-managed-fields` tells who writes to it
+    error: cannot update ClusterVersion after 5 attempts
+      caused by: conflict: another client changed the object each time
+    hint: retry; run `kubectl get clusterversion version -o yaml --show-managed-fields` to find the other client
     ");
     Ok(())
 }
@@ -158,11 +158,11 @@ async fn arguments_that_make_no_sense() -> Result<()> {
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 2
     ----- stderr -----
-    error: no risk is named; `fairway upgrade accept --export` prints those that are accepted
+    error: no risk is named; run `fairway upgrade accept --export` to list the accepted risks
 
     exit code: 2
     ----- stderr -----
-    error: A is to be accepted, and A- is not
+    error: A and A- exclude each other
 
     exit code: 2
     ----- stderr -----
@@ -186,7 +186,7 @@ async fn arguments_that_make_no_sense() -> Result<()> {
 
     exit code: 2
     ----- stderr -----
-    error: --until: 2020-01-01 has passed, so nothing would be accepted
+    error: --until: 2020-01-01 is in the past
 
     exit code: 2
     ----- stderr -----
@@ -219,6 +219,6 @@ async fn what_was_thought_through_once_is_carried_to_other_clusters() -> Result<
     let accepted = document(kubeconfig, &["accept", &import])?;
     assert_eq!(accepted["accepted"][0]["reason"], "replaced soon");
     assert_eq!(accepted["accepted"][0]["for"], "5.2.x");
-    assert_eq!(accepted["becomeRecommended"], json!(["5.2.0"]));
+    assert_eq!(accepted["newlyRecommended"], json!(["5.2.0"]));
     Ok(())
 }

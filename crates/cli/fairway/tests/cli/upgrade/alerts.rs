@@ -38,33 +38,33 @@ async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
     insta::assert_snapshot!(told, @r#"
     exit code: 4
     ----- stdout -----
-    Before any update, look at
+    Issues for any update:
       FailedToCompletePrecheck
-        the alerts could not be read: this session has no token, the monitoring takes no client certificates, and none is lent for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; `oc login` gets a token
+        cannot read the alerts: this session has no token, the metrics service does not accept client certificates, and no token can be created for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; run `oc login` to get a token
 
     Upstream is unset, so the cluster will use an appropriate default.
     Channel: stable-5.1
 
-    Nothing is known that speaks against 5.1.1 itself.
+    No known issues with 5.1.1.
       Image: registry.example/release@sha256:4ccec3fd47ee5162962804420d4b53c8ee5ecfc827f79ffd21e679b305742003
 
     Not accepted: FailedToCompletePrecheck
-    Where that is fine, --accept=FailedToCompletePrecheck says so.
+    To ignore these issues, add --accept=FailedToCompletePrecheck.
     ----- stderr -----
-    warning: the alerts of the cluster could not be read: this session has no token, the monitoring takes no client certificates, and none is lent for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; `oc login` gets a token
+    warning: cannot read the alerts of the cluster: this session has no token, the metrics service does not accept client certificates, and no token can be created for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; run `oc login` to get a token
     "#);
 
     let session = with_token(cluster.kubeconfig())?;
     let gone = document(session.path(), &["recommend", "--version=5.1.1"])?;
     assert_eq!(gone["unaccepted"], json!(["FailedToCompletePrecheck"]));
-    let why = gone["alerts"]["why"].as_str().context("no reason")?;
+    let why = gone["alerts"]["message"].as_str().context("no reason")?;
     assert!(why.starts_with(NOBODY), "{why}");
     let graph = graph_with_a_query()?;
     let graph = format!("--graph={}", graph.path().display());
     let plan = document(session.path(), &["plan", "--to=5.3.0", &graph])?;
-    let gaps = plan["notKnown"].as_array().context("no gaps")?;
-    assert!(gaps.iter().any(|gap| gap["what"] == "queries"), "{gaps:?}");
-    assert_eq!(exposure(&plan, "Asked"), Some("notKnownYet"));
+    let limitations = plan["limitations"].as_array().context("no limitations")?;
+    assert!(limitations.iter().any(|it| it["type"] == "queries"), "{limitations:?}");
+    assert_eq!(exposure(&plan, "Asked"), Some("notEvaluated"));
     Ok(())
 }
 
@@ -90,15 +90,15 @@ async fn alerts_are_read_with_the_token_of_the_session_or_one_that_is_lent() -> 
     let with_token = with_token(cluster.kubeconfig())?;
     for session in [with_token.path(), cluster.kubeconfig()] {
         let told = document(session, &["recommend", "--version=5.1.1"])?;
-        assert_eq!(told["alerts"], json!({"known": true, "why": null}));
+        assert_eq!(told["alerts"], json!({"available": true, "message": null}));
         assert_eq!(told["unaccepted"], json!(["Fire"]));
         let plan = document(session, &["plan", "--to=5.3.0", &graph])?;
-        assert_eq!(exposure(&plan, "Asked"), Some("doesNotApply"));
+        assert_eq!(exposure(&plan, "Asked"), Some("notExposed"));
     }
     component(&cluster).await?;
     begin(&Api::all(cluster.client()), "5.1.1").await?;
     let told = document(cluster.kubeconfig(), &["status"])?;
-    assert_eq!(told["alerts"], json!({"known": true, "why": null}));
+    assert_eq!(told["alerts"], json!({"available": true, "message": null}));
     let insight = &told["insights"][0];
     assert_eq!(insight["resources"], json!(["alerts.config.openshift.io: Fire"]), "{told}");
     assert_eq!(insight["level"], "Critical");

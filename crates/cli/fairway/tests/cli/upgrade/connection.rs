@@ -61,25 +61,25 @@ fn nobody_says_where_the_cluster_is() {
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 1
     ----- stderr -----
-    error: cannot tell how to reach a cluster
+    error: cannot load the cluster configuration
       caused by: cannot read DIR/missing: No such file or directory (os error 2)
-    hint: name a kubeconfig with --kubeconfig or KUBECONFIG, and with --context a context that it has: `kubectl config get-contexts` lists them
+    hint: set --kubeconfig or KUBECONFIG, and --context to one of its contexts; run `kubectl config get-contexts` to list them
 
     exit code: 1
     ----- stderr -----
-    error: cannot tell how to reach a cluster
+    error: cannot load the cluster configuration
       caused by: cannot read DIR/missing: No such file or directory (os error 2)
-    hint: name a kubeconfig with --kubeconfig or KUBECONFIG, and with --context a context that it has: `kubectl config get-contexts` lists them
+    hint: set --kubeconfig or KUBECONFIG, and --context to one of its contexts; run `kubectl config get-contexts` to list them
 
     exit code: 1
     ----- stderr -----
-    error: cannot tell how to reach a cluster
-      caused by: failed to load current context: production
-    hint: name a kubeconfig with --kubeconfig or KUBECONFIG, and with --context a context that it has: `kubectl config get-contexts` lists them
+    error: cannot load the cluster configuration
+      caused by: the kubeconfig has no context "production"
+    hint: set --kubeconfig or KUBECONFIG, and --context to one of its contexts; run `kubectl config get-contexts` to list them
 
     exit code: 1
     ----- stderr -----
-    error: cannot tell how to reach a cluster
+    error: cannot load the cluster configuration
     "#);
 }
 
@@ -92,7 +92,7 @@ fn nobody_listens() {
     ----- stderr -----
     error: cannot reach the API server at https://127.0.0.1:1
       caused by: Connection refused (os error 111)
-    hint: check that it runs and that nothing stands in between; `kubectl cluster-info` asks the same server
+    hint: check that the server is running and reachable: `kubectl cluster-info`
     ");
 }
 
@@ -107,8 +107,8 @@ fn nobody_answers() {
     insta::assert_snapshot!(said, @"
     exit code: 1
     ----- stderr -----
-    error: ADDRESS did not answer within 300ms
-    hint: check that it can be reached from here; --request-timeout waits longer
+    error: request to ADDRESS timed out after 300ms
+    hint: check that the server is reachable, or increase --request-timeout
     ");
 }
 
@@ -134,19 +134,19 @@ async fn the_server_is_not_trusted_or_does_not_trust() -> Result<()> {
     ----- stderr -----
     error: cannot reach the API server at ADDRESS
       caused by: invalid peer certificate: UnknownIssuer
-    hint: check that it runs and that nothing stands in between; `kubectl cluster-info` asks the same server
+    hint: check that the server is running and reachable: `kubectl cluster-info`
 
     exit code: 1
     ----- stderr -----
-    error: the API server at ADDRESS does not know you
+    error: authentication failed (401) at the API server ADDRESS
       caused by: Unauthorized
     hint: log in again: the credentials in the kubeconfig may have expired
 
     exit code: 1
     ----- stderr -----
-    error: you may not get clusterversions.config.openshift.io
+    error: not allowed to get clusterversions.config.openshift.io (403)
       caused by: clusterversions.config.openshift.io "version" is forbidden: User "bob" cannot get resource "clusterversions" in API group "config.openshift.io" at the cluster scope
-    hint: `kubectl auth can-i get clusterversions.config.openshift.io` asks the same; an administrator can give you a role that allows it
+    hint: run `kubectl auth can-i get clusterversions.config.openshift.io` to check; ask an administrator for a role that allows it
     "#);
     Ok(())
 }
@@ -173,7 +173,7 @@ async fn whoever_may_acts_as_somebody_else() -> Result<()> {
 
     exit code: 2
     ----- stderr -----
-    error: invalid value '' for '--as <USER>': the name is empty
+    error: invalid value '' for '--as <USER>': name is empty
 
     For more information, try '--help'.
     ");
@@ -186,8 +186,8 @@ async fn a_cluster_without_the_update_api() -> Result<()> {
     insta::assert_snapshot!(said(cluster.kubeconfig(), &[]), @"
     exit code: 4
     ----- stderr -----
-    error: this cluster has no ClusterVersion: it does not know the update API
-    hint: does the context name the cluster that you mean? If so, `fairway crds | kubectl apply -f -` installs the API
+    error: this cluster has no ClusterVersion API
+    hint: check --context; to install the API, run `fairway crds | kubectl apply -f -`
     ");
     Ok(())
 }

@@ -159,46 +159,49 @@ async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
     Proxy: applies to this cluster, since AGE (Match)
       The query returned 1: the risk applies to this cluster.
 
-    From: the update service
+    Source: the update service
 
-    What it says:
+    Description:
       A proxy may break it.
       https://example.com/proxy
 
-    How it is found out whether it applies, by the first rule that can tell:
-      1. PromQL (this one decides)
+    Evaluation (the first rule with a result decides):
+      1. PromQL (decides)
          group by (type) (cluster_proxy_enabled == 1)
-         This cluster is exposed: answered AGE ago, asked again in AGE
+         This cluster is exposed: evaluated AGE ago, next evaluation in AGE
            {type="http"} 1
-      2. Always: it concerns every cluster
+      2. Always: applies to every cluster
 
-    Updates that have it:
-      5.2.0  Recommended=False, stands against it
+    Affected updates:
+      5.2.0  Recommended=False, because of this risk
 
-    Not accepted. `fairway upgrade accept Proxy` takes it.
+    Not accepted. To accept it, run `fairway upgrade accept Proxy`.
     "#);
     insta::assert_snapshot!(ageless(&explain("5.2.0")), @"
     exit code: 3
     ----- stdout -----
-    5.2.0: offered from 5.1.0 to clusters that its risks do not concern
+    5.2.0: available from 5.1.0, conditional on its risks
     Recommended=False for this cluster: Proxy, since AGE
 
     Channel: stable-5.1
-    Update service: the operator's own choice
+    Update service: default of the operator
     Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
 
     Risks:
-      Proxy: applies to this cluster; from the update service
+      Proxy: applies to this cluster; source: the update service
         A proxy may break it.
         The query returned 1: the risk applies to this cluster.
 
-    `fairway upgrade explain RISK` tells more about one of them.
+    For details of a risk, run `fairway upgrade explain RISK`.
     ");
     let explained = document(cluster.kubeconfig(), &["explain", "Proxy"])?;
-    assert_eq!((&explained["kind"], &explained["version"]), (&"UpgradeExplain".into(), &1.into()));
-    let answer = &explained["risk"]["definitions"][0]["rules"][0]["answer"];
-    assert_eq!(answer["samples"], json!([{"labels": {"type": "http"}, "value": "1"}]));
-    assert_eq!((&answer["outcome"], &answer["overdue"]), (&"matches".into(), &false.into()));
+    assert_eq!(explained["kind"], "UpgradeExplanation");
+    let evaluation = &explained["risk"]["definitions"][0]["rules"][0]["evaluation"];
+    assert_eq!(evaluation["samples"], json!([{"labels": {"type": "http"}, "value": "1"}]));
+    assert_eq!(
+        (&evaluation["outcome"], &evaluation["overdue"]),
+        (&"matches".into(), &false.into())
+    );
 
     // A graph tells more about what is not offered.
     let directory = tempfile::tempdir()?;
@@ -207,8 +210,8 @@ async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
     let graph = format!("--graph={}", graph.display());
     let explained = document(cluster.kubeconfig(), &["explain", "5.1.9", &graph])?;
     assert_eq!(
-        explained["update"]["whyNot"],
-        json!([{"because": "noWay", "reason": "unknownVersion"}])
+        explained["update"]["blockers"],
+        json!([{"type": "noPath", "reason": "unknownVersion"}])
     );
 
     // Whoever has files is told the same.
@@ -253,46 +256,46 @@ async fn explain_without_notes() -> Result<()> {
         SlowDisks: applies to this cluster, since AGE (Match)
           It does.
 
-        From: the update service
+        Source: the update service
 
-        What it says:
+        Description:
           Nodes with slow disks may miss leases.
           https://example.com/slow-disks
 
-        How it is found out whether it applies:
-          1. Always: it concerns every cluster
+        Evaluation:
+          1. Always: applies to every cluster
 
-        Updates that have it:
-          5.2.0  Recommended=False, stands against it
+        Affected updates:
+          5.2.0  Recommended=False, because of this risk
 
-        Not accepted. `fairway upgrade accept SlowDisks` takes it.
+        Not accepted. To accept it, run `fairway upgrade accept SlowDisks`.
         ");
         insta::assert_snapshot!(explain("5.1.1"), @"
         exit code: 0
         ----- stdout -----
-        5.1.1: recommended. The update service offers it from 5.1.0 without conditions
+        5.1.1: recommended, available from 5.1.0 without conditions
 
         Channel: stable-5.1
-        Update service: the operator's own choice
+        Update service: default of the operator
         Image: registry.example/release@sha256:4ccec3fd47ee5162962804420d4b53c8ee5ecfc827f79ffd21e679b305742003
         ");
         insta::assert_snapshot!(explain("5.2.7"), @"
         exit code: 4
         ----- stdout -----
-        5.2.7: not offered from 5.1.0
+        5.2.7: not available from 5.1.0
 
         Channel: stable-5.1
-        Update service: the operator's own choice
+        Update service: default of the operator
 
-        Because:
-          The update service offers others of that minor version: 5.2.0.
+        Reasons:
+          Other updates to that minor version are available: 5.2.0.
 
-        `fairway upgrade plan --to=5.2.7` looks for ways there.
+        To find an upgrade path, run `fairway upgrade plan --to=5.2.7`.
         ");
         insta::assert_snapshot!(explain("SlowDisk"), @r#"
         exit code: 4
         ----- stderr -----
-        error: no listed update has a risk named "SlowDisk", and nobody accepts one
+        error: no available update has a risk named "SlowDisk", and no such risk is accepted
         hint: did you mean SlowDisks?
         "#);
         insta::assert_snapshot!(explain("5.2"), @r#"

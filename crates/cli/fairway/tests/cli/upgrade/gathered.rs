@@ -63,8 +63,8 @@ async fn compare() -> Result<()> {
         &["compare", "5.1.1", "5.2.0"],
     ] {
         let live = said(cluster.kubeconfig(), arguments);
-        let live =
-            live.replace("the cluster has no monitoring to ask", "the recording has no alerts");
+        let live = live
+            .replace("the cluster has no metrics service", "the recorded cluster has no alerts");
         let recorded = said(Path::new(NO_CLUSTER), &[arguments, &[&from_file]].concat());
         assert_eq!(recorded, live, "{arguments:?}");
     }
@@ -73,7 +73,7 @@ async fn compare() -> Result<()> {
         insta::assert_snapshot!(refused, @"
         exit code: 2
         ----- stderr -----
-        error: --from-file reads a recorded cluster: nothing can be asked of it
+        error: --from-file reads a recorded cluster, which accepts no requests
         ");
     }
     Ok(())

@@ -67,23 +67,23 @@ async fn what_is_seldom_meant_has_to_be_confirmed() -> Result<()> {
     insta::assert_snapshot!(refused.join("\n"), @"
     exit code: 2
     ----- stderr -----
-    error: this has to be confirmed, and nobody is at the terminal: from 5.1.0 to 5.0.9 is a downgrade; --yes confirms it
+    error: confirmation required, but there is no terminal: from 5.1.0 to 5.0.9 is a downgrade; add --yes to confirm
 
     exit code: 2
     ----- stderr -----
-    error: this has to be confirmed, and nobody is at the terminal: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version; --yes confirms it
+    error: confirmation required, but there is no terminal: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version; add --yes to confirm
 
     exit code: 2
     ----- stderr -----
-    error: this has to be confirmed, and nobody is at the terminal: 5.1.2-rc.1 is a pre-release; --yes confirms it
+    error: confirmation required, but there is no terminal: 5.1.2-rc.1 is a pre-release; add --yes to confirm
 
     exit code: 2
     ----- stderr -----
-    error: this has to be confirmed, and nobody is at the terminal: --force waives the signature, all guards and all risks: be sure that you know this image; --yes confirms it
+    error: confirmation required, but there is no terminal: --force waives the signature, all preconditions and all risks: make sure that you trust this image; add --yes to confirm
 
     exit code: 2
     ----- stderr -----
-    error: this has to be confirmed, and nobody is at the terminal: it is not known which version that image has: http://127.0.0.1:1/v2/release/manifests/sha256:0000000000000000000000000000000000000000000000000000000000000000: Connection refused (os error 111); --yes confirms it
+    error: confirmation required, but there is no terminal: the version of the image is unknown: http://127.0.0.1:1/v2/release/manifests/sha256:0000000000000000000000000000000000000000000000000000000000000000: Connection refused (os error 111); add --yes to confirm
     ");
     assert_eq!(api.get(NAME).await?.spec, before);
 
@@ -95,8 +95,8 @@ async fn what_is_seldom_meant_has_to_be_confirmed() -> Result<()> {
     warning: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version
     ");
     let step = document(cluster.kubeconfig(), &["--to=5.0.9", "--yes", "--no-wait"])?;
-    assert_eq!((&step["from"], &step["step"]["kind"]), (&json!("5.1.0"), &json!("downgrade")));
-    assert_eq!(step["unusual"][0]["kind"], "downgrade");
+    assert_eq!((&step["from"], &step["step"]["type"]), (&json!("5.1.0"), &json!("downgrade")));
+    assert_eq!(step["cautions"][0]["type"], "downgrade");
     let plain = said(&["--to=5.1.1"]);
     assert!(plain.starts_with("exit code: 0") && !plain.contains("warning"), "{plain}");
     Ok(())
@@ -124,7 +124,7 @@ async fn go_back() -> Result<()> {
     insta::assert_snapshot!(said(&["--dry-run"]), @"
     exit code: 0
     ----- stdout -----
-    Nothing was changed; without --dry-run it would be:
+    Dry run, nothing changed. Without --dry-run:
 
     Requested rollback from 5.1.1 to 5.1.0
     ");
@@ -168,7 +168,7 @@ async fn become_multi() -> Result<()> {
         said(cluster.kubeconfig(), &[&["--to-multi-arch"], arguments].concat())
     };
     let tried = said(&["--dry-run"]);
-    assert!(tried.contains("Nothing was changed"), "{tried}");
+    assert!(tried.contains("nothing changed"), "{tried}");
     insta::assert_snapshot!(said(&["--no-wait"]), @"
     exit code: 0
     ----- stdout -----
@@ -187,15 +187,15 @@ async fn become_multi() -> Result<()> {
     ----- stdout -----
     Update to multi cluster architecture has already been requested
 
-    The operator refuses it:
+    The operator refuses the release:
 
       Reason: InvalidClusterVersion
       Message: There is no such image.
 
-    The request stands, and is looked at again when something changes. Withdraw it with
+    The request remains, and the operator re-evaluates it when the cluster changes. Withdraw it with
       fairway upgrade --clear
     ----- stderr -----
-    Waiting for the operator's answer…
+    Waiting for the operator…
     ");
     Ok(())
 }
@@ -211,9 +211,9 @@ async fn risks_that_are_new_since_the_last_acceptance_have_their_own_exit_code()
     insta::assert_snapshot!(said(&["--to=5.2.0"]), @"
     exit code: 6
     ----- stderr -----
-    error: risks were accepted for 5.2.0, and these were not: SlowDisks (applies)
+    error: 5.2.0 has new unaccepted risks: SlowDisks (applies)
       caused by: Nodes with slow disks may miss leases. https://example.com/slow-disks
-    hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.0 --allow-not-recommended` accepts these risks for 5.2.0, and no others, and asks for the update
+    hint: run `fairway upgrade --include-not-recommended` for details; to accept only these risks for 5.2.0 and request the update, run `fairway upgrade --to=5.2.0 --allow-not-recommended`
     ");
     assert!(said(&["recommend", "--version=5.2.0"]).starts_with("exit code: 6"));
     said(&["accept", "Other", "--for=5.1.x"]);
@@ -235,7 +235,7 @@ async fn risks_that_are_new_since_the_last_acceptance_have_their_own_exit_code()
     said(&["accept", "SlowDisks-", "NoisyLogs-"]);
     let waits = said(&["accept", "SlowDisks"]);
     assert!(waits.starts_with("exit code: 6"), "{waits}");
-    assert!(waits.contains("which was asked for, still waits for NoisyLogs"), "{waits}");
+    assert!(waits.contains("still waits for NoisyLogs"), "{waits}");
     assert!(said(&["accept", "NoisyLogs"]).starts_with("exit code: 0"));
     Ok(())
 }
@@ -266,6 +266,6 @@ async fn an_update_is_waited_for_until_it_is_complete() -> Result<()> {
     operate(&api, progress(false, "Cluster version is 5.1.1")).await?;
     let waited = asking.await?;
     assert!(waited.starts_with("exit code: 0"), "{waited}");
-    assert!(waited.contains("It is complete. Cluster version is 5.1.1"), "{waited}");
+    assert!(waited.contains("The update is complete. Cluster version is 5.1.1"), "{waited}");
     Ok(())
 }

@@ -84,7 +84,7 @@ async fn see_the_way() -> Result<()> {
         insta::assert_snapshot!(plan(&["--to=5.2.0"]), @"
         exit code: 0
         ----- stdout -----
-        From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
+        From 5.0.0 to 5.2.0 in 2 hops. No known issues.
 
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
@@ -94,14 +94,14 @@ async fn see_the_way() -> Result<()> {
            $ fairway upgrade --mode=preflight --to=5.2.0 --wait
            $ fairway upgrade --to=5.2.0 --yes --wait
 
-        5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+        5.2.0 is not available now: it is not in stable-5.0, but in stable-5.2, stable-5.3.
 
-        Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2.
+        Source of updates: http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2.
         ");
         insta::assert_snapshot!(plan(&["--to=5.2", &metrics("fine.txt")]), @"
         exit code: 0
         ----- stdout -----
-        From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
+        From 5.0.0 to 5.2.0 in 2 hops. No known issues.
 
         1. 5.0.0 -> 5.1.0, an update to the next minor version
            $ fairway upgrade channel stable-5.2
@@ -110,16 +110,16 @@ async fn see_the_way() -> Result<()> {
         2. 5.1.0 -> 5.2.0, an update to the next minor version
            $ fairway upgrade --to=5.2.0 --wait
 
-        5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+        5.2.0 is not available now: it is not in stable-5.0, but in stable-5.2, stable-5.3.
 
-        What releases on the way say is known once they run: plan again after each of them.
-        Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2.
-        Queries were answered by DIRECTORY/fine.txt.
+        Releases on this path can add risks: plan again after each update.
+        Source of updates: http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2.
+        Source of metrics: DIRECTORY/fine.txt.
         ");
         insta::assert_snapshot!(plan(&["--to=5.3", &metrics("degraded.txt")]), @"
         exit code: 3
         ----- stdout -----
-        From 5.0.0 to 5.3.0 in 3 hops. NodesRestart stands in the way.
+        From 5.0.0 to 5.3.0 in 3 hops. Blocked by NodesRestart.
 
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
@@ -137,24 +137,24 @@ async fn see_the_way() -> Result<()> {
            $ fairway upgrade accept NodesRestart --for=5.3.0
            $ fairway upgrade --to=5.3.0 --wait
 
-        5.3.0 is not offered now: stable-5.0 does not have it; it is in stable-5.3.
+        5.3.0 is not available now: it is not in stable-5.0, but in stable-5.3.
 
-        What releases on the way say is known once they run: plan again after each of them.
-        Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2, stable-5.3.
-        Queries were answered by DIRECTORY/degraded.txt.
+        Releases on this path can add risks: plan again after each update.
+        Source of updates: http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2, stable-5.3.
+        Source of metrics: DIRECTORY/degraded.txt.
         ");
         insta::assert_snapshot!(plan(&["--to=6.0"]), @"
         exit code: 3
         ----- stdout -----
-        No way leads from 5.0.0 to 6.0: there is no release of 6.0 in the graph.
+        No upgrade path from 5.0.0 to 6.0: the update graph has no release 6.0.
 
-        Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2, stable-5.3.
+        Source of updates: http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2, stable-5.3.
         ");
     }
     let document = document(cluster.kubeconfig(), &["plan", "--to=stable-5.2"])?;
-    assert_eq!((&document["kind"], &document["version"]), (&"UpgradePlan".into(), &1.into()));
-    assert_eq!(document["to"], "5.2.0");
-    assert_eq!(document["leastRisk"]["hops"][1]["needs"][1]["kind"], "preflight");
+    assert_eq!(document["kind"], "UpgradePlan");
+    assert_eq!(document["target"], "5.2.0");
+    assert_eq!(document["leastRisk"]["hops"][1]["prerequisites"][1]["type"], "preflight");
 
     drop(service);
     insta::allow_duplicates! {
@@ -163,12 +163,12 @@ async fn see_the_way() -> Result<()> {
         insta::assert_snapshot!(known, @"
         exit code: 0
         ----- stdout -----
-        From 5.0.0 to 5.0.1 in 1 hop. Nothing that is known stands in the way.
+        From 5.0.0 to 5.0.1 in 1 hop. No known issues.
 
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
 
-        Only the next updates are known, from ClusterVersion (http://
+        Source of updates: ClusterVersion, next updates only (http://
         ");
     }
     assert!(plan(&["--to=5.2"]).starts_with("exit code: 4\n"));
@@ -196,16 +196,16 @@ fn a_recorded_cluster_and_files_are_enough() {
     insta::assert_snapshot!(plan(&["--to=5.2", "--metrics=fine.txt"]), @"
     exit code: 4
     ----- stdout -----
-    From 5.0.0 to 5.2.0 in 2 hops. Of 2 risks it is not known whether they apply.
+    From 5.0.0 to 5.2.0 in 2 hops. Exposure to 2 risks is unknown.
 
     1. 5.0.0 -> 5.1.0, an update to the next minor version
-       AdminAckUnknown may apply: that cannot be found out
-         Cannot read ConfigMap openshift-config-managed/admin-gates: no file has it.
-         Cannot determine whether an administrator has to acknowledge an admin gate before an update to a later minor or major version.
+       AdminAckUnknown may apply: cannot be evaluated
+         The ConfigMap openshift-config-managed/admin-gates cannot be read: not found in the recorded files.
+         It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
          https://fairway.dev/docs/risks#admin-gates
-       ClusterOperatorUpgradeableUnknown may apply: that cannot be found out
-         Cannot list ClusterOperators: no file has any.
-         Cannot determine whether the cluster operators allow an update to a later minor or major version.
+       ClusterOperatorUpgradeableUnknown may apply: cannot be evaluated
+         They cannot be listed: not found in the recorded files.
+         It cannot be told whether the cluster operators allow an update to a later minor or major version.
          https://fairway.dev/docs/risks#cluster-operators
        $ fairway upgrade channel stable-5.2
        $ fairway upgrade accept AdminAckUnknown,ClusterOperatorUpgradeableUnknown --for=5.1.0
@@ -214,12 +214,12 @@ fn a_recorded_cluster_and_files_are_enough() {
     2. 5.1.0 -> 5.2.0, an update to the next minor version
        $ fairway upgrade --to=5.2.0 --wait
 
-    5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+    5.2.0 is not available now: it is not in stable-5.0, but in stable-5.2, stable-5.3.
 
-    What releases on the way say is known once they run: plan again after each of them.
-    Operators that OLM has installed are not known: no file has any.
-    Updates are known from graph-data.
-    Queries were answered by fine.txt.
+    Releases on this path can add risks: plan again after each update.
+    OLM operators are unknown: not found in the recorded files.
+    Source of updates: graph-data.
+    Source of metrics: fine.txt.
     ");
     assert_eq!(plan(&["--to=5.3", "-o", "yaml"]), plan(&["--to=5.3", "-o", "yaml"]));
 
@@ -246,20 +246,20 @@ fn why_an_update_is_missing_is_known_to_those_who_removed_it() {
     insta::assert_snapshot!(plan("--to=5.0.1"), @"
     exit code: 3
     ----- stdout -----
-    No way leads from 5.0.0 to 5.0.1: maintainers have removed the update from 5.0.0.
+    No upgrade path from 5.0.0 to 5.0.1: graph-data blocks the update from 5.0.0.
       blocked-edges/5.0.1.yaml:2:7: removes updates from .*
 
-    Operators that OLM has installed are not known: no file has any.
-    Updates are known from graph-data.
+    OLM operators are unknown: not found in the recorded files.
+    Source of updates: graph-data.
     ");
     write("channels/stable-5.0.yaml", "name: stable-5.0\nversions: [5.0.0]\ntombstones: [5.0.1]\n");
     insta::assert_snapshot!(plan("--to=5.0.1"), @"
     exit code: 3
     ----- stdout -----
-    No way leads from 5.0.0 to 5.0.1: channels/stable-5.0.yaml keeps it out of stable-5.0.
+    No upgrade path from 5.0.0 to 5.0.1: channels/stable-5.0.yaml removes it from stable-5.0.
 
-    Operators that OLM has installed are not known: no file has any.
-    Updates are known from graph-data.
+    OLM operators are unknown: not found in the recorded files.
+    Source of updates: graph-data.
     ");
 }
 
@@ -270,37 +270,37 @@ fn what_cannot_be_planned() {
     insta::assert_snapshot!(plan(&["--to=5.2"]), @"
     exit code: 4
     ----- stdout -----
-    No way leads from 5.0.0 to 5.2: ClusterVersion lists no update to 5.2.
+    No upgrade path from 5.0.0 to 5.2: ClusterVersion lists no update to 5.2.
 
-    Operators that OLM has installed are not known: no file has any.
-    Only the next updates are known, from ClusterVersion (a recorded cluster asks nobody; --graph names the updates that there are).
+    OLM operators are unknown: not found in the recorded files.
+    Source of updates: ClusterVersion, next updates only (a recorded cluster has no update service; set --graph).
     ");
     insta::assert_snapshot!(plan(&["--to=soon", "--graph=graph.json"]), @r#"
     exit code: 2
     ----- stderr -----
-    error: invalid value 'soon' for '--to <GOAL>': "soon" is neither a version such as 5.2.3, nor a minor version such as 5.2, nor a channel such as stable-5.2, nor `latest`
+    error: invalid value 'soon' for '--to <GOAL>': "soon" is not a version such as 5.2.3, a minor version such as 5.2, a channel such as stable-5.2, or `latest`
 
     For more information, try '--help'.
     "#);
     insta::assert_snapshot!(plan(&["--to=5.2", "--graph=graph-data"]), @"
     exit code: 2
     ----- stderr -----
-    error: graph-data says what is blocked, and releases which updates there are: name them with --releases
+    error: graph-data has blocked edges and channels, but no releases; set --releases
     ");
     insta::assert_snapshot!(plan(&["--to=5.2", "--graph=missing.json"]), @r#"
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph
+    error: cannot read graph
       caused by: cannot open missing.json
       caused by: No such file or directory (os error 2)
-    hint: it is JSON, as an update service answers it: {"nodes": […], "edges": […], …}
+    hint: use the JSON format of an update service: {"nodes": […], "edges": […], …}
     "#);
     insta::assert_snapshot!(plan(&["--to=5.2", "--graph=releases.json"]), @r#"
     exit code: 1
     ----- stderr -----
-    error: cannot read the graph
+    error: cannot read graph
       caused by: releases.json: invalid type: sequence, expected an update graph at line 1 column 0
-    hint: it is JSON, as an update service answers it: {"nodes": […], "edges": […], …}
+    hint: use the JSON format of an update service: {"nodes": […], "edges": […], …}
     "#);
 }
 
@@ -311,16 +311,16 @@ fn samples_that_cannot_be_read() {
     insta::assert_snapshot!(asking("--metrics=nowhere"), @"
     exit code: 1
     ----- stderr -----
-    error: cannot read the samples in nowhere
+    error: cannot read metrics snapshot nowhere
       caused by: No such file or directory (os error 2)
-    hint: they are in the text format of Prometheus, or an answer of its API in JSON
+    hint: use the Prometheus text format, or a JSON response of the Prometheus API
     ");
     insta::assert_snapshot!(asking("--metrics=releases.json"), @r#"
     exit code: 1
     ----- stderr -----
-    error: cannot read the samples in releases.json
-      caused by: line 1: expected a label, found "\"arch\":\"amd64\",\"image\":\"registry.example"
-    hint: they are in the text format of Prometheus, or an answer of its API in JSON
+    error: cannot read metrics snapshot releases.json
+      caused by: line 1: a label is expected where "\"arch\":\"amd64\",\"image\":\"registry.example" stands
+    hint: use the Prometheus text format, or a JSON response of the Prometheus API
     "#);
 }
 
@@ -341,19 +341,19 @@ fn a_whole_platform_is_planned_over() {
     insta::assert_snapshot!(said, @"
     exit code: 4
     ----- stdout -----
-    From 4.16.7 to 4.18.52 in 4 hops. Of 2 risks it is not known whether they apply.
+    From 4.16.7 to 4.18.52 in 4 hops. Exposure to 2 risks is unknown.
 
     1. 4.16.7 -> 4.16.55, a patch update
        $ fairway upgrade --to=4.16.55 --wait
 
     2. 4.16.55 -> 4.17.50, an update to the next minor version
-       AdminAckUnknown may apply: that cannot be found out
-         Cannot read ConfigMap openshift-config-managed/admin-gates: no file has it.
-         Cannot determine whether an administrator has to acknowledge an admin gate before an update to a later minor or major version.
+       AdminAckUnknown may apply: cannot be evaluated
+         The ConfigMap openshift-config-managed/admin-gates cannot be read: not found in the recorded files.
+         It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
          https://fairway.dev/docs/risks#admin-gates
-       ClusterOperatorUpgradeableUnknown may apply: that cannot be found out
-         Cannot list ClusterOperators: no file has any.
-         Cannot determine whether the cluster operators allow an update to a later minor or major version.
+       ClusterOperatorUpgradeableUnknown may apply: cannot be evaluated
+         They cannot be listed: not found in the recorded files.
+         It cannot be told whether the cluster operators allow an update to a later minor or major version.
          https://fairway.dev/docs/risks#cluster-operators
        $ fairway upgrade channel stable-4.18
        $ fairway upgrade accept AdminAckUnknown,ClusterOperatorUpgradeableUnknown --for=4.17.50
@@ -365,11 +365,11 @@ fn a_whole_platform_is_planned_over() {
     4. 4.18.45 -> 4.18.52, a patch update
        $ fairway upgrade --to=4.18.52 --wait
 
-    4.18.52 is not offered now: stable-4.16 does not have it; it is in stable-4.18, stable-4.19.
+    4.18.52 is not available now: it is not in stable-4.16, but in stable-4.18, stable-4.19.
 
-    What releases on the way say is known once they run: plan again after each of them.
-    Operators that OLM has installed are not known: no file has any.
-    Updates are known from graph-data-2026-08.
+    Releases on this path can add risks: plan again after each update.
+    OLM operators are unknown: not found in the recorded files.
+    Source of updates: graph-data-2026-08.
     ");
 }
 

@@ -149,12 +149,12 @@ async fn ask_and_withdraw() -> Result<()> {
         ----- stdout -----
         Requested a preflight of 5.2.0
 
-        See how far it is with
+        Show its progress with
           fairway upgrade --status-preflight
 
         End the preflight with
           fairway upgrade --clear-preflight
-        and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+        Do not remove only `mode`: the rest of spec.desiredUpdate would start the update.
         ");
     }
     let update = desired(&api).await?.context("no request")?;
@@ -169,18 +169,18 @@ async fn ask_and_withdraw() -> Result<()> {
     );
     let other = document(kubeconfig, &["--mode=preflight", "--to=5.1.1", "--no-wait"])?;
     assert_eq!(
-        (&other["replaces"]["what"], &other["replaces"]["version"]),
+        (&other["replacedRequest"]["type"], &other["replacedRequest"]["version"]),
         (&json!("preflight"), &json!("5.2.0"))
     );
 
     let tried = said(kubeconfig, &["--clear-preflight", "--dry-run"]);
-    assert!(tried.contains("Nothing was changed"), "{tried}");
+    assert!(tried.contains("nothing changed"), "{tried}");
     assert!(desired(&api).await?.is_some_and(|update| update.mode.is_some()));
     insta::allow_duplicates! {
         insta::assert_snapshot!(said(kubeconfig, &["--clear-preflight", "--keep-results"]), @"
         exit code: 0
         ----- stdout -----
-        Withdrew the preflight of 5.1.1; what it has found is kept
+        Withdrew the preflight of 5.1.1; its results are kept
         ");
     }
     let stored = api.get(NAME).await?;
@@ -207,13 +207,13 @@ async fn an_operator_that_does_not_know_preflights_gets_no_request() -> Result<(
     insta::assert_snapshot!(said(cluster.kubeconfig(), &["--mode=preflight", "--to=5.2.0"]), @"
     exit code: 4
     ----- stderr -----
-    error: the operator of this cluster does not know preflights, and would take the request for an update; nothing was changed
-    hint: preflights need an operator that has the condition PreflightRunning in ClusterVersion; `fairway upgrade --include-not-recommended` shows the risks that are known without one
+    error: the operator of this cluster does not support preflights, and would start an update; nothing changed
+    hint: preflights require an operator that sets the condition PreflightRunning of ClusterVersion; run `fairway upgrade --include-not-recommended` to list known risks
     ");
     insta::assert_snapshot!(said(cluster.kubeconfig(), &["--status-preflight"]), @"
     exit code: 4
     ----- stdout -----
-    The operator of this cluster does not know preflights: ClusterVersion has no condition PreflightRunning.
+    The operator of this cluster does not support preflights: ClusterVersion has no condition PreflightRunning.
     ");
     assert_eq!(api.get(NAME).await?.metadata.resource_version, before.resource_version);
     Ok(())
@@ -238,8 +238,8 @@ async fn a_definition_that_drops_the_mode_gets_no_request() -> Result<()> {
     insta::assert_snapshot!(answer.await?, @"
     exit code: 4
     ----- stderr -----
-    error: this cluster does not keep the mode of a request, which would have been an update: its definition of ClusterVersion is too old; nothing was changed
-    hint: `fairway crds | kubectl apply -f -` installs the present definition
+    error: this cluster does not store the mode of a request, so the request would start an update: its ClusterVersion CRD is too old; nothing changed
+    hint: install the current CRD with `fairway crds | kubectl apply -f -`
     ");
     let after = api.get(NAME).await?;
     ensure!(after.spec.desired_update.is_none(), "that would have been an update");
@@ -268,8 +268,8 @@ async fn a_mode_that_is_dropped_from_the_request_itself_is_followed_by_a_withdra
     forget_property(&cluster, "mode").await?;
     insta::assert_snapshot!(end(asking).await?, @"
     exit code: 4
-    error: the cluster has dropped the mode of the request, which would have been an update, and was withdrawn at once: somebody has installed an older definition of ClusterVersion
-    hint: `fairway upgrade` shows whether an update has begun; `fairway crds | kubectl apply -f -` installs the present definition
+    error: the API server dropped the mode of the request, and the remaining update request is withdrawn: the installed ClusterVersion CRD is too old
+    hint: run `fairway upgrade` to check whether an update has started; install the current CRD with `fairway crds | kubectl apply -f -`
     ");
     assert_eq!(desired(&api).await?, None);
     Ok(())
@@ -296,10 +296,7 @@ async fn what_was_found_is_shown_and_accepted() -> Result<()> {
     );
     assert_eq!(report["findings"][0]["acceptance"], "notAccepted");
     let other = document(kubeconfig, &["--status-preflight", "--to=5.1.1"])?;
-    assert_eq!(
-        (&other["result"], &other["phase"]),
-        (&json!("nothingFound"), &json!("notRequested"))
-    );
+    assert_eq!((&other["result"], &other["phase"]), (&json!("noFindings"), &json!("notRequested")));
     let overview = said(kubeconfig, &[]);
     assert!(overview.contains("Preflight of 5.2.0: So it is."), "{overview}");
 
@@ -307,7 +304,7 @@ async fn what_was_found_is_shown_and_accepted() -> Result<()> {
     assert_eq!(compared["kind"], "PreflightComparison");
     let results = compared["targets"].as_array().context("no targets")?;
     let results: Vec<_> = results.iter().map(|target| &target["result"]).collect();
-    assert_eq!(results, ["nothingFound", "findings"]);
+    assert_eq!(results, ["noFindings", "findings"]);
 
     said(kubeconfig, &["accept", "DualStack"]);
     let mut asking = start(&cluster, &["--status-preflight"])?;
@@ -331,15 +328,15 @@ async fn a_pipeline_updates_only_after_a_clean_preflight() -> Result<()> {
     insta::assert_snapshot!(ask(), @"
     exit code: 4
     ----- stderr -----
-    error: 5.1.1 is not asked for, because its preflight has left no results
-    hint: run it with `fairway upgrade --mode=preflight --to=5.1.1 --wait`
+    error: cannot request 5.1.1: its preflight has no results
+    hint: run `fairway upgrade --mode=preflight --to=5.1.1 --wait`
     ");
     keep(&cluster, &results("5.1.1", &[("DualStack", Severity::Warning)])).await?;
     insta::assert_snapshot!(ask(), @"
     exit code: 3
     ----- stderr -----
-    error: 5.1.1 is not asked for, because its preflight found DualStack
-    hint: `fairway upgrade --status-preflight` tells more; remove the causes, or take a risk with `fairway upgrade accept NAME`
+    error: cannot request 5.1.1: its preflight has unaccepted findings: DualStack
+    hint: run `fairway upgrade --status-preflight` for details; resolve the findings, or accept a risk with `fairway upgrade accept NAME`
     ");
     let mut old = results("5.1.1", &[]);
     old.updated = Some(objects::beginning().0);
@@ -388,7 +385,7 @@ async fn waiting_ends_with_the_answer() -> Result<()> {
     say(&api, CLEAN).await?;
     let answer = end(asking).await?;
     assert!(answer.starts_with("exit code: 0"), "{answer}");
-    assert!(answer.contains("nothing found"), "{answer}");
+    assert!(answer.contains("no findings"), "{answer}");
     assert!(desired(&api).await?.is_some_and(|update| update.mode.is_some()), "it stands");
 
     let late = said(cluster.kubeconfig(), &["--mode=preflight", "--to=5.1.1", "--wait=1s"]);
@@ -415,10 +412,7 @@ async fn whoever_asks_again_gets_another_run() -> Result<()> {
     requested(&api, "5.2.0").await?;
     say(&api, CLEAN).await?;
     let answer = end(asking).await?;
-    assert!(
-        answer.starts_with("exit code: 0\nRequested a preflight of 5.2.0 once more"),
-        "{answer}"
-    );
+    assert!(answer.starts_with("exit code: 0\nRequested a preflight of 5.2.0 again"), "{answer}");
     Ok(())
 }
 

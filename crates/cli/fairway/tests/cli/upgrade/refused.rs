@@ -15,7 +15,7 @@ fn refused(kubeconfig: &Path, arguments: &str) -> (i32, Value) {
     command.env("KUBECONFIG", kubeconfig).args(arguments.split(' ')).arg("--output=json");
     let output = tokio::task::block_in_place(|| command.output()).expect("the program starts");
     let text = String::from_utf8_lossy(&output.stdout);
-    schema::check_printed(&text);
+    schema::check_printed(&command, &text);
     let document = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{arguments}: {text}"));
     assert!(!output.stderr.is_empty(), "{arguments}: people are told as well");
     (output.status.code().unwrap_or(-1), document)
@@ -47,27 +47,27 @@ async fn whoever_is_refused_gets_a_document() -> Result<()> {
     let mut told = Vec::new();
     for command in commands {
         let (code, document) = refused(cluster.kubeconfig(), command);
-        assert_eq!(document["kind"], "Refusal", "{command}");
+        assert_eq!(document["kind"], "Failure", "{command}");
         assert_eq!(document["exitCode"], json!(code), "{command}");
-        let (answer, message) = (&document["answer"], &document["message"]);
-        told.push(format!("{command}: {code} {answer} {message}").replace(&directory, ""));
+        let (reason, message) = (&document["reason"], &document["message"]);
+        told.push(format!("{command}: {code} {reason} {message}").replace(&directory, ""));
     }
     insta::assert_snapshot!(told.join("\n"), @r#"
-    upgrade --to=5.2.0: 3 "no" "5.2.0 is not recommended for this cluster: SlowDisks (applies)"
-    upgrade --to=9.9.9: 3 "no" "9.9.9 is not one of the updates of this cluster"
+    upgrade --to=5.2.0: 3 "refused" "5.2.0 is not recommended for this cluster: SlowDisks (applies)"
+    upgrade --to=9.9.9: 3 "refused" "9.9.9 is not one of the updates of this cluster"
     upgrade --dry-run: 2 "usage" "--dry-run is about a release, --to-multi-arch, --clear or --clear-preflight, and none is given"
-    upgrade rollback: 3 "no" "this cluster had no release before 5.1.0 (registry.example/release@sha256:5f89b70ade0bbb70014dddd1f20f605cc6b2a161bfa48b5407f4fba110d58e82)"
-    upgrade explain NoSuchRisk: 4 "cannotTell" "no listed update has a risk named \"NoSuchRisk\", and nobody accepts one"
+    upgrade rollback: 3 "refused" "this cluster had no release before 5.1.0 (registry.example/release@sha256:5f89b70ade0bbb70014dddd1f20f605cc6b2a161bfa48b5407f4fba110d58e82)"
+    upgrade explain NoSuchRisk: 4 "unknown" "no listed update has a risk named \"NoSuchRisk\", and nobody accepts one"
     upgrade channel no-such-channel-5.1 --context=nobody: 1 "error" "cannot tell how to reach a cluster"
-    olm list: 4 "cannotTell" "this cluster has no OLM: it does not know ClusterServiceVersions"
-    upgrade status --from-file=half.yaml: 4 "cannotTell" "no ClusterOperator is recorded: there is none in half.yaml"
+    olm list: 4 "unknown" "this cluster has no OLM: it does not know ClusterServiceVersions"
+    upgrade status --from-file=half.yaml: 4 "unknown" "no ClusterOperator is recorded: there is none in half.yaml"
     upgrade status --from-file=broken.yaml: 1 "error" "broken.yaml:1:1: unclosed bracket '{'"
     "#);
 
     let (_, document) = refused(cluster.kubeconfig(), "upgrade --to=5.2.0");
     let risk = json!({
         "name": "SlowDisks",
-        "exposure": "applies",
+        "exposure": "exposed",
         "message": "Nodes with slow disks may miss leases.",
         "url": "https://example.com/slow-disks",
         "acceptance": "notAccepted",

@@ -28,7 +28,7 @@ async fn see_the_report() -> Result<()> {
         exit code: 4
         ----- stderr -----
         error: this cluster has no ClusterVersion named "version"
-        hint: it is made when a platform is installed; does the context name the cluster that you mean?
+        hint: check --context; the installation of a platform creates this object
         "#);
     }
     risky(&cluster).await?;
@@ -62,9 +62,9 @@ async fn see_the_report() -> Result<()> {
         ");
     }
     let document = document(cluster.kubeconfig(), &[])?;
-    assert_eq!((&document["kind"], &document["version"]), (&"UpgradeReport".into(), &1.into()));
+    assert_eq!(document["kind"], "UpgradeReport");
     assert_eq!(document["recommended"][0]["version"], "5.1.1");
-    assert_eq!(document["notRecommended"][0]["risks"][0]["exposure"], "applies");
+    assert_eq!(document["notRecommended"][0]["risks"][0]["exposure"], "exposed");
     Ok(())
 }
 
@@ -88,7 +88,7 @@ async fn what_components_note_is_shown_with_updates_and_holds_nothing_up() -> Re
     insta::assert_snapshot!(report.split("\n\n").skip(4).collect::<Vec<_>>().join("\n\n"), @"
     Additional updates which are not recommended based on your cluster configuration are available, to view those re-run the command with --include-not-recommended.
 
-    To be noted:
+    Notes:
 
       5.2.0: These operators may not run there: team/silent.v1
     ");

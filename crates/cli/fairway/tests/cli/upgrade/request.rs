@@ -37,7 +37,7 @@ async fn ask_and_withdraw() -> Result<()> {
     ----- stderr -----
     error: 5.2.0 is not recommended for this cluster: SlowDisks (applies)
       caused by: Nodes with slow disks may miss leases. https://example.com/slow-disks
-    hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.0 --allow-not-recommended` accepts these risks for 5.2.0, and no others, and asks for the update
+    hint: run `fairway upgrade --include-not-recommended` for details; to accept only these risks for 5.2.0 and request the update, run `fairway upgrade --to=5.2.0 --allow-not-recommended`
     ");
     assert_eq!(api.get(NAME).await?.spec, before.spec);
 
@@ -90,15 +90,15 @@ async fn the_answer_of_the_operator_is_shown() -> Result<()> {
     ----- stdout -----
     Requested update to 5.1.1
 
-    The operator refuses it:
+    The operator refuses the release:
 
       Reason: PreconditionChecks
       Message: It is too early.
 
-    The request stands, and is looked at again when something changes. Withdraw it with
+    The request remains, and the operator re-evaluates it when the cluster changes. Withdraw it with
       fairway upgrade --clear
     ----- stderr -----
-    Waiting for the operator's answer…
+    Waiting for the operator…
     ");
     let accepted = OperatorCondition::new("ReleaseAccepted", true).reason("PayloadLoaded");
     insta::assert_snapshot!(answered(objects::release("5.1.1"), accepted).await?, @"
@@ -106,9 +106,9 @@ async fn the_answer_of_the_operator_is_shown() -> Result<()> {
     ----- stdout -----
     Requested update to 5.1.1
 
-    The operator has accepted it, and not begun yet. Cluster version is 5.1.0
+    The operator accepted the release, and has not started yet. Cluster version is 5.1.0
     ----- stderr -----
-    Waiting for the operator's answer…
+    Waiting for the operator…
     ");
     Ok(())
 }
@@ -143,10 +143,10 @@ async fn an_operator_that_does_not_answer_is_waited_for_in_vain() -> Result<()> 
     Requested update to 5.1.1
 
     The operator has not decided yet.
-    The request stands; see what comes of it with
+    The request remains. Show its state with
       fairway upgrade
     ----- stderr -----
-    Waiting for the operator's answer…
+    Waiting for the operator…
     ");
     assert!(desired(&api).await?.is_some_and(|update| update.is_update()));
     Ok(())
@@ -206,7 +206,7 @@ async fn requests_that_make_no_sense() -> Result<()> {
 
     exit code: 2
     ----- stderr -----
-    error: --to-image: registry.example/release:5.1.1 names a tag, which may mean another image tomorrow, and no signature is about a tag; give the digest as @sha256:…
+    error: --to-image: registry.example/release:5.1.1 has a tag, which can change and has no signature; use the digest: @sha256:…
 
     exit code: 2
     ----- stderr -----

@@ -39,27 +39,27 @@ fn a_recorded_cluster_and_accepted_risks_are_read_from_standard_input() -> Resul
     insta::assert_snapshot!(said(&accepted, &["accept", "--import=-", "--dry-run", &from_file]), @"
     exit code: 0
     ----- stdout -----
-    Nothing was changed; without --dry-run it would be:
+    Dry run, nothing changed. Without --dry-run:
 
     Accepted: SlowDisks
 
-    The operator will re-evaluate; then
+    After the operator has re-evaluated the updates:
       5.2.0 becomes recommended
 
-    Accepted risks are SlowDisks.
+    Accepted risks: SlowDisks
     ");
     insta::assert_snapshot!(said(&accepted, &["channel", "--from-file=-"]), @"
     exit code: 4
     ----- stderr -----
-    error: no ClusterVersion is recorded: there is none in standard input
-    hint: `kubectl get clusterversions -o yaml` writes what is there
+    error: no ClusterVersion recorded: none in standard input
+    hint: record it with `kubectl get clusterversions -o yaml`
     ");
     insta::assert_snapshot!(said(&cluster, &["accept", "--import=-", "--dry-run", &from_file]), @"
     exit code: 1
     ----- stderr -----
-    error: standard input does not have accepted risks
-      caused by: it does not say kind: AcceptedRisks
-    hint: `fairway upgrade accept --export` prints such a file
+    error: standard input is not a valid AcceptedRisks document
+      caused by: expected kind: AcceptedRisks
+    hint: run `fairway upgrade accept --export` to create such a file
     ");
     for twice in [
         &["channel", "--from-file=-", "--from-file=-"][..],

@@ -16,7 +16,7 @@ use fairway_api::Version;
 pub use file_based::{File, Unquoted};
 pub use source::Source;
 pub use subscription::Subscription;
-pub use way_out::WayOut;
+pub use way_out::OperatorUpgrade;
 
 use super::{Declaration, Operator};
 

@@ -10,10 +10,10 @@ use serde::Serialize;
 use super::super::Declaration;
 use super::{Package, Subscription};
 
-/// A version of an operator that supports the target.
+/// Version of an operator that supports a target release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct WayOut {
+pub struct OperatorUpgrade {
     /// Name of the ClusterServiceVersion.
     pub name: String,
     /// Version of the operator.
@@ -22,12 +22,12 @@ pub struct WayOut {
     pub channel: String,
     /// Catalog that contains the version.
     pub catalog: String,
-    /// Maximum version that the operator declares.
+    /// Maximum cluster version that it declares.
     #[serde(skip)]
     pub declared: Declaration,
-    /// Whether the operator follows another channel.
-    pub other_channel: bool,
-    /// Whether the update requires manual approval.
+    /// Whether the channel is not the one of the subscription.
+    pub channel_change: bool,
+    /// Whether the install plan needs manual approval.
     pub manual_approval: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn all(
     package: &Package,
     installed: &str,
     subscription: Option<&Subscription>,
-) -> Vec<WayOut> {
+) -> Vec<OperatorUpgrade> {
     let Some(current) = package.bundles.get(installed).and_then(|it| it.version.as_ref()) else {
         return Vec::new();
     };
@@ -56,29 +56,29 @@ pub(super) fn all(
     let ways_out = channel_of.into_iter().filter_map(|(name, channel)| {
         let bundle = package.bundles.get(name)?;
         let version = bundle.version.clone().filter(|version| version > current)?;
-        Some(WayOut {
+        Some(OperatorUpgrade {
             name: name.clone(),
             version,
             channel: channel.clone(),
             catalog: package.catalog.clone(),
             declared: bundle.declared.clone()?,
-            other_channel: followed != Some(channel),
+            channel_change: followed != Some(channel),
             manual_approval: subscription.is_some_and(|it| it.is_manual),
         })
     });
-    let mut all: Vec<WayOut> = ways_out.collect();
+    let mut all: Vec<OperatorUpgrade> = ways_out.collect();
     all.sort_by(|one, other| {
-        (one.other_channel, &one.version).cmp(&(other.other_channel, &other.version))
+        (one.channel_change, &one.version).cmp(&(other.channel_change, &other.version))
     });
     all
 }
 
-impl fmt::Display for WayOut {
+impl fmt::Display for OperatorUpgrade {
     /// What to do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, version: _, channel, catalog, declared, other_channel, manual_approval } =
+        let Self { name, version: _, channel, catalog, declared, channel_change, manual_approval } =
             self;
-        if *other_channel {
+        if *channel_change {
             write!(f, "switch to channel {channel} of {catalog} and update to {name}")?;
         } else {
             write!(f, "update to {name} in channel {channel} of {catalog}")?;

@@ -17,45 +17,51 @@ use serde::Serialize;
 use crate::data::{Position, Severity};
 use crate::lint::{Finding, Report};
 
-/// Findings of a lint run.
+/// Findings about graph-data.
 #[derive(Serialize, JsonSchema)]
 pub struct Document<'a> {
+    /// Numbers of findings.
     summary: Summary,
+    /// Findings, by file.
     findings: Vec<Entry<'a>>,
 }
 
-/// Number of findings by severity.
+/// Numbers of findings.
 #[derive(Serialize, JsonSchema)]
 struct Summary {
+    /// Number of errors.
     errors: usize,
+    /// Number of warnings.
     warnings: usize,
+    /// Number of notes.
     notes: usize,
 }
 
-/// A finding.
+/// Finding about graph-data.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Entry<'a> {
-    /// Identifier of the rule.
+    /// Name of the rule.
     rule: &'static str,
     /// Severity: `note`, `warning` or `error`.
     severity: &'static str,
-    /// Path of the file, relative to the graph-data directory.
+    /// Path of the file below the graph-data directory.
     file: &'a str,
-    /// Position in the file; unset if the finding concerns the whole file.
+    /// Start in the file, unless the finding is about the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     start: Option<Position>,
+    /// End in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<Position>,
     /// Description of the problem.
     message: &'a str,
-    /// Remediation.
+    /// Instruction that resolves the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<&'a str>,
+    remediation: Option<&'a str>,
     /// Subject of the finding, such as the name of a risk.
     subject: &'a str,
     /// Other files with the same finding.
-    also_in: &'a [String],
+    other_files: &'a [String],
 }
 
 /// All findings, to be written as JSON.
@@ -78,8 +84,8 @@ fn entry(finding: &Finding) -> Entry<'_> {
         start: finding.region.as_ref().map(|region| region.start),
         end: finding.region.as_ref().map(|region| region.end),
         message: &finding.message,
-        help: finding.help.as_deref(),
+        remediation: finding.help.as_deref(),
         subject: &finding.subject,
-        also_in: &finding.also,
+        other_files: &finding.also,
     }
 }

@@ -42,7 +42,7 @@ fn found(name: &str, status: &str, reason: &str) -> Value {
 
 #[test]
 fn whoever_could_not_look_does_not_say_yes_to_another_minor_version() {
-    let missing = || Err("there is no such ConfigMap".to_owned());
+    let missing = || Err("ConfigMap not found".to_owned());
     let asked = Ok([("ack-5.1-apis".to_owned(), "APIs go away.".to_owned())].into());
     let blind = [
         World { unlisted: Some("forbidden"), ..cluster() },
@@ -64,10 +64,10 @@ fn whoever_could_not_look_does_not_say_yes_to_another_minor_version() {
     5.1.0 -> 5.1: Yes
     least risk: 5.1.1
     ");
-    let gap = Gap::Operators { why: "forbidden".to_owned() };
+    let gap = Limitation::Operators { message: "forbidden".to_owned() };
     let verdicts = ["5.2", "5.1"].map(|goal| {
         let plan = cluster().plan(goal);
-        Plan { not_known: vec![gap.clone()], ..plan }.verdict()
+        Plan { limitations: vec![gap.clone()], ..plan }.verdict()
     });
     assert_eq!(verdicts, [Verdict::CannotTell, Verdict::Yes]);
 }
@@ -117,8 +117,11 @@ fn what_the_operator_has_asked_in_vain_was_asked() {
         let plan = world.plan("5.2");
         assert_eq!(plan.open_queries, BTreeSet::from(["QStall".to_owned()]), "others may know");
         let hop = &plan.least_risk.unwrap().hops[0];
-        assert_eq!((hop.risks[0].exposure, hop.risks[0].why.as_str()), (Exposure::Unknown, why));
-        assert_eq!(hop.needs, [Need::Accept { risk: "QStall".to_owned() }]);
+        assert_eq!(
+            (hop.risks[0].exposure, hop.risks[0].exposure_message.as_str()),
+            (Exposure::Unknown, why)
+        );
+        assert_eq!(hop.prerequisites, [Prerequisite::Acceptance { risk: "QStall".to_owned() }]);
     }
 }
 
@@ -164,7 +167,7 @@ fn a_cluster_that_is_failing_is_mended_first() {
     let failing = |reason: &str| json!([{"type": "Failing", "status": "True", "reason": reason, "message": "etcd is down."}]);
     let plan = saying(cluster(), &failing("UpdatePayloadFailed")).plan("5.1");
     assert_eq!(plan.verdict(), Verdict::No);
-    let needs = &plan.least_risk.unwrap().hops[0].needs;
+    let needs = &plan.least_risk.unwrap().hops[0].prerequisites;
     insta::assert_snapshot!(serde_json::to_string(needs).unwrap(), @r#"[{"kind":"mend","condition":"Failing","message":"etcd is down.","risk":null}]"#);
     let degraded = saying(cluster(), &failing("ClusterOperatorDegraded")).plan("5.1");
     assert_eq!(degraded.verdict(), Verdict::Yes);
@@ -198,8 +201,8 @@ fn where_a_channel_was_not_told_of_nobody_says_that_there_is_no_way() {
     let plan = cluster().plan("5.3");
     assert_eq!(plan.verdict(), Verdict::No);
     let channels = BTreeSet::from(["stable-5.3".to_owned()]);
-    let gap = Gap::Channels { channels, why: "it took too long".to_owned() };
-    assert_eq!(Plan { not_known: vec![gap], ..plan }.verdict(), Verdict::CannotTell);
+    let gap = Limitation::Channels { channels, message: "it took too long".to_owned() };
+    assert_eq!(Plan { limitations: vec![gap], ..plan }.verdict(), Verdict::CannotTell);
 }
 
 #[test]
@@ -211,7 +214,7 @@ fn a_channel_that_nothing_is_in_is_told() {
     least risk: 5.1.1
     not known: EmptyChannel { channel: "fast-5.2" }
     "#);
-    assert_eq!(cluster().plan_in("stable-5.3", &[]).not_known, [], "that is the goal itself");
+    assert_eq!(cluster().plan_in("stable-5.3", &[]).limitations, [], "that is the goal itself");
 }
 
 #[test]
@@ -222,7 +225,7 @@ fn a_cluster_that_is_offered_nothing_later_has_the_latest() {
         let status = world.cluster_version.status.as_mut().unwrap();
         status.desired.channels = vec!["stable-5.2".to_owned()];
         let why = "nobody was asked".to_owned();
-        world.known_from = KnownFrom::ClusterVersion { why };
+        world.graph_source = GraphSource::ClusterVersion { message: why };
         let outlook = Outlook {
             cluster_version: &world.cluster_version,
             components: &[],

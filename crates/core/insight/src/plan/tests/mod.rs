@@ -21,7 +21,7 @@ pub(super) struct World {
     unlisted: Option<&'static str>,
     gates: Gates,
     outcomes: Outcomes,
-    known_from: KnownFrom,
+    graph_source: GraphSource,
 }
 
 /// A graph: versions with their channels, and updates with their risks. A risk whose name begins
@@ -74,7 +74,7 @@ impl World {
             unlisted: None,
             gates: Gates::default(),
             outcomes: Outcomes::new(),
-            known_from: KnownFrom::File { name: "graph.json".to_owned() },
+            graph_source: GraphSource::File { file: "graph.json".to_owned() },
         }
     }
 
@@ -108,7 +108,8 @@ impl World {
         };
         let goal: Goal = goal.parse().unwrap();
         let lanes = Lanes::new(outlook.channel(), also, &goal);
-        let chart = Chart { graph: &self.graph, known_from: &self.known_from, maintained: None };
+        let chart =
+            Chart { graph: &self.graph, graph_source: &self.graph_source, maintained: None };
         Plan::of(&outlook, chart, &lanes, &goal).unwrap()
     }
 }
@@ -120,11 +121,11 @@ pub(super) fn sketch(plan: &Plan) -> String {
     if plan.fewest_hops != plan.least_risk {
         lines.extend(plan.fewest_hops.iter().map(|it| format!("fewest hops: {}", sketch_way(it))));
     }
-    for PassedOver { version, risks } in &plan.passed_over {
+    for SkippedTarget { version, risks } in &plan.skipped_targets {
         lines.push(format!("passed over: {version} {risks:?}"));
     }
     lines.extend(plan.not_offered.iter().map(|why| format!("not offered: {why:?}")));
-    lines.extend(plan.not_known.iter().map(|gap| format!("not known: {gap:?}")));
+    lines.extend(plan.limitations.iter().map(|gap| format!("not known: {gap:?}")));
     lines.join("\n")
 }
 

@@ -57,7 +57,7 @@ fn a_risk_that_does_not_apply_is_in_nobodys_way() {
     not known: LaterReleases
     "#);
     let hop = &plan.least_risk.unwrap().hops[1];
-    assert_eq!((hop.risks[0].exposure, hop.risks[0].stands), (Exposure::DoesNotApply, false));
+    assert_eq!((hop.risks[0].exposure, hop.risks[0].blocking), (Exposure::NotExposed, false));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn every_hop_says_what_it_needs_and_how_it_is_carried_out() {
     not offered: Channel { channels: ["stable-5.2"] }
     "#);
     let way = plan.fewest_hops.unwrap();
-    insta::assert_snapshot!(serde_json::to_string_pretty(&way.hops[0].needs).unwrap(), @r#"
+    insta::assert_snapshot!(serde_json::to_string_pretty(&way.hops[0].prerequisites).unwrap(), @r#"
     [
       {
         "kind": "operator",
@@ -315,7 +315,7 @@ fn what_cluster_version_lists_is_a_plan_of_one_hop() {
         now: Timestamp::UNIX_EPOCH,
     };
     world.graph = outlook.listed().unwrap();
-    world.known_from = KnownFrom::ClusterVersion { why: "nobody answers".to_owned() };
+    world.graph_source = GraphSource::ClusterVersion { message: "nobody answers".to_owned() };
     let told = ["5.0", "latest", "5.1", "5.2"].map(|goal| sketch(&world.plan(goal)));
     insta::assert_snapshot!(told.join("\n"), @r#"
     5.0.0 -> 5.0: Yes

@@ -45,7 +45,7 @@ fn a_version_that_fails_holds_everything_up() {
         texts.push(said(&cluster));
     }
     insta::assert_snapshot!(texts.join("\n"), @"
-    Cluster Version version has no Failing condition: Nobody says whether the operator of the cluster's version fails.
+    Cluster Version version has no Failing condition: The condition Failing is missing, so the state of the operator is unknown.
     Cluster Version version is failing to proceed with the update (Slow): <no message>
     Cluster Version version may be failing to proceed with the update (Slow): <no message>
     ");
@@ -68,7 +68,10 @@ fn a_version_that_has_just_begun_to_fail_may_pass() {
     assert!(said(-301).1, "no clock is that wrong, so nobody knows since when");
     cluster.version.status.as_mut().unwrap().conditions.pop();
     let status = told(&cluster, 2);
-    assert!(!status.is_in_trouble() && status.insights[0].may_pass, "nobody has said anything yet");
+    assert!(
+        !status.is_in_trouble() && status.insights[0].transient,
+        "nobody has said anything yet"
+    );
 }
 
 #[test]

@@ -143,14 +143,16 @@ fn a_cluster_is_updating_while_workers_are_behind() {
     cluster.nodes[1] =
         node("worker-0", "worker", json!({"currentConfig": "new", "desiredConfig": "new"}));
     let status = told(&cluster, 600);
-    assert!(!status.updating && status.control_plane.is_none() && status.waits_for.is_empty());
-    assert!(status.reached.is_none(), "nobody says that the release was reached");
+    assert!(
+        !status.updating && status.control_plane.is_none() && status.pending_resources.is_empty()
+    );
+    assert!(status.last_completed_update.is_none(), "nobody says that the release was reached");
     cluster.nodes.clear();
     assert!(!told(&cluster, 600).updating, "an empty pool is not behind");
     let newest = &mut cluster.version.status.as_mut().unwrap().history[0];
     newest.state = fairway_api::cluster_version::UpdateState::Completed;
     newest.completion_time = object(json!(at(540)));
-    let reached = told(&cluster, 600).reached.unwrap();
+    let reached = told(&cluster, 600).last_completed_update.unwrap();
     assert_eq!((reached.version.as_str(), reached.duration_seconds), ("5.2.0", Some(540)));
 }
 

@@ -78,7 +78,7 @@ fn a_node_that_takes_no_work_says_why() {
     assert_eq!(worker.assessment, NodeAssessment::Unavailable);
     insta::assert_snapshot!(worker.message.as_deref().unwrap(), @"Not ready | Disk pressure | Node is marked unschedulable");
     insta::assert_snapshot!(summaries(&status).join("\n"), @"Warning UpdateSpeed Node worker-0 is not ready | Node worker-0 has disk pressure | Node is marked unschedulable");
-    assert_eq!(status.insights[0].since, Some(at(0)));
+    assert_eq!(status.insights[0].last_transition_time, Some(at(0)));
 
     let soon = Status::of(&cluster, Moment::Live(at(59))).unwrap();
     assert!(soon.insights.is_empty(), "it may be back in a moment");

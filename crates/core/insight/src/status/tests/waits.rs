@@ -10,16 +10,18 @@ fn an_update_says_what_it_waits_for() {
         node("master-0; rm", "master", json!({"desiredConfig": "new", "state": "Working"}));
     let waits = |cluster: &Cluster| {
         let status = told(cluster, 600);
-        let lines = status.waits_for.iter().map(|wait| {
-            let Wait { kind, name, reason, message, age_seconds, look_at, .. } = wait;
-            format!("{kind:?} {name} {reason:?} {message:?} {age_seconds:?} {look_at}")
+        let lines = status.pending_resources.iter().map(|wait| {
+            let PendingResource {
+                kind, name, reason, message, age_seconds, inspect_command, ..
+            } = wait;
+            format!("{kind:?} {name} {reason:?} {message:?} {age_seconds:?} {inspect_command}")
         });
         lines.collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(waits(&cluster), @r#"
     Operator network Some("Why") Some("network says so") Some(300) kubectl describe clusteroperator network
     Node master-0; rm Some("Updating") None None kubectl describe node
-    Pool worker Some("Paused") Some("it is paused with 1 of 1 nodes outdated") None kubectl describe machineconfigpool worker
+    Pool worker Some("Paused") Some("the pool is paused, 1 of 1 nodes outdated") None kubectl describe machineconfigpool worker
     "#);
     cluster.pools.clear();
     cluster.operators[2] = operator(
@@ -66,7 +68,7 @@ fn a_request_that_has_not_begun_is_told() {
     let waiting = |cluster: &Cluster| {
         let status = told(cluster, 600);
         assert!(!status.updating);
-        let wait = &status.waits_for[0];
+        let wait = &status.pending_resources[0];
         let trouble = if status.is_in_trouble() { "trouble: " } else { "" };
         format!("{trouble}{:?} {} {:?} {:?}", wait.kind, wait.name, wait.reason, wait.message)
     };
@@ -80,9 +82,9 @@ fn a_request_that_has_not_begun_is_told() {
     cluster.version.metadata.generation = Some(7);
     texts.push(waiting(&cluster));
     insta::assert_snapshot!(texts.join("\n"), @r#"
-    Release 5.3.0 None Some("the operator has not begun with it yet")
+    Release 5.3.0 None Some("the operator has not started the update yet")
     trouble: Release 5.3.0 Some("UnacceptedRisks") Some("SlowDisks is not accepted.")
-    Release 5.3.0 Some("UnacceptedRisks") Some("the operator has not seen the request yet")
+    Release 5.3.0 Some("UnacceptedRisks") Some("the operator has not processed the request yet")
     "#);
 }
 
@@ -90,8 +92,8 @@ fn a_request_that_has_not_begun_is_told() {
 fn pools_that_have_not_begun_are_waited_for_when_it_is_their_turn() {
     let waits = |cluster: &Cluster| {
         let status = told(cluster, 600);
-        let lines = status.waits_for.iter().map(|wait| {
-            let Wait { kind, name, reason, message, .. } = wait;
+        let lines = status.pending_resources.iter().map(|wait| {
+            let PendingResource { kind, name, reason, message, .. } = wait;
             format!("{kind:?} {name} {reason:?} {message:?}")
         });
         lines.collect::<Vec<_>>().join("\n")
@@ -103,8 +105,8 @@ fn pools_that_have_not_begun_are_waited_for_when_it_is_their_turn() {
         *operator = quiet(&operator.metadata.name.clone().unwrap(), "5.2.0");
     }
     insta::assert_snapshot!(waits(&cluster), @r#"
-    Pool master Some("Pending") Some("no node of it is on its way, with 1 of 1 nodes outdated")
-    Pool worker Some("Pending") Some("no node of it is on its way, with 1 of 1 nodes outdated")
+    Pool master Some("Pending") Some("no node is updating, 1 of 1 nodes outdated")
+    Pool worker Some("Pending") Some("no node is updating, 1 of 1 nodes outdated")
     "#);
     cluster.operators[3] = operator("machine-config", "5.1.0", &[("Progressing", "True", at(0))]);
     let at_it = json!({"desiredConfig": "new", "state": "Rebooting"});
@@ -112,7 +114,7 @@ fn pools_that_have_not_begun_are_waited_for_when_it_is_their_turn() {
     insta::assert_snapshot!(waits(&cluster), @r#"
     Operator machine-config Some("Why") Some("machine-config says so")
     Node master-0 Some("Rebooting") None
-    Pool worker Some("Pending") Some("no node of it is on its way, with 1 of 1 nodes outdated")
+    Pool worker Some("Pending") Some("no node is updating, 1 of 1 nodes outdated")
     "#);
 }
 
@@ -121,7 +123,7 @@ fn whoever_fails_says_what_it_fails_with() {
     let mut cluster = cluster();
     cluster.pools.clear();
     cluster.operators = vec![quiet("etcd", "5.2.0"), quiet("dns", "5.1.0")];
-    let said = |cluster: &Cluster| told(cluster, 600).waits_for[0].message.clone().unwrap();
+    let said = |cluster: &Cluster| told(cluster, 600).pending_resources[0].message.clone().unwrap();
     assert_eq!(said(&cluster), "Working");
     let conditions = &mut cluster.version.status.as_mut().unwrap().conditions;
     conditions[1] = object(

@@ -2,7 +2,7 @@
 
 mod text;
 
-use fairway_insight::fleet::Unread;
+use fairway_insight::fleet::ClusterError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -47,55 +47,56 @@ pub(super) fn run(args: &FleetPreflightArgs, printer: &Printer) -> anyhow::Resul
     Ok(preflights.exit_status())
 }
 
-/// What came of asking a release about several clusters.
+/// Preflight of one release on several clusters.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct FleetPreflight {
-    /// The version of the release.
+    /// Version of the target release.
     target: String,
-    /// Each cluster, in the order in which they were named.
+    /// Clusters, in the order of the arguments.
     clusters: Vec<ClusterPreflight>,
     /// What names these clusters.
     #[serde(skip)]
     selection: String,
-    /// How wide a table may be.
+    /// Maximum width of a table.
     #[serde(skip)]
     width: Option<usize>,
 }
 
-/// What came of asking it about one.
+/// Preflight of the release on one cluster.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ClusterPreflight {
+    /// Name of the cluster.
     name: String,
-    /// The exit code with which `fairway upgrade` would have ended.
+    /// Exit code of `fairway upgrade` for this cluster alone.
     exit_code: u8,
-    /// What came of it; nothing where it was not asked for.
+    /// Result of the request, `null` if no preflight was requested.
     outcome: Option<Asked>,
-    /// Why it could not be asked for; nothing where the cluster is at that version already.
-    failed: Option<Unread>,
+    /// Error that prevented the request, `null` if the cluster already has the release.
+    error: Option<ClusterError>,
 }
 
 impl ClusterPreflight {
-    fn of(name: String, asked: Result<Option<Asked>, Unread>) -> Self {
-        let (outcome, failed) = match asked {
+    fn of(name: String, asked: Result<Option<Asked>, ClusterError>) -> Self {
+        let (outcome, error) = match asked {
             Ok(outcome) => (outcome, None),
-            Err(failed) => (None, Some(failed)),
+            Err(error) => (None, Some(error)),
         };
-        let exit_code = exit_status(outcome.as_ref(), failed.as_ref()).code();
-        Self { name, exit_code, outcome, failed }
+        let exit_code = exit_status(outcome.as_ref(), error.as_ref()).code();
+        Self { name, exit_code, outcome, error }
     }
 
     fn exit_status(&self) -> ExitStatus {
-        exit_status(self.outcome.as_ref(), self.failed.as_ref())
+        exit_status(self.outcome.as_ref(), self.error.as_ref())
     }
 }
 
-fn exit_status(outcome: Option<&Asked>, failed: Option<&Unread>) -> ExitStatus {
-    match (outcome, failed) {
+fn exit_status(outcome: Option<&Asked>, error: Option<&ClusterError>) -> ExitStatus {
+    match (outcome, error) {
         (Some(outcome), _) => outcome.exit_status(),
-        (None, Some(_)) => ExitStatus::CannotTell,
-        (None, None) => ExitStatus::Yes,
+        (None, Some(_)) => ExitStatus::Unknown,
+        (None, None) => ExitStatus::Success,
     }
 }
 
@@ -103,11 +104,11 @@ impl FleetPreflight {
     /// What is known to be wrong comes before what is not known.
     fn exit_status(&self) -> ExitStatus {
         let statuses = || self.clusters.iter().map(ClusterPreflight::exit_status);
-        let order = [ExitStatus::No, ExitStatus::CannotTell, ExitStatus::TimedOut];
-        if self.clusters.iter().all(|cluster| cluster.failed.is_some()) {
+        let order = [ExitStatus::Refused, ExitStatus::Unknown, ExitStatus::TimedOut];
+        if self.clusters.iter().all(|cluster| cluster.error.is_some()) {
             return ExitStatus::Error;
         }
         let worst = order.into_iter().find(|worst| statuses().any(|one| one == *worst));
-        worst.unwrap_or(ExitStatus::Yes)
+        worst.unwrap_or(ExitStatus::Success)
     }
 }

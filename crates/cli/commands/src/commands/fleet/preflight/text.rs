@@ -18,7 +18,7 @@ impl fmt::Display for FleetPreflight {
         }
         self.write_hints(f)?;
         let (target, selection) = (OneLine(&self.target), OneLine(&self.selection));
-        f.write_str("\n\nSee where each cluster stands with")?;
+        f.write_str("\n\nShow the state of each cluster with")?;
         write!(f, "\n  fairway fleet report {selection} --to={target}")
     }
 }
@@ -37,7 +37,7 @@ impl FleetPreflight {
     fn write_hints(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut gap = "\n";
         for cluster in &self.clusters {
-            let hint = cluster.failed.as_ref().and_then(|failed| failed.hint.as_ref());
+            let hint = cluster.error.as_ref().and_then(|failed| failed.hint.as_ref());
             let Some(hint) = hint else { continue };
             write!(f, "{gap}\nhint for {}: {}", OneLine(&cluster.name), OneLine(hint))?;
             gap = "";
@@ -49,10 +49,10 @@ impl FleetPreflight {
 /// The cluster, what became of the request, and what was found.
 fn row(cluster: &ClusterPreflight) -> [String; 3] {
     let name = OneLine(&cluster.name).to_string();
-    let (request, result) = match (&cluster.outcome, &cluster.failed) {
+    let (request, result) = match (&cluster.outcome, &cluster.error) {
         (Some(asked), _) => (asked.request(), asked.result()),
-        (None, Some(failed)) => ("not made", OneLine(&failed.message).to_string()),
-        (None, None) => ("not needed", "the cluster is there already".to_owned()),
+        (None, Some(failed)) => ("failed", OneLine(&failed.message).to_string()),
+        (None, None) => ("not required", "the cluster is already at this version".to_owned()),
     };
     [name, request.to_owned(), result]
 }

@@ -3,7 +3,7 @@
 mod text;
 
 use fairway_insight::FleetReport;
-use fairway_insight::fleet::{Answer, Member, Said, Unread};
+use fairway_insight::fleet::{ClusterError, Member, Readiness, Said};
 use futures::join;
 use jiff::Timestamp;
 
@@ -32,17 +32,18 @@ pub(super) fn run(args: &FleetReportArgs, printer: &Printer) -> anyhow::Result<E
     let report = FleetReport::of(&members, &args.targets());
     let shown = Shown { report: &report, width: printer.width() };
     output::report(printer.stdout(), args.output.output, KIND, &shown)?;
-    Ok(match report.answer() {
-        Some(Answer::Yes) => ExitStatus::Yes,
-        Some(Answer::No) => ExitStatus::No,
-        Some(Answer::CannotTell) => ExitStatus::CannotTell,
+    Ok(match report.readiness() {
+        Some(Readiness::Ready) => ExitStatus::Success,
+        Some(Readiness::Blocked) => ExitStatus::Refused,
+        Some(Readiness::Unknown) => ExitStatus::Unknown,
         None => ExitStatus::Error,
     })
 }
 
 async fn gather(args: &FleetReportArgs, printer: &Printer) -> anyhow::Result<Vec<Member>> {
     let parallel = args.members.parallel;
-    let (names, said): (Vec<String>, Vec<Result<Said, Unread>>) = if let Some(dir) = &args.dir {
+    let (names, said): (Vec<String>, Vec<Result<Said, ClusterError>>) = if let Some(dir) = &args.dir
+    {
         let recorded = members::recorded(dir)?;
         let read = |member| read(member, args.at);
         let said = at_once::each(&recorded, parallel, printer, read).await;

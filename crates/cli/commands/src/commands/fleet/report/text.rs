@@ -5,7 +5,7 @@ use std::fmt;
 
 use fairway_insight::FleetReport;
 use fairway_insight::fleet::{
-    Answer, Blocker, ClusterReport, CommonRisk, Preflight, PreflightResult, Scope, TargetReport,
+    Blocker, ClusterReport, CommonRisk, Preflight, PreflightResult, Readiness, Scope, TargetReport,
     Verdict,
 };
 use fairway_insight::recommend::CANNOT_RETRIEVE_UPDATES;
@@ -26,7 +26,7 @@ const FEW_RISKS: usize = 10;
 /// Where there is nothing to say.
 const NOTHING: &str = "–";
 
-/// A report, and how wide a table of it may be.
+/// Report on a fleet, and the maximum width of its table.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Shown<'a> {
     #[serde(flatten)]
@@ -78,7 +78,7 @@ impl Shown<'_> {
         if risks.is_empty() {
             return Ok(());
         }
-        f.write_str("\n\nRisks that are not accepted:\n")?;
+        f.write_str("\n\nUnaccepted risks:\n")?;
         for CommonRisk { name, message, url, clusters, targets } in risks.iter().take(FEW_RISKS) {
             let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
             let count = counted(clusters.len(), "cluster");
@@ -92,17 +92,17 @@ impl Shown<'_> {
         }
         match risks.len().saturating_sub(FEW_RISKS) {
             0 => Ok(()),
-            more => write!(f, "\n  and {more} more: -o json has all of them"),
+            more => write!(f, "\n  {more} more: use -o json to list all"),
         }
     }
 
     fn write_blockers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut heading = "\n\nWhat blocks updates:\n";
+        let mut heading = "\n\nBlockers:\n";
         for cluster in &self.report.clusters {
             for blocker in &cluster.blockers {
-                let scope = match blocker.blocks {
+                let scope = match blocker.scope {
                     Scope::AllUpdates => "",
-                    Scope::OtherMinorVersions => ", for other minor versions",
+                    Scope::OtherMinorVersions => ", for updates to other minor versions",
                 };
                 let reason = blocker.reason.as_deref().filter(|reason| !reason.is_empty());
                 let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
@@ -118,9 +118,9 @@ impl Shown<'_> {
     }
 
     fn write_unread_preflights(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut heading = "\n\nPreflights that could not be read:\n";
+        let mut heading = "\n\nPreflights with errors:\n";
         for cluster in &self.report.clusters {
-            let Some(why) = &cluster.preflights_unread else { continue };
+            let Some(why) = &cluster.preflight_error else { continue };
             write!(f, "{heading}\n  {}", OneLine(&format!("{}: {why}", cluster.name)))?;
             heading = "";
         }
@@ -128,9 +128,9 @@ impl Shown<'_> {
     }
 
     fn write_unread(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut heading = "\n\nClusters that could not be read:\n";
+        let mut heading = "\n\nClusters with errors:\n";
         for cluster in &self.report.clusters {
-            let Some(unread) = &cluster.unread else { continue };
+            let Some(unread) = &cluster.error else { continue };
             let line = format!("{}: {}", cluster.name, unread.message);
             write!(f, "{heading}\n  {}", OneLine(&line))?;
             if let Some(hint) = &unread.hint {
@@ -179,21 +179,21 @@ fn rows(cluster: &ClusterReport, few: usize) -> Vec<Row> {
     let row = |target: &TargetReport| Row {
         to: Some(OneLine(&target.version).to_string()),
         update: update(target, few),
-        blocked: names(&target.blocked_by, few),
+        blocked: names(&target.blocker_names, few),
         preflight: match &target.preflight {
             Some(known) => Some(preflight(known)),
-            None => cluster.preflights_unread.as_ref().map(|_| "cannot be read".to_owned()),
+            None => cluster.preflight_error.as_ref().map(|_| "cannot be read".to_owned()),
         },
     };
     if !cluster.targets.is_empty() {
         return cluster.targets.iter().map(row).collect();
     }
     let update = match cluster {
-        ClusterReport { unread: Some(_), .. } => "cannot be read",
-        ClusterReport { updates_known: true, .. } => "nothing later is offered",
+        ClusterReport { error: Some(_), .. } => "cannot be read",
+        ClusterReport { updates_retrieved: true, .. } => "nothing later is offered",
         _ => "updates are not known",
     };
-    let all = cluster.blockers.iter().filter(|blocker| blocker.blocks == Scope::AllUpdates);
+    let all = cluster.blockers.iter().filter(|blocker| blocker.scope == Scope::AllUpdates);
     let all: Vec<String> = all.map(|blocker| blocker.name.clone()).collect();
     vec![Row { to: None, update: update.to_owned(), blocked: names(&all, few), preflight: None }]
 }
@@ -205,9 +205,9 @@ fn update(target: &TargetReport, few: usize) -> String {
         Verdict::NotRecommended => "not recommended",
         Verdict::Unknown => "unknown",
         Verdict::NotOffered => "not offered",
-        Verdict::AlreadyThere => "already there",
-        Verdict::AlreadyLater => "already later",
-        Verdict::UnderWay => "on its way",
+        Verdict::Current => "already there",
+        Verdict::Older => "already later",
+        Verdict::InProgress => "on its way",
     };
     let reason = || target.reason.iter().find(|reason| !reason.is_empty());
     let why = names(&target.risks, few).or_else(|| Some(OneLine(reason()?).to_string()));
@@ -217,12 +217,12 @@ fn update(target: &TargetReport, few: usize) -> String {
 /// What a preflight came to, and when.
 fn preflight(preflight: &Preflight) -> String {
     let result = match preflight.result {
-        PreflightResult::NothingFound => "nothing found",
+        PreflightResult::NoFindings => "nothing found",
         PreflightResult::FindingsAccepted => "findings, all accepted",
         PreflightResult::Findings => &counted(preflight.findings.len(), "finding"),
         PreflightResult::Running => "running",
         PreflightResult::Incomplete => "incomplete",
-        PreflightResult::Stale => "overtaken",
+        PreflightResult::Stale => "stale",
         PreflightResult::Outdated => "outdated",
         PreflightResult::Failed => "failed",
         PreflightResult::NotRun => "not run",
@@ -250,8 +250,8 @@ fn holds(blocker: &Blocker) -> String {
     let Blocker { name, certain, .. } = blocker;
     match name.as_str() {
         _ if *certain => name.clone(),
-        CANNOT_RETRIEVE_UPDATES => format!("{name}, so what is listed may be out of date"),
-        _ => format!("{name}, not known for certain"),
+        CANNOT_RETRIEVE_UPDATES => format!("{name}, available updates may be out of date"),
+        _ => format!("{name}, status unknown"),
     }
 }
 
@@ -264,20 +264,17 @@ fn summary(report: &FleetReport) -> String {
     };
     let none = report.clusters.iter().filter(|cluster| needs_none(cluster)).count();
     let all = counted(report.clusters.len(), "cluster");
-    let (yes, no, unknown) = (counts.yes, counts.no, counts.cannot_tell);
+    let (yes, no, unknown) = (counts.ready, counts.blocked, counts.unknown);
     let yes = yes.saturating_sub(none);
-    let none = if none == 0 { String::new() } else { format!("{none} need not, ") };
-    format!(
-        "Of {all}, {yes} may update{to}, {none}{no} may not, and of {unknown} it cannot be told."
-    )
+    let none = if none == 0 { String::new() } else { format!("{none} already updated, ") };
+    format!("{all}: {yes} can update{to}, {none}{no} cannot, {unknown} unknown.")
 }
 
 /// Whether a cluster is where it is to be, or beyond.
 fn needs_none(cluster: &ClusterReport) -> bool {
-    let is_over = |target: &TargetReport| {
-        matches!(target.verdict, Verdict::AlreadyThere | Verdict::AlreadyLater)
-    };
-    cluster.answer == Answer::Yes && cluster.targets.iter().all(is_over)
+    let is_over =
+        |target: &TargetReport| matches!(target.verdict, Verdict::Current | Verdict::Older);
+    cluster.readiness == Readiness::Ready && cluster.targets.iter().all(is_over)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use fairway_api::{ClusterVersion, Version};
 use fairway_compat::olm::apis::{Outlook, Prospect};
-use fairway_compat::olm::catalog::WayOut;
+use fairway_compat::olm::catalog::OperatorUpgrade;
 use fairway_compat::olm::{Declaration, Guard, Operator, Origin, Policy, Stream, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,72 +32,89 @@ pub(crate) fn run(args: &OlmListArgs, printer: &Printer) -> anyhow::Result<ExitS
     Ok(list.status(args.to.as_ref()))
 }
 
-/// Every operator, and what it means for updates.
+/// OLM operators of a cluster, and their effect on updates.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct List {
-    /// The minor version that runs, if the cluster says.
+    /// Minor version of the cluster, if ClusterVersion reports it.
     #[schemars(with = "Option<String>")]
-    running: Option<Stream>,
+    cluster_version: Option<Stream>,
+    /// Operators that OLM has installed.
     operators: Vec<Row>,
-    /// What could not be looked at.
-    left_out: Vec<String>,
+    /// Data that could not be read.
+    limitations: Vec<String>,
 }
 
+/// OLM operator.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Row {
+    /// Namespace of the ClusterServiceVersion.
     namespace: String,
+    /// Name of the ClusterServiceVersion.
     name: String,
+    /// Maximum cluster version that the operator declares.
     #[schemars(with = "Option<String>")]
     maximum: Option<Stream>,
-    /// Whether the cluster runs a later version than that already.
-    is_exceeded: bool,
-    /// Where it is declared.
+    /// Whether the cluster already runs a later version than the maximum.
+    maximum_exceeded: bool,
+    /// Source of the declaration.
     #[schemars(with = "Option<String>")]
-    declared_in: Option<Origin>,
-    /// Why what is declared cannot be used.
-    invalid: Option<String>,
-    /// What was declared when the operator was installed, where a catalog says something else.
-    superseded: Option<String>,
+    declaration_source: Option<Origin>,
+    /// Error in the declaration.
+    declaration_error: Option<String>,
+    /// Declaration of the installed operator, if the catalog declares another one.
+    superseded_declaration: Option<String>,
+    /// Effect on each update.
     targets: Vec<Target>,
+    /// APIs that the operator uses and that a later version does not serve.
+    #[serde(rename = "missingAPIs")]
     missing_apis: Option<MissingApis>,
 }
 
-/// What an operator means for an update.
+/// Effect of an operator on an update.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Target {
+    /// Version of the target release.
     version: Version,
+    /// Whether the operator supports the target release.
     verdict: Verdict,
-    way_out: Option<WayOut>,
-    /// What becomes of the APIs that it uses, where it is known which of them go.
+    /// Version of the operator that supports the target release.
+    remediation: Option<OperatorUpgrade>,
+    /// Availability of the APIs that the operator uses, if the removed APIs are known.
     apis: Option<Apis>,
 }
 
-/// Whether the APIs that an operator uses are there on a target.
+/// Availability of the APIs of an operator in a target release.
 #[derive(Serialize, JsonSchema)]
 struct Apis {
-    answer: ApisAnswer,
+    /// Summary.
+    status: ApiStatus,
+    /// Human-readable details.
     message: String,
 }
 
+/// Availability of the APIs that an operator names in its permissions.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-enum ApisAnswer {
-    /// All that it names are. It may use others.
-    AllPresent,
-    /// Some are not.
+enum ApiStatus {
+    /// The target serves all APIs that the operator names. The operator may use others.
+    Present,
+    /// The target does not serve some of the APIs.
     Missing,
-    /// Its permissions have wildcards, or name no versions.
-    CannotTell,
+    /// The permissions have wildcards, or name no versions.
+    Unknown,
 }
 
-/// What an operator would miss, from which version on.
+/// APIs that an operator uses and that a later version does not serve.
 #[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 struct MissingApis {
+    /// First minor version without these APIs.
     #[schemars(with = "String")]
-    from: Stream,
+    first_version: Stream,
+    /// Human-readable details.
     message: String,
 }
 
@@ -113,24 +130,24 @@ impl List {
         let targets = running.map(|running| (running, targets));
         let row = |operator: &Operator| Row::new(operator, targets.as_ref(), policy);
         let operators = guard.operators().iter().map(row).collect();
-        Self { running, operators, left_out: state.left_out }
+        Self { cluster_version: running, operators, limitations: state.left_out }
     }
 
     fn status(&self, to: Option<&Version>) -> ExitStatus {
-        let Some(to) = to else { return ExitStatus::Yes };
+        let Some(to) = to else { return ExitStatus::Success };
         let fails = |it: &Target| it.version == *to && it.verdict == Verdict::WillNotRun;
-        let loses = |it: &MissingApis| it.from <= Stream::of(to);
+        let loses = |it: &MissingApis| it.first_version <= Stream::of(to);
         let is_against = |operator: &Row| {
             operator.targets.iter().any(fails) || operator.missing_apis.as_ref().is_some_and(loses)
         };
-        if self.running.is_none() {
-            ExitStatus::CannotTell
+        if self.cluster_version.is_none() {
+            ExitStatus::Unknown
         } else if self.operators.iter().any(is_against) {
-            ExitStatus::No
-        } else if self.left_out.is_empty() {
-            ExitStatus::Yes
+            ExitStatus::Refused
+        } else if self.limitations.is_empty() {
+            ExitStatus::Success
         } else {
-            ExitStatus::CannotTell
+            ExitStatus::Unknown
         }
     }
 }
@@ -152,27 +169,29 @@ impl Row {
     ) -> Self {
         let target = |running, version| Target::new(operator, policy, running, version);
         let maximum = operator.declared.maximum();
-        let is_exceeded =
+        let maximum_exceeded =
             targets.is_some_and(|(running, _)| maximum.is_some_and(|maximum| maximum < *running));
         let targets = targets.map(|(running, versions)| {
             versions.iter().rev().map(|version| target(*running, version)).collect()
         });
-        let (declared_in, invalid) = match &operator.declared {
+        let (declaration_source, declaration_error) = match &operator.declared {
             Declaration::Missing => (None, None),
             Declaration::Maximum(_, origin) => (Some(origin.clone()), None),
             Declaration::Invalid(why) => (None, Some(why.to_string())),
         };
         let loss = operator.apis.as_ref().and_then(Prospect::loss);
-        let missing_apis =
-            loss.map(|(from, outlook)| MissingApis { from, message: outlook.to_string() });
+        let missing_apis = loss.map(|(first_version, outlook)| MissingApis {
+            first_version,
+            message: outlook.to_string(),
+        });
         Self {
             namespace: operator.namespace.clone(),
             name: operator.name.clone(),
             maximum,
-            is_exceeded,
-            declared_in,
-            invalid,
-            superseded: operator.superseded.as_ref().map(before),
+            maximum_exceeded,
+            declaration_source,
+            declaration_error,
+            superseded_declaration: operator.superseded.as_ref().map(before),
             targets: targets.unwrap_or_default(),
             missing_apis,
         }
@@ -181,7 +200,7 @@ impl Row {
     /// Whether it cannot be told of some target that all APIs would be there.
     fn is_in_doubt(&self) -> bool {
         let apis = self.targets.iter().filter_map(|target| target.apis.as_ref());
-        apis.map(|apis| apis.answer).any(|answer| answer == ApisAnswer::CannotTell)
+        apis.map(|apis| apis.status).any(|status| status == ApiStatus::Unknown)
     }
 }
 
@@ -189,13 +208,13 @@ impl Target {
     fn new(operator: &Operator, policy: Policy, running: Stream, version: &Version) -> Self {
         let to = Stream::of(version);
         let verdict = policy.verdict(&operator.declared, running, to);
-        let way_out =
+        let remediation =
             (verdict == Verdict::WillNotRun).then(|| operator.way_out(policy, running, to));
         let apis = operator.apis.as_ref().and_then(|apis| apis.on(to));
         Self {
             version: version.clone(),
             verdict,
-            way_out: way_out.flatten().cloned(),
+            remediation: remediation.flatten().cloned(),
             apis: apis.map(Apis::of),
         }
     }
@@ -203,12 +222,12 @@ impl Target {
 
 impl Apis {
     fn of(outlook: &Outlook) -> Self {
-        let answer = match outlook {
-            Outlook::AllPresent => ApisAnswer::AllPresent,
-            Outlook::Missing(_) => ApisAnswer::Missing,
-            Outlook::CannotTell { .. } => ApisAnswer::CannotTell,
+        let status = match outlook {
+            Outlook::AllPresent => ApiStatus::Present,
+            Outlook::Missing(_) => ApiStatus::Missing,
+            Outlook::CannotTell { .. } => ApiStatus::Unknown,
         };
-        Self { answer, message: outlook.to_string() }
+        Self { status, message: outlook.to_string() }
     }
 }
 

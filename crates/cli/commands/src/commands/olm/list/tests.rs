@@ -69,41 +69,41 @@ fn every_operator_has_its_say() {
     The cluster runs 4.8.
 
     team/behind.v1
-      runs up to 4.6 (annotation operators.coreos.com/maxOpenShiftVersion), and the cluster has a later one already
+      supports up to 4.6 (annotation operators.coreos.com/maxOpenShiftVersion), exceeded by the cluster
       4.10.0, 4.9.1, 4.9.0: will not run
       4.8.5: upgradeable
 
     team/etcd.v1.0.0
-      runs up to 4.8 (catalog market/main)
-      declared when it was installed: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
+      supports up to 4.8 (catalog market/main)
+      declared at installation: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
       4.10.0: will not run
       4.9.1, 4.9.0: will not run; update to etcd.v1.1.0 in channel stable of market/main, which requires manual approval
       4.8.5: upgradeable
 
     team/number.v1
-      runs up to 4.10 (annotation operatorframework.io/properties)
+      supports up to 4.10 (annotation operatorframework.io/properties)
       4.10.0, 4.9.1, 4.9.0, 4.8.5: upgradeable
 
     team/silent.v1
-      does not declare up to which version it runs
+      declares no maximum version
       4.10.0, 4.9.1, 4.9.0: may not run
       4.8.5: upgradeable
 
     team/uses.v1
-      runs up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
+      supports up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
       4.10.0, 4.9.1, 4.9.0, 4.8.5: upgradeable
       from 4.12 on: it uses an API that the target does not serve: podsecuritypolicies.v1beta1.policy (required; no replacement)
 
     team/wild.v1
-      runs up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
+      supports up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
       4.10.0, 4.9.1, 4.9.0, 4.8.5: upgradeable
 
     team/wrong.v1
-      declares no version that makes sense: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number
+      declares an invalid maximum version: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number
       4.10.0, 4.9.1, 4.9.0: may not run
       4.8.5: upgradeable
 
-    Of 1 operator it cannot be told whether all APIs would be there, because permissions have wildcards, or name no versions: -o json has the details
+    For 1 operator it is unknown whether all APIs stay available, because permissions contain wildcards or no versions. For details, use -o json.
     "#);
 }
 
@@ -195,7 +195,7 @@ fn programs_get_an_answer_about_apis_for_every_target() {
     4.8.5: {"answer":"allPresent","message":"all APIs that it names are served"}
     "#);
     let status = list.status(Some(&Version::new(4, 9, 0)));
-    assert_eq!(status, ExitStatus::Yes, "what cannot be told holds nothing up");
+    assert_eq!(status, ExitStatus::Success, "what cannot be told holds nothing up");
 }
 
 #[test]
@@ -204,15 +204,15 @@ fn a_version_that_is_asked_about_decides_how_it_ends() {
         let to = Version::parse(to).unwrap();
         list(Some(&to)).status(Some(&to))
     };
-    assert_eq!(status("4.8.9"), ExitStatus::Yes);
-    assert_eq!(status("4.9.7"), ExitStatus::No);
-    assert_eq!(list(None).status(None), ExitStatus::Yes);
+    assert_eq!(status("4.8.9"), ExitStatus::Success);
+    assert_eq!(status("4.9.7"), ExitStatus::Refused);
+    assert_eq!(list(None).status(None), ExitStatus::Success);
     let to = Version::new(4, 9, 0);
     let unknown = List::new(State::default(), Some(&to), Policy::default());
-    assert_eq!(unknown.status(Some(&to)), ExitStatus::CannotTell);
+    assert_eq!(unknown.status(Some(&to)), ExitStatus::Unknown);
     insta::assert_snapshot!(unknown, @"
-    The cluster does not say which version of the platform it runs.
-    OLM has installed no operators.
+    The version of the cluster is unknown.
+    No OLM operators are installed.
     ");
 }
 
@@ -237,10 +237,10 @@ fn the_files_of_a_catalog_know_nearer_ways_out() {
     };
     insta::assert_snapshot!(etcd(None), @"
     team/etcd.v1.0.0
-      runs up to 4.8 (catalog market/main)
-      declared when it was installed: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
-      4.10.0: will not run; update to etcd.v1.1.0 in channel stable of DIR, which requires manual approval
-      4.9.1, 4.9.0: will not run; update to etcd.v1.0.5 in channel stable of DIR, which requires manual approval
+      supports up to 4.8 (catalog market/main)
+      declared at installation: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
+      4.10.0: will not run; update to etcd.v1.1.0 in channel stable of DIR, which has to be approved
+      4.9.1, 4.9.0: will not run; update to etcd.v1.0.5 in channel stable of DIR, which has to be approved
       4.8.5: upgradeable
     ");
     assert_eq!(etcd(Some("market/main")), etcd(None));
@@ -249,19 +249,20 @@ fn the_files_of_a_catalog_know_nearer_ways_out() {
 
 #[test]
 fn what_would_be_missed_and_what_was_not_seen_count_too() {
-    let status = |running: &str, left_out: &[&str], to: &str| {
-        let missing_apis = MissingApis { from: Stream::new(4, 12), message: String::new() };
+    let status = |running: &str, limitations: &[&str], to: &str| {
+        let missing_apis =
+            MissingApis { first_version: Stream::new(4, 12), message: String::new() };
         let operator = Operator::read("team", "uses.v1", &BTreeMap::new());
         let row = Row::new(&operator, None, Policy::default());
         let list = List {
-            running: Stream::parse(running),
+            cluster_version: Stream::parse(running),
             operators: vec![Row { missing_apis: Some(missing_apis), ..row }],
-            left_out: left_out.iter().map(ToString::to_string).collect(),
+            limitations: limitations.iter().map(ToString::to_string).collect(),
         };
         list.status(Version::parse(to).ok().as_ref())
     };
-    assert_eq!(status("4.11", &[], "4.12.0"), ExitStatus::No);
-    assert_eq!(status("4.11", &["catalogs"], "4.12.0"), ExitStatus::No);
-    assert_eq!(status("4.11", &[], "4.11.9"), ExitStatus::Yes);
-    assert_eq!(status("4.11", &["catalogs"], "4.11.9"), ExitStatus::CannotTell);
+    assert_eq!(status("4.11", &[], "4.12.0"), ExitStatus::Refused);
+    assert_eq!(status("4.11", &["catalogs"], "4.12.0"), ExitStatus::Refused);
+    assert_eq!(status("4.11", &[], "4.11.9"), ExitStatus::Success);
+    assert_eq!(status("4.11", &["catalogs"], "4.11.9"), ExitStatus::Unknown);
 }

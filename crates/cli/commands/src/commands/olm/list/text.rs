@@ -8,17 +8,17 @@ use crate::foreign_text::OneLine;
 
 impl fmt::Display for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { running, operators, left_out } = self;
-        match running {
-            Some(running) => write!(f, "The cluster runs {running}.")?,
+        let Self { cluster_version, operators, limitations } = self;
+        match cluster_version {
+            Some(version) => write!(f, "The cluster runs {version}.")?,
             None => write!(f, "The cluster does not say which version of the platform it runs.")?,
         }
         if operators.is_empty() {
-            let nothing = "OLM has installed no operators.";
+            let nothing = "No OLM operators are installed.";
             write!(
                 f,
                 "\n{}",
-                if left_out.is_empty() { nothing } else { "No operators are known." }
+                if limitations.is_empty() { nothing } else { "No operators are known." }
             )?;
         }
         for operator in operators {
@@ -29,10 +29,11 @@ impl fmt::Display for List {
             let operators = if in_doubt == 1 { "operator" } else { "operators" };
             write!(
                 f,
-                "\n\nOf {in_doubt} {operators} it cannot be told whether all APIs would be there, because permissions have wildcards, or name no versions: -o json has the details"
+                "\n\nFor {in_doubt} {operators} it is unknown whether all APIs stay available, \
+                 because permissions contain wildcards or no versions. For details, use -o json."
             )?;
         }
-        for part in left_out {
+        for part in limitations {
             write!(f, "\n\nLeft out: {}", OneLine(part))?;
         }
         Ok(())
@@ -41,27 +42,27 @@ impl fmt::Display for List {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { namespace, name, maximum, declared_in, invalid, superseded, .. } = self;
+        let Self { namespace, name, maximum, .. } = self;
         let exceeded =
-            if self.is_exceeded { ", and the cluster has a later one already" } else { "" };
+            if self.maximum_exceeded { ", and the cluster has a later one already" } else { "" };
         write!(f, "{}/{}", OneLine(namespace), OneLine(name))?;
-        match (maximum, declared_in, invalid) {
+        match (maximum, &self.declaration_source, &self.declaration_error) {
             (Some(maximum), Some(origin), _) => {
-                write!(f, "\n  runs up to {maximum} ({origin}){exceeded}")?;
+                write!(f, "\n  supports up to {maximum} ({origin}){exceeded}")?;
             }
             (_, _, Some(why)) => {
-                write!(f, "\n  declares no version that makes sense: {}", OneLine(why))?;
+                write!(f, "\n  declares an invalid maximum version: {}", OneLine(why))?;
             }
-            _ => write!(f, "\n  does not declare up to which version it runs")?,
+            _ => write!(f, "\n  declares no maximum version")?,
         }
-        if let Some(before) = superseded {
+        if let Some(before) = &self.superseded_declaration {
             write!(f, "\n  declared when it was installed: {}", OneLine(before))?;
         }
         for (verdict, targets) in by_verdict(&self.targets) {
             write!(f, "\n  {}: {verdict}", targets.join(", "))?;
         }
-        if let Some(MissingApis { from, message }) = &self.missing_apis {
-            write!(f, "\n  from {from} on: {}", OneLine(message))?;
+        if let Some(MissingApis { first_version, message }) = &self.missing_apis {
+            write!(f, "\n  from {first_version} on: {}", OneLine(message))?;
         }
         Ok(())
     }
@@ -71,9 +72,9 @@ impl fmt::Display for Row {
 fn by_verdict(targets: &[Target]) -> Vec<(String, Vec<String>)> {
     let mut order: Vec<String> = Vec::new();
     let mut versions: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for Target { version, verdict, way_out, apis: _ } in targets {
-        let told = match way_out {
-            Some(way_out) => format!("{}; {}", verdict.as_str(), OneLine(&way_out.to_string())),
+    for Target { version, verdict, remediation, apis: _ } in targets {
+        let told = match remediation {
+            Some(upgrade) => format!("{}; {}", verdict.as_str(), OneLine(&upgrade.to_string())),
             None => verdict.as_str().to_owned(),
         };
         if !versions.contains_key(&told) {

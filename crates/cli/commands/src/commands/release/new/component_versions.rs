@@ -89,7 +89,7 @@ fn declared_by(
     access: &AccessArgs,
     runtime: &Runtime,
 ) -> anyhow::Result<ComponentVersions> {
-    let named = registry::image(image, access, "cannot use its name")?;
+    let named = registry::image(image, access, "invalid image name")?;
     let labels = runtime.block_on(async {
         let digest = named.resolve().await?;
         anyhow::Ok(contents::labels(named.source(), &digest).await?)

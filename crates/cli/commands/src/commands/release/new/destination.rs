@@ -27,7 +27,7 @@ impl Destination {
         match &args.image_args {
             ImageArgs { to: Some(layout), .. } => Self::layout(layout, version),
             ImageArgs { to_image: Some(name), .. } => Self::registry(name, &version),
-            _ => Err(WrongUsage("one of --to and --to-image says where it goes".to_owned())),
+            _ => Err(WrongUsage("--to or --to-image is required".to_owned())),
         }
     }
 
@@ -46,15 +46,15 @@ impl Destination {
 
     fn registry(given: &str, version: &str) -> Result<Self, WrongUsage> {
         match split_tag(given) {
-            _ if given.contains('@') => Err(WrongUsage(
-                "--to-image: an image gets its digest by being made; name a tag".to_owned(),
-            )),
+            _ if given.contains('@') => {
+                Err(WrongUsage("--to-image: specify a tag instead of a digest".to_owned()))
+            }
             (_, Some(_)) => Ok(Self::Registry(given.to_owned())),
             (repository, None) => Ok(Self::Registry(format!("{repository}:{version}"))),
         }
     }
 
-    /// Brings the image there, and says how it is called by its digest.
+    /// Writes or pushes the image, and returns its reference by digest.
     pub(super) fn take(
         &self,
         image: &Image,
@@ -78,22 +78,24 @@ impl Destination {
 fn write(directory: &Path, image: &Image, tag: &str) -> anyhow::Result<String> {
     layout::add(directory, image, tag).with_context(|| WithHint {
         message: format!("cannot add the image to {}", directory.display()),
-        hint: "name a directory that you may write to: an OCI image layout, an empty one, or one \
-               that is not there yet"
+        hint: "specify a writable directory: an OCI image layout, an empty directory, or a new one"
             .to_owned(),
     })?;
     Ok(format!("oci:{}@{}", directory.display(), image.digest()))
 }
 
-/// What can be done about a registry that does not take an image.
+/// Adds a hint to an error.
 fn advise(error: push::PushError, name: &str) -> anyhow::Error {
     let hint = match &error {
-        push::PushError::Reference { .. } => "name it like registry.example/team/releases:5.1.0",
-        push::PushError::Plain { .. } => "--plain-http allows it",
-        push::PushError::IdentityToken { .. } => "log in with a password, or with a robot account",
+        push::PushError::Reference { .. } => {
+            "specify an image such as \
+                                              registry.example/team/releases:5.1.0"
+        }
+        push::PushError::Plain { .. } => "use --plain-http to connect without TLS",
+        push::PushError::IdentityToken { .. } => "log in with a password or a robot account",
         push::PushError::Refused { .. } => {
-            "check its name, --registry-ca, and that --pull-secret has somebody who may push; what \
-             has arrived is not sent again"
+            "check the image name, --registry-ca, and that the credentials in --pull-secret can \
+             push; a repeated push skips uploaded layers"
         }
     };
     let (message, hint) = (format!("cannot push to {name}"), hint.to_owned());
@@ -117,7 +119,7 @@ mod tests {
             Ok(Destination::Layout { directory, tag }) => {
                 Ok((directory.display().to_string(), tag))
             }
-            Ok(Destination::Registry(_)) => unreachable!("a layout was asked for"),
+            Ok(Destination::Registry(_)) => unreachable!("the destination is a layout"),
             Err(WrongUsage(text)) => Err(text),
         }
     }

@@ -80,11 +80,11 @@ fn finish(draft: Draft, args: &NewArgs, printer: &Printer) -> anyhow::Result<Dra
 }
 
 fn refused(args: &NewArgs, hint: String) -> WithHint {
-    WithHint { message: format!("cannot make release {}", args.version), hint }
+    WithHint { message: format!("cannot create release {}", args.version), hint }
 }
 
 fn general_hint() -> String {
-    "`fairway release new --help` describes manifests and images".to_owned()
+    "run `fairway release new --help` for the format of manifests and images".to_owned()
 }
 
 /// The options that resolve the errors.
@@ -112,7 +112,7 @@ fn hint(error: &DraftError) -> String {
         hints.push(component_versions::options(&components));
     }
     if error.problems.iter().all(DraftProblem::is_unresolved) {
-        hints.push("--allow-unresolved makes the release anyway".to_owned());
+        hints.push("create the release anyway with --allow-unresolved".to_owned());
     }
     if hints.is_empty() { general_hint() } else { hints.join("; ") }
 }
@@ -125,15 +125,15 @@ pub(super) fn doubts(drafted: &DraftedRelease) -> Vec<String> {
     doubts.extend(useless.map(for_no_cluster));
     if Verification::of(&release.manifests).is_ok_and(|trust| trust.is_none()) {
         doubts.push(
-            "no ConfigMap says whose signatures count: without --force, clusters with this release \
-             refuse every other"
+            "no ConfigMap configures signature verification: without --force, clusters with this \
+             release refuse all other releases"
                 .to_owned(),
         );
     }
     if !release.manifests.iter().any(|manifest| manifest.id.kind == "PrometheusRule") {
         doubts.push(
-            "there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; \
-             --monitoring adds them"
+            "the release has no alerts, because no manifest defines PrometheusRule and \
+             ServiceMonitor; to add them, use --monitoring"
                 .to_owned(),
         );
     }
@@ -200,8 +200,8 @@ mod tests {
         ]
         .map(|problems| hint(&DraftError { problems, warnings: Vec::new() }));
         insta::assert_snapshot!(hints.join("\n"), @"
-        `fairway release new --help` describes manifests and images
-        set versions with --component-version kubernetes=VERSION; --allow-unresolved makes the release anyway
+        run `fairway release new --help` for the format of manifests and images
+        set versions with --component-version kubernetes=VERSION; create the release anyway with --allow-unresolved
         add images with --image a=IMAGE --image b=IMAGE; set versions with --component-version kubernetes=VERSION
         ");
     }

@@ -45,14 +45,14 @@ pub(super) fn operators(args: &NewArgs, printer: &Printer) -> anyhow::Result<Vec
                 printer.note(format_args!("skipping {}: {reason}", directory.display()));
             };
             if image.starts_with('.') {
-                skip("it is hidden");
+                skip("hidden directory");
             } else if is_replaced(&image, &directory, printer) {
                 is_empty = false;
             } else if let Some(operator) = operator(image, &directory)? {
                 operators.push(operator);
                 is_empty = false;
             } else {
-                skip("it has no files");
+                skip("no files");
             }
         }
         if is_empty {
@@ -84,8 +84,8 @@ fn named(given: &Path) -> anyhow::Result<(String, PathBuf)> {
         return Ok((image.to_owned(), directory.into()));
     }
     let unnamed = || WithHint {
-        message: format!("cannot tell the image of the manifests in {}", given.display()),
-        hint: "name the image: --manifests IMAGE=DIR".to_owned(),
+        message: format!("cannot determine the image of the manifests in {}", given.display()),
+        hint: "specify the image with --manifests IMAGE=DIR".to_owned(),
     };
     // `.` and `..` have no name of their own.
     let absolute = fs::canonicalize(given).with_context(|| no_manifests(given))?;
@@ -113,7 +113,7 @@ fn subdirectories(root: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
 fn no_directories(root: &Path) -> WithHint {
     WithHint {
         message: format!("no directories with manifests in {}", root.display()),
-        hint: "name a directory that has one directory for each operator, called like its image"
+        hint: "specify a directory with one directory for each operator, named like its image"
             .to_owned(),
     }
 }
@@ -132,8 +132,8 @@ fn operator(image: String, directory: &Path) -> anyhow::Result<Option<Operator>>
 fn no_manifests(directory: &Path) -> WithHint {
     WithHint {
         message: format!("no manifests in {}", directory.display()),
-        hint: "name a directory with manifests (*.yaml, *.yml, *.json) or an `image-references`; \
-               --operators takes a directory of such directories"
+        hint: "specify a directory with manifests (*.yaml, *.yml, *.json) or `image-references`; \
+               for a directory of such directories, use --operators"
             .to_owned(),
     }
 }
@@ -166,8 +166,8 @@ pub(super) fn images(args: &NewArgs) -> anyhow::Result<ImageReferences> {
 fn images_from(path: &Path) -> anyhow::Result<ImageReferences> {
     let name = input::name(path);
     let refused = || WithHint {
-        message: format!("cannot read the images in {name}"),
-        hint: "name a file with lines NAME=IMAGE, or an ImageStream as JSON or YAML".to_owned(),
+        message: format!("cannot read images in {name}"),
+        hint: "specify a file with lines NAME=IMAGE, or an ImageStream as JSON or YAML".to_owned(),
     };
     let bytes = input::bytes(path).with_context(refused)?;
     let lines = String::from_utf8_lossy(&bytes);
@@ -202,7 +202,7 @@ pub(super) fn unique(
     let mut found = BTreeMap::new();
     for (key, value) in pairs {
         if found.insert(key.clone(), value.clone()).is_some() {
-            return Err(WrongUsage(format!("{option}: {key} is given twice")));
+            return Err(WrongUsage(format!("{option}: {key} is specified twice")));
         }
     }
     Ok(found)

@@ -49,14 +49,14 @@ pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatu
         image: destination.take(&image, args, &runtime, printer)?,
         digest: image.digest().clone(),
         release: args.version.to_string(),
-        manifests: release.manifests.len(),
-        images: release.image_references.images.len(),
+        manifest_count: release.manifests.len(),
+        image_count: release.image_references.images.len(),
         warnings,
     };
-    let Made { release, manifests, images, .. } = &made;
+    let Made { release, manifest_count: manifests, image_count: images, .. } = &made;
     printer.note(format_args!("release {release}: manifests: {manifests}, images: {images}"));
     output::report(printer.stdout(), args.output.output, KIND, &made)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 fn image(args: &NewArgs, files: &Files, runtime: &Runtime) -> anyhow::Result<Image> {
@@ -79,7 +79,7 @@ fn base(args: &NewArgs, runtime: &Runtime) -> anyhow::Result<(Base, Option<Diges
     if let Some(name) = &args.image_args.from {
         let message = format!("cannot build on {name}");
         let image = registry::image(name, &args.access, &message)?;
-        let hint = "check its name, and --pull-secret if it is not for everybody".to_owned();
+        let hint = "check the image name and the credentials in --pull-secret".to_owned();
         let read = runtime.block_on(async {
             let digest = image.resolve().await?;
             let base = Base::read(image.source(), &digest).await?;
@@ -89,25 +89,32 @@ fn base(args: &NewArgs, runtime: &Runtime) -> anyhow::Result<(Base, Option<Diges
     }
     let program = match &args.image_args.program {
         Some(program) => program.clone(),
-        None => std::env::current_exe().context("cannot tell which program this is")?,
+        None => std::env::current_exe().context("cannot find the fairway binary")?,
     };
     let base = Base::of_program(&program, Packing::Compressed).with_context(|| WithHint {
-        message: format!("cannot make an image of {}", program.display()),
-        hint: "name a program of this machine with --program, or an image with --from".to_owned(),
+        message: format!("cannot create an image from {}", program.display()),
+        hint: "specify a binary of this platform with --program, or an image with --from"
+            .to_owned(),
     })?;
     Ok((base, None))
 }
 
-/// A release image that was made.
+/// Release image that was built.
 #[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 struct Made {
+    /// Reference of the image.
     image: String,
+    /// Digest of the image.
     #[schemars(with = "String")]
     digest: Digest,
+    /// Version of the release.
     release: String,
-    manifests: usize,
-    images: usize,
-    /// Properties of the release that are probably mistakes.
+    /// Number of manifests.
+    manifest_count: usize,
+    /// Number of images that the release references.
+    image_count: usize,
+    /// Probable mistakes in the release.
     warnings: Vec<String>,
 }
 

@@ -35,7 +35,7 @@ const CHANNEL: &str = "stable-5.1";
 /// How often the update service looks at the files of graph-data, which people may change.
 const LOOKS: Duration = Duration::from_secs(2);
 
-/// Whoever wrote the files before the service began has finished.
+/// Short settle time: the files are complete before the service starts.
 const SETTLE: Duration = Duration::from_millis(100);
 
 /// The releases of the platform, in the directory of a sandbox.
@@ -44,7 +44,7 @@ pub(super) struct Prepared {
     directory: PathBuf,
 }
 
-/// A platform whose operator was asked to run.
+/// A platform whose operator is deployed.
 pub(super) struct Running {
     service: Service,
     client: Client,
@@ -58,12 +58,12 @@ pub(super) fn images(sandbox: &Path) -> PathBuf {
 
 /// Makes the releases from this program, to be read from the registry of the sandbox.
 pub(super) fn prepare(sandbox: &Path, registry: SocketAddr) -> anyhow::Result<Prepared> {
-    let program = std::env::current_exe().context("cannot find the program itself")?;
-    let own = for_the_sandbox(own_manifests(), unused_port().context("there is no free port")?)?;
+    let program = std::env::current_exe().context("cannot find the fairway binary")?;
+    let own = for_the_sandbox(own_manifests(), unused_port().context("no free port")?)?;
     let repository = format!("{registry}/platform");
     let kubernetes = Some(fairway_sandbox::KUBERNETES);
     let platform = Platform::make(&program, &repository, Packing::Plain, &own, kubernetes)
-        .context("cannot make the releases of the example platform")?;
+        .context("cannot create the releases of the example platform")?;
     let directory = sandbox.join(DIRECTORY);
     platform.write(&directory)?;
     Ok(Prepared { platform, directory })
@@ -72,7 +72,7 @@ pub(super) fn prepare(sandbox: &Path, registry: SocketAddr) -> anyhow::Result<Pr
 impl Prepared {
     /// Starts the update service, and brings the operator of a release into the cluster.
     pub(super) async fn start(self, sandbox: &Sandbox, version: &str) -> anyhow::Result<Running> {
-        let made = self.platform.release(version).context("there is no such release")?;
+        let made = self.platform.release(version).context("unknown release")?;
         let service = self.service().await?;
         let root = format!("http://{}{DEFAULT_PREFIX}", service.address());
         let groups = ["system:masters", "system:authenticated"].map(str::to_owned).into();
@@ -90,21 +90,21 @@ impl Prepared {
             (Watched::new(graph_data, LOOKS), Watched::new(releases, LOOKS));
         let options = Options {
             signatures: Some(file(SIGNATURES)),
-            // Nobody is sent here by a balancer.
+            // No load balancer sends requests here.
             limits: Limits { drain: Duration::ZERO, ..Limits::default() },
             ..Options::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), graph_data, releases)
         };
-        Service::start(options).await.context("the update service cannot start")
+        Service::start(options).await.context("cannot start the update service")
     }
 }
 
 impl Running {
-    /// Tells how far the installation is, until it is complete.
+    /// Prints the progress of the installation until it is complete.
     pub(super) async fn follow(&self, printer: &Printer) {
         install::progress::follow(&self.client, &self.image, printer).await;
     }
 
-    /// Who leads through what can be done with it.
+    /// Creates the guide of the tour.
     pub(super) fn guide<'a>(&self, sandbox: &Sandbox, printer: &'a Printer) -> Guide<'a> {
         Guide { client: self.client.clone(), kubeconfig: sandbox.kubeconfig(), printer }
     }

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_mins(5);
 /// As wide as most terminals.
 const COLUMNS: usize = 80;
 
-/// Who leads through the tour.
+/// Guide of the tour.
 pub(super) struct Guide<'a> {
     pub(super) client: Client,
     pub(super) kubeconfig: PathBuf,
@@ -35,18 +35,18 @@ pub(super) struct Guide<'a> {
 }
 
 impl Guide<'_> {
-    /// Goes through all steps.
+    /// Runs all steps.
     pub(super) async fn lead(&self) -> anyhow::Result<()> {
         for (number, Step { title, explanation, actions }) in (1..).zip(TOUR) {
             self.say(&format!("\n{number}. {title}\n\n{}\n", wrapped(explanation)))?;
             for action in *actions {
                 self.act(*action).await.with_context(|| WithHint {
-                    message: format!("the tour cannot go on with step {number}"),
-                    hint: "start `fairway sandbox` without --tour, and look around".to_owned(),
+                    message: format!("cannot complete step {number} of the tour"),
+                    hint: "inspect the platform with `fairway sandbox` without --tour".to_owned(),
                 })?;
             }
         }
-        self.say("\nThat was the tour. `fairway sandbox` starts the same platform to play with.\n")
+        self.say("\nThe tour is complete. To explore the platform, run `fairway sandbox`.\n")
     }
 
     fn say(&self, text: &str) -> anyhow::Result<()> {
@@ -66,7 +66,7 @@ impl Guide<'_> {
     async fn run(&self, arguments: &[&str], expected: ExitStatus) -> anyhow::Result<()> {
         let command = format!("fairway {}", arguments.join(" "));
         self.say(&format!("\n$ {command}\n"))?;
-        let program = std::env::current_exe().context("cannot find the program itself")?;
+        let program = std::env::current_exe().context("cannot find the fairway binary")?;
         let output = Command::new(program)
             .args(arguments)
             .env("KUBECONFIG", &self.kubeconfig)
@@ -81,7 +81,7 @@ impl Guide<'_> {
         let code = output.status.code();
         ensure!(
             code == Some(expected.code().into()),
-            "`{command}` ended with {code:?} instead of {}",
+            "`{command}` exited with {code:?} instead of {}",
             expected.code()
         );
         Ok(())
@@ -125,12 +125,13 @@ impl Guide<'_> {
             }
         };
         let minutes = PATIENCE.as_secs() / 60;
-        waited.with_context(|| format!("waited {minutes} minutes in vain for {until}"))??;
+        waited
+            .with_context(|| format!("timed out after {minutes} minutes waiting for {until}"))??;
         Ok(())
     }
 }
 
-/// Whether the wait went well; what was waited for was looked at already.
+/// Discards the result of a wait; the condition is already evaluated.
 fn drop_it<T, E>(waited: Result<T, E>) -> Result<(), E> {
     waited.map(drop)
 }

@@ -1,4 +1,4 @@
-//! What the tour shows: steps with explanations, what is done, and what is waited for.
+//! Steps of the tour: explanations, actions and conditions.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub(super) struct Step {
     pub(super) actions: &'static [Action],
 }
 
-/// Something that is done, or waited for.
+/// Action of a step, or a condition that it waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     /// Runs this program with these arguments, which ends with this status.
@@ -34,7 +34,7 @@ pub(super) enum Action {
     Until(Until),
 }
 
-/// What can be waited for.
+/// Condition that a step waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Until {
     /// The cluster has completed the release of this version.
@@ -43,7 +43,7 @@ pub(super) enum Until {
     Listed(&'static str),
     /// An update to this version is recommended: nothing of the one before it is under way.
     Recommended(&'static str),
-    /// The operator has seen all that was asked for or accepted.
+    /// The operator has processed all requests and accepted risks.
     LookedAgain,
     /// An operator is Degraded, or is not.
     Degraded { component: &'static str, is: bool },
@@ -88,46 +88,46 @@ impl fmt::Display for Until {
             Self::Completed(version) => write!(f, "{version} to be complete"),
             Self::Listed(version) => write!(f, "an update to {version} to be listed"),
             Self::Recommended(version) => write!(f, "an update to {version} to be recommended"),
-            Self::LookedAgain => f.write_str("the operator to look again"),
+            Self::LookedAgain => f.write_str("the operator to re-evaluate the risks"),
             Self::Degraded { component, is: true } => write!(f, "{component} to be Degraded"),
-            Self::Degraded { component, is: false } => write!(f, "{component} to have recovered"),
+            Self::Degraded { component, is: false } => write!(f, "{component} to recover"),
         }
     }
 }
 
 /// What 5.2.0 says about the cluster, which is something to think about.
 const PREFLIGHT: Action =
-    Action::Run(&["upgrade", "--mode=preflight", "--to=5.2.0", "--wait"], ExitStatus::No);
+    Action::Run(&["upgrade", "--mode=preflight", "--to=5.2.0", "--wait"], ExitStatus::Refused);
 
 /// The tour, from 5.0.0 to 5.2.0.
 pub(super) const TOUR: &[Step] = &[
     Step {
-        title: "A platform",
-        explanation: "Fairway is bringing a platform with six operators into this sandbox: release \
-                      5.0.0, which says in which order they come. Then it asks the update service \
-                      which updates there are.",
+        title: "Platform installation",
+        explanation: "Fairway installs release 5.0.0, a platform with six operators, in this \
+                      sandbox. The release defines the rollout order. Then the operator retrieves \
+                      the available updates from the update service.",
         actions: &[
             Action::Until(Until::Completed("5.0.0")),
             Action::Until(Until::Listed("5.0.1")),
-            Action::Run(&["upgrade"], ExitStatus::Yes),
+            Action::Run(&["upgrade"], ExitStatus::Success),
         ],
     },
     Step {
-        title: "An update",
-        explanation: "An update is one field of ClusterVersion. Fairway reads the release by its \
-                      digest, verifies its signature, asks whether anything speaks against it, and \
-                      then applies what has changed. Its own Deployment is among that: the operator \
-                      of the new release finishes what the old one has begun.",
+        title: "Update",
+        explanation: "An update is one field of ClusterVersion. The operator reads the release by \
+                      its digest, verifies its signature, checks preconditions and risks, and then \
+                      applies the changed manifests. They include its own Deployment: the operator \
+                      of the new release completes the rollout.",
         actions: &[
-            Action::Run(&["upgrade", "--to=5.0.1"], ExitStatus::Yes),
+            Action::Run(&["upgrade", "--to=5.0.1"], ExitStatus::Success),
             Action::Until(Until::Completed("5.0.1")),
         ],
     },
     Step {
-        title: "Something is degraded",
-        explanation: "Now the storage operator reports that one of its disks is broken. It still \
-                      works, so it must not stand in the way of the update that might repair it: \
-                      what is degraded is reported, and the update goes on to its end.",
+        title: "Degraded operator",
+        explanation: "The storage operator reports a broken disk. It is degraded but available, and \
+                      the update may contain the fix. Degraded operators are reported and never \
+                      block an update.",
         actions: &[
             Action::Set {
                 component: "storage",
@@ -137,7 +137,7 @@ pub(super) const TOUR: &[Step] = &[
             },
             Action::Until(Until::Degraded { component: "storage", is: true }),
             Action::Until(Until::Recommended("5.1.0")),
-            Action::Run(&["upgrade", "--to=5.1.0"], ExitStatus::Yes),
+            Action::Run(&["upgrade", "--to=5.1.0"], ExitStatus::Success),
             Action::Until(Until::Completed("5.1.0")),
             Action::Set {
                 component: "storage",
@@ -149,32 +149,32 @@ pub(super) const TOUR: &[Step] = &[
         ],
     },
     Step {
-        title: "A risk",
-        explanation: "The next release is in another channel. Two things speak against it: the \
-                      update service knows of a risk, and nobody here can tell whether it applies, \
-                      for the sandbox has no metrics; and this release wants an administrator to \
-                      confirm that nobody uses an API that 5.2 no longer has. So the update is \
-                      refused, and the answer says what would be accepted, and how.",
+        title: "Risks",
+        explanation: "The next release is in another channel and has two risks. The update service \
+                      publishes one of them; whether it applies is unknown, because the sandbox has \
+                      no metrics. The other one is an admin gate: an administrator has to \
+                      acknowledge that no client uses an API that 5.2 removes. The command refuses \
+                      the update and shows how to accept the risks.",
         actions: &[
-            Action::Run(&["upgrade", "channel", "stable-5.2"], ExitStatus::Yes),
+            Action::Run(&["upgrade", "channel", "stable-5.2"], ExitStatus::Success),
             Action::Until(Until::Listed("5.2.0")),
-            Action::Run(&["upgrade", "--include-not-recommended"], ExitStatus::Yes),
-            Action::Run(&["upgrade", "--to=5.2.0"], ExitStatus::No),
+            Action::Run(&["upgrade", "--include-not-recommended"], ExitStatus::Success),
+            Action::Run(&["upgrade", "--to=5.2.0"], ExitStatus::Refused),
         ],
     },
     Step {
-        title: "Asking the release itself",
-        explanation: "What 5.2.0 needs, 5.2.0 knows best. A preflight starts that release beside the \
-                      one that runs, and lets it look: it may read, and nothing else. Its checks and \
-                      those of its operators find two things here that nobody else could know of. The \
-                      exit code is 3, for pipelines.",
+        title: "Preflight",
+        explanation: "A preflight runs the checks of release 5.2.0 against the cluster, with read \
+                      permissions only. The built-in checks and the checks of the operators report \
+                      two findings. The exit code for pipelines is 3.",
         actions: &[PREFLIGHT],
     },
     Step {
-        title: "A fix",
-        explanation: "The finding about the storage driver says what to do, so the driver is brought \
-                      up to date. Checks look again by themselves, those of operators once an hour; \
-                      whoever does not want to wait asks again. What is fixed is gone.",
+        title: "Remediation",
+        explanation: "The finding about the storage driver has a remediation: update the driver. \
+                      The preflight repeats built-in checks when the cluster changes, and checks of \
+                      operators once an hour. A new request repeats them immediately. The finding \
+                      is resolved.",
         actions: &[
             Action::Set {
                 component: "storage",
@@ -186,10 +186,10 @@ pub(super) const TOUR: &[Step] = &[
         ],
     },
     Step {
-        title: "Taking a risk",
-        explanation: "What is left is a warning that does not matter here: it is accepted by its \
-                      name, for this release alone, and with a reason. Then nothing that the release \
-                      itself says stands against the update.",
+        title: "Risk acceptance",
+        explanation: "The remaining finding is a warning that is not relevant here. Accept it by \
+                      name, only for this release, with a reason. Then the preflight has no \
+                      unaccepted findings.",
         actions: &[
             Action::Run(
                 &[
@@ -199,21 +199,21 @@ pub(super) const TOUR: &[Step] = &[
                     "--for=5.2.0",
                     "--reason=CHG-2041",
                 ],
-                ExitStatus::Yes,
+                ExitStatus::Success,
             ),
             Action::Until(Until::LookedAgain),
-            Action::Run(&["upgrade", "--status-preflight"], ExitStatus::Yes),
+            Action::Run(&["upgrade", "--status-preflight"], ExitStatus::Success),
         ],
     },
     Step {
-        title: "The update",
-        explanation: "The two risks from before the preflight are left. Whoever knows better can \
-                      accept exactly these, by name, for this update. It ends the preflight, and \
-                      begins. The history of the cluster keeps what was accepted.",
+        title: "Minor update",
+        explanation: "The two risks of the update remain. The command accepts exactly these risks \
+                      by name for this update. The request ends the preflight and starts the \
+                      update. The update history of the cluster records the accepted risks.",
         actions: &[
-            Action::Run(&["upgrade", "--to=5.2.0", "--allow-not-recommended"], ExitStatus::Yes),
+            Action::Run(&["upgrade", "--to=5.2.0", "--allow-not-recommended"], ExitStatus::Success),
             Action::Until(Until::Completed("5.2.0")),
-            Action::Run(&["upgrade"], ExitStatus::Yes),
+            Action::Run(&["upgrade"], ExitStatus::Success),
         ],
     },
 ];
@@ -243,44 +243,44 @@ mod tests {
             }
         }
         insta::assert_snapshot!(told, @"
-        A platform
-          Fairway is bringing a platform with six operators into this sandbox: release 5.0.0, which says in which order they come. Then it asks the update service which updates there are.
+        Platform installation
+          Fairway installs release 5.0.0, a platform with six operators, in this sandbox. The release defines the rollout order. Then the operator retrieves the available updates from the update service.
           waits for 5.0.0 to be complete
           waits for an update to 5.0.1 to be listed
           $ fairway upgrade (0)
-        An update
-          An update is one field of ClusterVersion. Fairway reads the release by its digest, verifies its signature, asks whether anything speaks against it, and then applies what has changed. Its own Deployment is among that: the operator of the new release finishes what the old one has begun.
+        Update
+          An update is one field of ClusterVersion. The operator reads the release by its digest, verifies its signature, checks preconditions and risks, and then applies the changed manifests. They include its own Deployment: the operator of the new release completes the rollout.
           $ fairway upgrade --to=5.0.1 (0)
           waits for 5.0.1 to be complete
-        Something is degraded
-          Now the storage operator reports that one of its disks is broken. It still works, so it must not stand in the way of the update that might repair it: what is degraded is reported, and the update goes on to its end.
+        Degraded operator
+          The storage operator reports a broken disk. It is degraded but available, and the update may contain the fix. Degraded operators are reported and never block an update.
           storage/storage-behaviour: degraded=One disk of three is broken.
           waits for storage to be Degraded
           waits for an update to 5.1.0 to be recommended
           $ fairway upgrade --to=5.1.0 (0)
           waits for 5.1.0 to be complete
           storage/storage-behaviour: degraded=nothing
-          waits for storage to have recovered
-        A risk
-          The next release is in another channel. Two things speak against it: the update service knows of a risk, and nobody here can tell whether it applies, for the sandbox has no metrics; and this release wants an administrator to confirm that nobody uses an API that 5.2 no longer has. So the update is refused, and the answer says what would be accepted, and how.
+          waits for storage to recover
+        Risks
+          The next release is in another channel and has two risks. The update service publishes one of them; whether it applies is unknown, because the sandbox has no metrics. The other one is an admin gate: an administrator has to acknowledge that no client uses an API that 5.2 removes. The command refuses the update and shows how to accept the risks.
           $ fairway upgrade channel stable-5.2 (0)
           waits for an update to 5.2.0 to be listed
           $ fairway upgrade --include-not-recommended (0)
           $ fairway upgrade --to=5.2.0 (3)
-        Asking the release itself
-          What 5.2.0 needs, 5.2.0 knows best. A preflight starts that release beside the one that runs, and lets it look: it may read, and nothing else. Its checks and those of its operators find two things here that nobody else could know of. The exit code is 3, for pipelines.
+        Preflight
+          A preflight runs the checks of release 5.2.0 against the cluster, with read permissions only. The built-in checks and the checks of the operators report two findings. The exit code for pipelines is 3.
           $ fairway upgrade --mode=preflight --to=5.2.0 --wait (3)
-        A fix
-          The finding about the storage driver says what to do, so the driver is brought up to date. Checks look again by themselves, those of operators once an hour; whoever does not want to wait asks again. What is fixed is gone.
+        Remediation
+          The finding about the storage driver has a remediation: update the driver. The preflight repeats built-in checks when the cluster changes, and checks of operators once an hour. A new request repeats them immediately. The finding is resolved.
           storage/csi-driver: version=2.4.0
           $ fairway upgrade --mode=preflight --to=5.2.0 --wait (3)
-        Taking a risk
-          What is left is a warning that does not matter here: it is accepted by its name, for this release alone, and with a reason. Then nothing that the release itself says stands against the update.
+        Risk acceptance
+          The remaining finding is a warning that is not relevant here. Accept it by name, only for this release, with a reason. Then the preflight has no unaccepted findings.
           $ fairway upgrade accept CloudCredentialPermissionsIncomplete --for=5.2.0 --reason=CHG-2041 (0)
-          waits for the operator to look again
+          waits for the operator to re-evaluate the risks
           $ fairway upgrade --status-preflight (0)
-        The update
-          The two risks from before the preflight are left. Whoever knows better can accept exactly these, by name, for this update. It ends the preflight, and begins. The history of the cluster keeps what was accepted.
+        Minor update
+          The two risks of the update remain. The command accepts exactly these risks by name for this update. The request ends the preflight and starts the update. The update history of the cluster records the accepted risks.
           $ fairway upgrade --to=5.2.0 --allow-not-recommended (0)
           waits for 5.2.0 to be complete
           $ fairway upgrade (0)

@@ -16,13 +16,14 @@ use super::super::stored::{Others, Stored};
 use crate::args::report::ReportFormat;
 use crate::errors::WithHint;
 use crate::foreign_text::OneLine;
+use crate::output::API_VERSION;
 use crate::schema::{self, Shape};
 use crate::{input, output};
 
-/// What such a document is called.
+/// Kind of the document.
 const KIND: &str = "AcceptedRisks";
 
-/// The only version that is understood.
+/// Version of the file format. Fairway 0.1 requires it, so exports keep it beside `apiVersion`.
 const VERSION: u32 = 1;
 
 /// The shape of such documents.
@@ -30,23 +31,30 @@ pub(super) fn shape() -> Shape {
     schema::of::<AcceptedRisks>(KIND)
 }
 
-/// The risks that a cluster accepts, with their terms.
+/// Accepted risks of a cluster, with their terms.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct AcceptedRisks {
+    /// Missing in files of Fairway 0.1.
+    #[serde(rename = "apiVersion")]
+    api_version: String,
     kind: String,
+    /// Version of the file format, kept because Fairway 0.1 requires it.
+    #[schemars(extend("const" = VERSION))]
     version: u32,
+    /// Accepted risks.
     risks: Vec<Entry>,
 }
 
-/// One risk, and the terms on which it is accepted.
+/// Accepted risk, with its terms.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 struct Entry {
+    /// Name of the risk.
     name: String,
     #[serde(flatten)]
     terms: Terms,
-    /// What is not understood may be a limit.
+    /// Unknown fields. They may restrict the acceptance, so the import refuses them.
     #[serde(flatten, skip_serializing)]
     #[schemars(skip)]
     unknown: BTreeMap<String, Value>,
@@ -62,7 +70,12 @@ impl AcceptedRisks {
             let terms = stored.terms_of(&name).ok_or_else(|| not_understood(&name))?;
             risks.push(Entry { name, terms, unknown: BTreeMap::new() });
         }
-        Ok(Self { kind: KIND.to_owned(), version: VERSION, risks })
+        Ok(Self {
+            api_version: API_VERSION.to_owned(),
+            kind: KIND.to_owned(),
+            version: VERSION,
+            risks,
+        })
     }
 
     /// What is in a file.
@@ -70,14 +83,14 @@ impl AcceptedRisks {
         let name = input::name(path);
         let bytes = input::bytes(path).with_context(|| WithHint {
             message: format!("cannot read {name}"),
-            hint: "`fairway upgrade accept --export` prints such a file".to_owned(),
+            hint: "run `fairway upgrade accept --export` to create such a file".to_owned(),
         })?;
         let document: Self = read::document(&name, &bytes)?;
         match document.fault() {
             None => Ok(document),
             Some(fault) => Err(anyhow!("{}", OneLine(&fault)).context(WithHint {
-                message: format!("{name} does not have accepted risks"),
-                hint: "`fairway upgrade accept --export` prints such a file".to_owned(),
+                message: format!("{name} is not a valid {KIND} document"),
+                hint: "run `fairway upgrade accept --export` to create such a file".to_owned(),
             })),
         }
     }
@@ -96,27 +109,34 @@ impl AcceptedRisks {
     /// What is wrong with it.
     fn fault(&self) -> Option<String> {
         if self.kind != KIND {
-            return Some(format!("it does not say kind: {KIND}"));
+            return Some(format!("expected kind: {KIND}"));
+        }
+        // Exports of Fairway 0.1 have no apiVersion.
+        if !["", API_VERSION].contains(&self.api_version.as_str()) {
+            return Some(format!(
+                "unsupported apiVersion {:?}: expected {API_VERSION}",
+                self.api_version
+            ));
         }
         if self.version != VERSION {
-            return Some(format!("it has version {}, and {VERSION} is understood", self.version));
+            return Some(format!("version {} is not supported, expected {VERSION}", self.version));
         }
         if self.risks.len() > limits::ACCEPTED_RISKS {
             let (count, most) = (self.risks.len(), limits::ACCEPTED_RISKS);
-            return Some(format!("it has {count} risks, and a cluster keeps at most {most}"));
+            return Some(format!("{count} risks exceed the maximum of {most}"));
         }
         let is_legal =
             |entry: &Entry| (1..=limits::RISK_NAME).contains(&entry.name.chars().count());
         let mut risks = self.risks.iter().enumerate();
         let mut names = BTreeSet::new();
         risks.find_map(|(number, entry)| match entry.unknown.keys().next() {
-            Some(key) => Some(format!("risks[{number}] has {key:?}, which is not understood")),
+            Some(key) => Some(format!("risks[{number}]: unknown field {key:?}")),
             None if !is_legal(entry) => {
-                Some(format!("risks[{number}] has no name, or one that is too long"))
+                Some(format!("risks[{number}]: the name is empty or too long"))
             }
             // Nobody could tell on which of the terms.
             None if !names.insert(&entry.name) => {
-                Some(format!("risks[{number}] is {}, which is there before", entry.name))
+                Some(format!("risks[{number}]: duplicate name {}", entry.name))
             }
             None => None,
         })
@@ -128,7 +148,7 @@ impl AcceptedRisks {
         for Entry { name, terms, .. } in self.risks {
             match terms.until.as_ref().filter(|until| until.end() <= now) {
                 Some(until) => over.push(format!(
-                    "{} was accepted until {}, which has passed: it is left out",
+                    "skipping {}: its acceptance expired on {}",
                     OneLine(&name),
                     OneLine(&until.to_string())
                 )),
@@ -141,8 +161,8 @@ impl AcceptedRisks {
 
 fn not_understood(name: &str) -> WithHint {
     WithHint {
-        message: format!("the terms on which {} was accepted cannot be read", OneLine(name)),
-        hint: "accept it again with `fairway upgrade accept`, on terms that hold".to_owned(),
+        message: format!("cannot read the acceptance terms of {}", OneLine(name)),
+        hint: "accept the risk again with `fairway upgrade accept`".to_owned(),
     }
 }
 
@@ -176,6 +196,7 @@ mod tests {
     fn what_is_accepted_is_written_and_read_again() {
         let document = exported();
         insta::assert_snapshot!(written(&document, ReportFormat::Text), @r#"
+        apiVersion: fairway.dev/v1alpha1
         kind: AcceptedRisks
         version: 1
         risks:
@@ -194,12 +215,23 @@ mod tests {
     }
 
     #[test]
+    fn read_with_and_without_api_version_returns_the_same_risks() {
+        let export = fairway_fixtures::recorded::v0_1().bytes("cli/accepted-risks-export.json");
+        let export = String::from_utf8(export).unwrap();
+        assert!(!export.contains("apiVersion"), "{export}");
+        let risks = |text: &str| serde_json::to_value(read(text).unwrap().risks).unwrap();
+        let typed = export.replacen('{', "{\"apiVersion\": \"fairway.dev/v1alpha1\",", 1);
+        assert_eq!(risks(&export).as_array().map(Vec::len), Some(2));
+        assert_eq!(risks(&export), risks(&typed));
+    }
+
+    #[test]
     fn what_is_over_is_left_out_and_said() {
         let text =
             "{kind: AcceptedRisks, version: 1, risks: [{name: A, until: 2025-12-31}, {name: B}]}";
         let (valid, over) = read(text).unwrap().valid(now());
         assert_eq!(valid.into_keys().collect::<Vec<_>>(), ["B"]);
-        insta::assert_snapshot!(over.join("\n"), @"A was accepted until 2025-12-31, which has passed: it is left out");
+        insta::assert_snapshot!(over.join("\n"), @"skipping A: its acceptance expired on 2025-12-31");
     }
 
     #[test]
@@ -212,6 +244,7 @@ mod tests {
             "{}".to_owned(),
             "{kind: UpgradeReport, version: 1}".to_owned(),
             "{kind: AcceptedRisks, version: 2}".to_owned(),
+            "{apiVersion: fairway.dev/v2, kind: AcceptedRisks, version: 1}".to_owned(),
             document("{reason: none}"),
             document(&format!("{{name: A}}, {{name: {long}}}")),
             document("{name: A, untill: 2026-12-31}"),
@@ -223,6 +256,7 @@ mod tests {
         it does not say kind: AcceptedRisks
         it does not say kind: AcceptedRisks
         it has version 2, and 1 is understood
+        unsupported apiVersion "fairway.dev/v2": expected fairway.dev/v1alpha1
         risks[0] has no name, or one that is too long
         risks[1] has no name, or one that is too long
         risks[0] has "untill", which is not understood
@@ -238,6 +272,6 @@ mod tests {
         let mut object = cluster_version();
         accept(&mut object, &["SlowDisks"], Some(r#"{"SlowDisks": {"until": "soon"}}"#));
         let refused = AcceptedRisks::of(&object).unwrap_err().to_string();
-        insta::assert_snapshot!(refused, @"the terms on which SlowDisks was accepted cannot be read");
+        insta::assert_snapshot!(refused, @"cannot read the acceptance terms of SlowDisks");
     }
 }

@@ -11,26 +11,28 @@ use serde::Serialize;
 
 use super::super::risks::{self, Exposure};
 
-/// What changes once the operator has looked again.
+/// Changes of the listed updates once the operator has re-evaluated the risks.
 #[derive(Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Effect {
-    /// The versions that become recommended.
-    pub(super) become_recommended: Vec<String>,
-    /// Those that do not, although a risk of theirs is accepted now.
-    pub(super) stay_not_recommended: Vec<Held>,
-    /// Those that were recommended because their risks were accepted.
-    pub(super) no_longer_recommended: Vec<Held>,
-    /// The update that was asked for, and waits until its risks are accepted.
-    pub(super) goes_on: Option<String>,
-    /// The update that was asked for and waits for other risks to be accepted.
-    pub(super) still_waits: Option<Held>,
+    /// Versions that become recommended, latest first.
+    pub(super) newly_recommended: Vec<String>,
+    /// Updates with a newly accepted risk that other risks still block, latest first.
+    pub(super) not_recommended: Vec<BlockedUpdate>,
+    /// Updates that are no longer recommended, latest first.
+    pub(super) no_longer_recommended: Vec<BlockedUpdate>,
+    /// Version of the requested update that the acceptance unblocks.
+    pub(super) unblocked_update: Option<String>,
+    /// Requested update that other risks still block.
+    pub(super) blocked_update: Option<BlockedUpdate>,
 }
 
-/// An update, and the risks that stand against it.
+/// Update with unaccepted risks.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
-pub(super) struct Held {
+pub(super) struct BlockedUpdate {
+    /// Version of the target release.
     pub(super) version: String,
+    /// Names of the unaccepted risks.
     pub(super) risks: Vec<String>,
 }
 
@@ -53,9 +55,11 @@ impl Effect {
             let risks = open_risks(status, update, acceptance, now);
             match (update.conditions.is_true(recommended::TYPE), risks.is_empty()) {
                 (true, true) => {}
-                (false, true) => effect.become_recommended.push(version),
-                (false, false) => effect.stay_not_recommended.push(Held { version, risks }),
-                (true, false) => effect.no_longer_recommended.push(Held { version, risks }),
+                (false, true) => effect.newly_recommended.push(version),
+                (false, false) => effect.not_recommended.push(BlockedUpdate { version, risks }),
+                (true, false) => {
+                    effect.no_longer_recommended.push(BlockedUpdate { version, risks })
+                }
             }
         }
         effect.sort();
@@ -65,18 +69,18 @@ impl Effect {
             let version = update.release.version.clone();
             let risks = open_risks(status, update, acceptance, now);
             if risks.is_empty() {
-                effect.goes_on = Some(version);
+                effect.unblocked_update = Some(version);
             } else {
-                effect.still_waits = Some(Held { version, risks });
+                effect.blocked_update = Some(BlockedUpdate { version, risks });
             }
         }
         effect
     }
 
     fn sort(&mut self) {
-        let Self { become_recommended, stay_not_recommended, no_longer_recommended, .. } = self;
-        become_recommended.sort_by_cached_key(|version| risks::latest_first(version));
-        for held in [stay_not_recommended, no_longer_recommended] {
+        let Self { newly_recommended, not_recommended, no_longer_recommended, .. } = self;
+        newly_recommended.sort_by_cached_key(|version| risks::latest_first(version));
+        for held in [not_recommended, no_longer_recommended] {
             held.sort_by_cached_key(|held| risks::latest_first(&held.version));
         }
     }
@@ -95,7 +99,7 @@ fn open_risks(
         let standing = acceptance.standing(name, &update.release.version, &hash, now);
         let exposure = Exposure::of(status, update, name, standing.is_accepted());
         let never_recommended = *name == recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code;
-        exposure != Exposure::DoesNotApply && (never_recommended || !standing.is_accepted())
+        exposure != Exposure::NotExposed && (never_recommended || !standing.is_accepted())
     });
     open.map(str::to_owned).collect()
 }

@@ -29,7 +29,7 @@ use plan::Plan;
 use wish::Wish;
 
 /// What documents of it are called.
-const KIND: &str = "UpgradeAccept";
+const KIND: &str = "RiskAcceptance";
 
 /// The shapes of those documents, and of those that others read again.
 pub(super) fn shapes() -> [Shape; 2] {
@@ -92,7 +92,7 @@ async fn present(source: &Source) -> anyhow::Result<Timestamp> {
 fn export(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let object = block_on(async { Source::open(&args.source).await?.cluster_version().await })?;
     AcceptedRisks::of(&object)?.write(printer.stdout(), args.output.output)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 /// What a file says that was thought through elsewhere.
@@ -115,10 +115,10 @@ impl Change for Plan {
 
 fn not_kept() -> CannotTell {
     CannotTell {
-        message: "this cluster does not keep accepted risks: its definition of ClusterVersion is \
-                  too old; nothing was changed"
+        message: "this cluster does not store accepted risks: its ClusterVersion CRD is too old; \
+                  nothing changed"
             .to_owned(),
-        hint: "`fairway crds | kubectl apply -f -` installs the present definition".to_owned(),
+        hint: "install the current CRD with `fairway crds | kubectl apply -f -`".to_owned(),
     }
 }
 

@@ -7,39 +7,41 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::terms::AfterName;
-use super::effect::{Effect, Held};
+use super::effect::{BlockedUpdate, Effect};
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 
-/// What was accepted, and what comes of it.
+/// Changes of the accepted risks, and their effect on updates.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outcome {
-    /// Whether it was only tried.
+    /// Whether this is a dry run.
     pub(super) dry_run: bool,
-    /// What is accepted now and was not before, or on other terms.
+    /// Risks that are newly accepted, or accepted with other terms.
     pub(super) accepted: Vec<Accepted>,
-    /// What is accepted no more.
+    /// Names of risks that are no longer accepted.
     pub(super) removed: Vec<String>,
-    /// What was accepted on the same terms before.
+    /// Names of risks that were already accepted with the same terms.
     pub(super) unchanged: Vec<String>,
-    /// All that is accepted now.
+    /// Names of all accepted risks: `spec.desiredUpdate.acceptRisks`.
     pub(super) accept_risks: Vec<String>,
-    /// What it changes for updates.
+    /// Effect on updates.
     #[serde(flatten)]
     pub(super) effect: Effect,
-    /// What may not be what was meant.
+    /// Probable mistakes in the arguments.
     pub(super) warnings: Vec<String>,
 }
 
-/// A risk that is accepted now.
+/// Newly accepted risk.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Accepted {
+    /// Name of the risk.
     pub(super) name: String,
     #[serde(flatten)]
     pub(super) terms: Terms,
-    /// Whether it was accepted before, on other terms.
-    pub(super) again: bool,
+    /// Whether the risk was already accepted with other terms.
+    pub(super) previously_accepted: bool,
 }
 
 impl Outcome {
@@ -47,9 +49,9 @@ impl Outcome {
     /// of them, is told.
     pub(super) fn exit_status(&self) -> ExitStatus {
         let accepts = !self.accepted.is_empty();
-        match &self.effect.still_waits {
+        match &self.effect.blocked_update {
             Some(_) if accepts => ExitStatus::NewRisks,
-            _ => ExitStatus::Yes,
+            _ => ExitStatus::Success,
         }
     }
 }
@@ -57,26 +59,26 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dry_run {
-            f.write_str("Nothing was changed; without --dry-run it would be:\n\n")?;
+            f.write_str("Dry run, nothing changed. Without --dry-run:\n\n")?;
         }
         for risk in &self.accepted {
-            let how = if risk.again { "Accepted on new terms" } else { "Accepted" };
+            let how = if risk.previously_accepted { "Accepted on new terms" } else { "Accepted" };
             writeln!(f, "{how}: {}{}", OneLine(&risk.name), AfterName(&risk.terms))?;
         }
         for name in &self.unchanged {
-            writeln!(f, "Accepted already: {}", OneLine(name))?;
+            writeln!(f, "Already accepted: {}", OneLine(name))?;
         }
         for name in &self.removed {
             writeln!(f, "No longer accepted: {}", OneLine(name))?;
         }
         if self.accepted.is_empty() && self.removed.is_empty() {
-            writeln!(f, "Nothing changes.")?;
+            writeln!(f, "No change.")?;
         }
         write!(f, "{}", self.effect)?;
         if self.accept_risks.is_empty() {
             f.write_str("No risks are accepted.")
         } else {
-            write!(f, "Accepted risks are {}.", OneLine(&self.accept_risks.join(", ")))
+            write!(f, "Accepted risks: {}", OneLine(&self.accept_risks.join(", ")))
         }
     }
 }
@@ -87,17 +89,17 @@ impl fmt::Display for Effect {
             return Ok(());
         }
         writeln!(f, "\nThe operator will re-evaluate; then")?;
-        if let Some(version) = &self.goes_on {
+        if let Some(version) = &self.unblocked_update {
             writeln!(f, "  the update to {}, which waits for this, goes on", OneLine(version))?;
         }
-        if let Some(held) = &self.still_waits {
+        if let Some(held) = &self.blocked_update {
             let version = OneLine(&held.version);
-            writeln!(f, "  the update to {version}, which was asked for, still waits for {held}")?;
+            writeln!(f, "  the requested update to {version} still waits for {held}")?;
         }
-        for version in &self.become_recommended {
+        for version in &self.newly_recommended {
             writeln!(f, "  {} becomes recommended", OneLine(version))?;
         }
-        for held in &self.stay_not_recommended {
+        for held in &self.not_recommended {
             writeln!(f, "  {} is still not recommended because of {held}", OneLine(&held.version))?;
         }
         for held in &self.no_longer_recommended {
@@ -107,7 +109,7 @@ impl fmt::Display for Effect {
     }
 }
 
-impl fmt::Display for Held {
+impl fmt::Display for BlockedUpdate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", OneLine(&self.risks.join(", ")))
     }

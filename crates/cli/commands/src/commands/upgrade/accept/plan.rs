@@ -40,7 +40,7 @@ impl Plan {
                 how => accepted.push(Accepted {
                     name: name.clone(),
                     terms,
-                    again: how == How::NewTerms,
+                    previously_accepted: how == How::NewTerms,
                 }),
             }
         }
@@ -86,13 +86,13 @@ fn warnings(
     let unlisted = wish.accept.keys().filter(|name| !listed.contains(name.as_str()));
     let unlisted = unlisted.map(|name| {
         let meant = did_you_mean(name, listed.iter().copied());
-        format!("no listed update has a risk named {}{meant}", OneLine(name))
+        format!("no available update has a risk named {}{meant}", OneLine(name))
     });
     let before = || accepted(cluster_version).iter().map(|risk| risk.name.as_str());
     let never = wish.remove.iter().filter(|name| before().all(|accepted| accepted != **name));
     let never = never.map(|name| {
         let meant = did_you_mean(name, before());
-        format!("{} was not accepted{meant}", OneLine(name))
+        format!("{} is not an accepted risk{meant}", OneLine(name))
     });
     unlisted.chain(never).collect()
 }

@@ -72,11 +72,11 @@ fn names_go_into_the_spec_and_terms_beside_them() {
     insta::assert_snapshot!(plan.outcome, @"
     Accepted: SlowDisks, for 5.2.1 || >=5.2.3, until 2026-04-01T02:00:00Z, by alice: replaced soon
 
-    The operator will re-evaluate; then
+    After the operator has re-evaluated the updates:
       5.2.1 becomes recommended
       5.2.2 is still not recommended because of NoisyLogs, SlowDisks
 
-    Accepted risks are SlowDisks.
+    Accepted risks: SlowDisks
     ");
 }
 
@@ -122,8 +122,8 @@ fn what_comes_of_it_for_programs() {
       "goesOn": null,
       "stillWaits": null,
       "warnings": [
-        "no listed update has a risk named SlowDisk; did you mean SlowDisks?",
-        "NoisyLogs was not accepted"
+        "no available update has a risk named SlowDisk; did you mean SlowDisks?",
+        "NoisyLogs is not an accepted risk"
       ]
     }
     "#);
@@ -136,11 +136,11 @@ fn all_risks_of_an_update_are_accepted() {
     Accepted: NoisyLogs, by alice
     Accepted: SlowDisks, by alice
 
-    The operator will re-evaluate; then
+    After the operator has re-evaluated the updates:
       5.2.2 becomes recommended
       5.2.1 becomes recommended
 
-    Accepted risks are NoisyLogs, SlowDisks.
+    Accepted risks: NoisyLogs, SlowDisks
     ");
 }
 
@@ -162,7 +162,8 @@ fn replacing_leaves_what_is_named() {
     let plan = plan(&object, &["--replace", "SlowDisks", "Beta"]);
     assert_eq!(plan.outcome.accept_risks, ["SlowDisks", "Beta"]);
     assert_eq!(plan.outcome.removed, ["Zeta"]);
-    let again: Vec<bool> = plan.outcome.accepted.iter().map(|risk| risk.again).collect();
+    let again: Vec<bool> =
+        plan.outcome.accepted.iter().map(|risk| risk.previously_accepted).collect();
     assert_eq!(again, [false, true], "Beta is new, SlowDisks is not");
 }
 
@@ -174,7 +175,7 @@ fn an_update_that_is_asked_for_stays_as_it_is() {
     object.spec.desired_update = Some(update);
     let plan = plan(&object, &["SlowDisks"]);
     assert_eq!(*desired_update(&plan), json!({"acceptRisks": [{"name": "SlowDisks"}]}));
-    assert_eq!(plan.outcome.effect.goes_on, None);
+    assert_eq!(plan.outcome.effect.unblocked_update, None);
 }
 
 #[test]
@@ -189,7 +190,7 @@ fn the_last_risk_goes_with_what_holds_it() {
     insta::assert_snapshot!(plan.outcome, @"
     No longer accepted: SlowDisks
 
-    The operator will re-evaluate; then
+    After the operator has re-evaluated the updates:
       5.2.2 is still not recommended because of NoisyLogs, SlowDisks
       5.2.1 is still not recommended because of SlowDisks
 
@@ -220,21 +221,21 @@ fn what_is_there_already_is_not_written_again() {
     let again = plan(&object, &["SlowDisks"]);
     assert!(again.patch.is_none());
     insta::assert_snapshot!(again.outcome, @"
-    Accepted already: SlowDisks
-    Nothing changes.
-    Accepted risks are SlowDisks.
+    Already accepted: SlowDisks
+    No change.
+    Accepted risks: SlowDisks
     ");
 
     let until = plan(&object, &["SlowDisks", "--until=2026-12-31"]);
     assert_eq!(until.patch.as_ref().unwrap().get("spec"), None, "only the terms change");
     insta::assert_snapshot!(until.outcome, @"
-    Accepted on new terms: SlowDisks, until 2026-12-31, by alice
+    Accepted with new terms: SlowDisks, until 2026-12-31, by alice
 
-    The operator will re-evaluate; then
+    After the operator has re-evaluated the updates:
       5.2.1 becomes recommended
       5.2.2 is still not recommended because of NoisyLogs
 
-    Accepted risks are SlowDisks.
+    Accepted risks: SlowDisks
     ");
     assert!(plan(&cluster_version(), &["--clear"]).patch.is_none());
 }
@@ -246,8 +247,8 @@ fn an_update_that_waits_for_it_goes_on() {
     hold(&mut object, condition("ReleaseAccepted", false, "UnacceptedRisks", "SlowDisks"));
     insta::assert_snapshot!(plan(&object, &["SlowDisks"]).outcome.effect, @"
 
-    The operator will re-evaluate; then
-      the update to 5.2.1, which waits for this, goes on
+    After the operator has re-evaluated the updates:
+      the pending update to 5.2.1 continues
       5.2.1 becomes recommended
       5.2.2 is still not recommended because of NoisyLogs
     ");
@@ -255,9 +256,13 @@ fn an_update_that_waits_for_it_goes_on() {
     let (_, digest) = image.rsplit_once('@').unwrap();
     object.spec.desired_update.as_mut().unwrap().image = Some(format!("mirror.example/r@{digest}"));
     let mirrored = plan(&object, &["SlowDisks"]).outcome.effect;
-    assert_eq!(mirrored.goes_on.as_deref(), Some("5.2.1"), "by whatever name it was asked for");
+    assert_eq!(
+        mirrored.unblocked_update.as_deref(),
+        Some("5.2.1"),
+        "by whatever name it was asked for"
+    );
     let elsewhere = plan(&object, &["SlowDisks", "--for=5.3.x"]);
-    assert_eq!(elsewhere.outcome.effect.goes_on, None);
+    assert_eq!(elsewhere.outcome.effect.unblocked_update, None);
 }
 
 #[test]
@@ -269,16 +274,16 @@ fn an_update_that_waits_for_more_says_for_what() {
     assert_eq!(one.exit_status(), ExitStatus::NewRisks);
     insta::assert_snapshot!(one.effect, @"
 
-    The operator will re-evaluate; then
-      the update to 5.2.2, which was asked for, still waits for NoisyLogs
+    After the operator has re-evaluated the updates:
+      the requested update to 5.2.2 still waits for NoisyLogs
       5.2.1 becomes recommended
       5.2.2 is still not recommended because of NoisyLogs
     ");
     let both = plan(&object, &["SlowDisks", "NoisyLogs"]).outcome;
-    assert_eq!((both.exit_status(), both.effect.still_waits), (ExitStatus::Yes, None));
+    assert_eq!((both.exit_status(), both.effect.blocked_update), (ExitStatus::Success, None));
     accept(&mut object, &["SlowDisks"], None);
     let back = plan(&object, &["SlowDisks-"]).outcome;
-    assert_eq!(back.exit_status(), ExitStatus::Yes, "who accepts nothing is told nothing new");
+    assert_eq!(back.exit_status(), ExitStatus::Success, "who accepts nothing is told nothing new");
 }
 
 /// The names that are accepted after each of several steps.
@@ -310,7 +315,7 @@ fn a_risk_that_is_taken_back_takes_recommendations_with_it() {
         vec![recommended("True", "AllExposedRisksAccepted", "")];
     insta::assert_snapshot!(plan(&object, &["SlowDisks-"]).outcome.effect, @"
 
-    The operator will re-evaluate; then
+    After the operator has re-evaluated the updates:
       5.2.2 is still not recommended because of NoisyLogs, SlowDisks
       5.2.1 is no longer recommended because of SlowDisks
     ");
@@ -322,7 +327,7 @@ fn an_update_that_is_not_offered_never_becomes_recommended() {
     let risks = [risk("NotOfferedByUpdateService", "True")];
     offer(&mut object, "5.3.0", &risks, recommended("False", "NotOfferedByUpdateService", ""));
     let plan = plan(&object, &["NotOfferedByUpdateService"]);
-    assert_eq!(plan.outcome.effect.become_recommended, [""; 0]);
+    assert_eq!(plan.outcome.effect.newly_recommended, [""; 0]);
 }
 
 #[test]
@@ -331,9 +336,9 @@ fn what_may_not_have_been_meant() {
     accept(&mut object, &["SlowDisks"], None);
     let plan = plan(&object, &["SlowDisk", "Etcd", "SlowDiks-"]);
     insta::assert_snapshot!(plan.outcome.warnings.join("\n"), @"
-    no listed update has a risk named Etcd
-    no listed update has a risk named SlowDisk; did you mean SlowDisks?
-    SlowDiks was not accepted; did you mean SlowDisks?
+    no available update has a risk named Etcd
+    no available update has a risk named SlowDisk; did you mean SlowDisks?
+    SlowDiks is not an accepted risk; did you mean SlowDisks?
     ");
 }
 
@@ -345,18 +350,18 @@ fn what_is_refused() {
     };
     let mut broken = risky();
     accept(&mut broken, &["Zeta"], Some("{\"Zeta\": \u{1b}"));
-    insta::assert_snapshot!(refused(&broken, &["SlowDisks"]), @"the annotation fairway.dev/accepted-risks cannot be read: it says on which terms the other risks were accepted: expected value at line 1 column 10");
+    insta::assert_snapshot!(refused(&broken, &["SlowDisks"]), @"cannot read annotation fairway.dev/accepted-risks with the terms of the accepted risks: expected value at line 1 column 10");
 
     let many: Vec<String> = (0..1000).map(|number| format!("Risk{number}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let mut full = risky();
     accept(&mut full, &many, None);
     assert!(Plan::of(&full, &wish(&["Risk7"]), now()).is_ok());
-    insta::assert_snapshot!(refused(&full, &["SlowDisks"]), @"1001 risks are too many: at most 1000 can be accepted");
+    insta::assert_snapshot!(refused(&full, &["SlowDisks"]), @"cannot accept 1001 risks: the maximum is 1000");
 
     let reason = format!("--reason={}", "x".repeat(1024));
     let arguments: Vec<&str> = many.iter().copied().take(200).chain([reason.as_str()]).collect();
-    insta::assert_snapshot!(refused(&risky(), &arguments), @"the terms of all accepted risks have 212091 bytes, and at most 131072 are stored");
+    insta::assert_snapshot!(refused(&risky(), &arguments), @"the acceptance terms have 212091 bytes, more than the maximum of 131072");
 }
 
 #[test]
@@ -373,11 +378,11 @@ fn arguments_that_make_no_sense_together() {
         wrong(&["A", "--until=2025-12-31"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @"
-    A is to be accepted, and A- is not
-    with --replace, what is not named goes: a hyphen at the end has no meaning
-    --reason, --until and --for are about risks to accept, and none is named
-    --until: that is too far away
-    --until: 2025-12-31 has passed, so nothing would be accepted
+    A and A- exclude each other
+    NAME- has no effect with --replace, which removes all risks that are not named
+    --reason, --until and --for require at least one risk to accept
+    --until: expiry is out of range
+    --until: 2025-12-31 is in the past
     ");
     for arguments in [
         &["--clear", "A"][..],
@@ -399,7 +404,7 @@ fn who_names_no_risk_hears_where_the_list_is() {
     };
     for arguments in [&[][..], &["--replace"]] {
         insta::allow_duplicates! {
-            insta::assert_snapshot!(wish(arguments).unwrap_err(), @"no risk is named; `fairway upgrade accept --export` prints those that are accepted");
+            insta::assert_snapshot!(wish(arguments).unwrap_err(), @"no risk is named; run `fairway upgrade accept --export` to list the accepted risks");
         }
     }
     assert!(wish(&["--clear"]).is_ok());

@@ -29,24 +29,23 @@ impl Wish {
         };
         let (accept, remove) = (named(true), named(false));
         if let Some(both) = accept.intersection(&remove).next() {
-            return Err(WrongUsage(format!("{both} is to be accepted, and {both}- is not")));
+            return Err(WrongUsage(format!("{both} and {both}- exclude each other")));
         }
         if args.replace && !remove.is_empty() {
             return Err(WrongUsage(
-                "with --replace, what is not named goes: a hyphen at the end has no meaning"
+                "NAME- has no effect with --replace, which removes all risks that are not named"
                     .to_owned(),
             ));
         }
         let terms = terms(args, now)?;
         if accept.is_empty() && terms != Terms::default() {
             return Err(WrongUsage(
-                "--reason, --until and --for are about risks to accept, and none is named"
-                    .to_owned(),
+                "--reason, --until and --for require at least one risk to accept".to_owned(),
             ));
         }
         if args.risks.is_empty() && !args.clear {
             return Err(WrongUsage(
-                "no risk is named; `fairway upgrade accept --export` prints those that are accepted"
+                "no risk is named; run `fairway upgrade accept --export` to list the accepted risks"
                     .to_owned(),
             ));
         }
@@ -85,9 +84,7 @@ fn terms(args: &AcceptArgs, now: Timestamp) -> Result<Terms, WrongUsage> {
     let until = args.until.as_ref().map(|until| until.from(now)).transpose();
     let until = until.map_err(|why| WrongUsage(format!("--until: {why}")))?;
     if let Some(until) = until.as_ref().filter(|until| until.end() <= now) {
-        return Err(WrongUsage(format!(
-            "--until: {until} has passed, so nothing would be accepted"
-        )));
+        return Err(WrongUsage(format!("--until: {until} is in the past")));
     }
     Ok(Terms {
         reason: args.reason.clone(),

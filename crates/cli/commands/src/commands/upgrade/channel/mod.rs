@@ -32,7 +32,7 @@ pub(super) fn run(args: &ChannelArgs, printer: &Printer) -> anyhow::Result<ExitS
     let outcome = Outcome { dry_run, ..plan.outcome };
     printer.warnings(&outcome.warnings);
     output::report(printer.stdout(), args.output.output, KIND, &outcome)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 #[cfg(test)]

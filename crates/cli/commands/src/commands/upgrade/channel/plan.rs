@@ -47,21 +47,21 @@ pub(super) struct Plan {
     pub(super) outcome: Outcome,
 }
 
-/// The channel, for people and for programs.
+/// Channel of a cluster.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outcome {
-    /// Whether it was only tried.
+    /// Whether this is a dry run.
     pub(super) dry_run: bool,
-    /// The channel from now on.
+    /// Channel after the command.
     pub(super) channel: Option<String>,
-    /// The one before.
-    pub(super) before: Option<String>,
-    /// Whether they differ.
+    /// Channel before the command.
+    pub(super) previous_channel: Option<String>,
+    /// Whether the command changes the channel.
     pub(super) changed: bool,
-    /// The channels that the running release is known to be in.
-    pub(super) available_channels: Vec<String>,
-    /// What may not be what was meant.
+    /// Channels that contain the running release.
+    pub(super) channels: Vec<String>,
+    /// Probable mistakes in the arguments.
     pub(super) warnings: Vec<String>,
 }
 
@@ -84,7 +84,8 @@ impl Plan {
                 warnings.extend(is_candidate(channel).then(|| tried_out(channel)));
             }
             Wish::Clear if changed => {
-                warnings.push("without a channel, no updates are looked for".to_owned());
+                warnings
+                    .push("without a channel, the operator does not retrieve updates".to_owned());
             }
             _ => {}
         }
@@ -95,8 +96,14 @@ impl Plan {
             })
         });
         let available_channels = available.to_vec();
-        let outcome =
-            Outcome { dry_run: false, channel, before, changed, available_channels, warnings };
+        let outcome = Outcome {
+            dry_run: false,
+            channel,
+            previous_channel: before,
+            changed,
+            channels: available_channels,
+            warnings,
+        };
         Ok(Self { patch, outcome })
     }
 }
@@ -110,14 +117,14 @@ impl Change for Plan {
         let kept = result.spec.channel.as_deref().filter(|channel| !channel.is_empty());
         ensure!(
             kept == self.outcome.channel.as_deref(),
-            "the cluster would not keep the channel; nothing was changed"
+            "the API server would not store the channel; nothing changed"
         );
         Ok(())
     }
 }
 
 fn tried_out(channel: &str) -> String {
-    format!("releases of {} are tried out, and may never be supported", OneLine(channel))
+    format!("releases of {} are candidates and may never be supported", OneLine(channel))
 }
 
 /// What speaks against a channel: it is refused, unless somebody means it.
@@ -128,10 +135,10 @@ fn doubt(channel: &str, available: &[String], explicit: bool) -> Result<Option<S
     let channel = OneLine(channel);
     if available.is_empty() {
         return Ok(Some(format!(
-            "it is not known which channels the running release is in, so {channel} was not checked"
+            "channel {channel} is not verified: the channels of the running release are unknown"
         )));
     }
-    let message = format!("the running release is not known to be in the channel {channel}");
+    let message = format!("{channel} is not a known channel of the running release");
     if explicit {
         return Ok(Some(message));
     }
@@ -146,7 +153,7 @@ fn doubt(channel: &str, available: &[String], explicit: bool) -> Result<Option<S
     Err(Refused {
         message,
         hint: format!(
-            "{meant}it is in {}; with --allow-explicit-channel, any other can be chosen",
+            "{meant}known channels: {}; to set another channel, add --allow-explicit-channel",
             OneLine(&known)
         ),
     })
@@ -155,22 +162,22 @@ fn doubt(channel: &str, available: &[String], explicit: bool) -> Result<Option<S
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dry_run {
-            f.write_str("Nothing was changed; without --dry-run it would be:\n\n")?;
+            f.write_str("Dry run, nothing changed. Without --dry-run:\n\n")?;
         }
         match &self.channel {
             Some(channel) => write!(f, "Channel: {}", OneLine(channel))?,
-            None => f.write_str("No channel is chosen, so no updates are looked for")?,
+            None => f.write_str("No channel is set, so the operator does not retrieve updates")?,
         }
-        match &self.before {
+        match &self.previous_channel {
             Some(before) if self.changed => write!(f, " (before: {})", OneLine(before))?,
             _ => {}
         }
-        if !self.available_channels.is_empty() {
-            let known = self.available_channels.join(", ");
+        if !self.channels.is_empty() {
+            let known = self.channels.join(", ");
             write!(f, "\nAvailable channels: {}", OneLine(&known))?;
         }
         if self.changed && self.channel.is_some() {
-            f.write_str("\n\nThe operator will ask the update service again.")?;
+            f.write_str("\n\nThe operator retrieves the updates of this channel.")?;
         }
         Ok(())
     }

@@ -47,10 +47,10 @@ fn a_channel_is_chosen() {
         json!({ "metadata": { "resourceVersion": "7" }, "spec": { "channel": "stable-5.1" } });
     assert_eq!(plan.patch(), Some(&patch));
     insta::assert_snapshot!(plan.outcome, @"
-    Channel: stable-5.1 (before: candidate-5.1)
+    Channel: stable-5.1 (previously: candidate-5.1)
     Available channels: candidate-5.1, stable-5.1
 
-    The operator will ask the update service again.
+    The operator retrieves the updates of this channel.
     ");
     assert!(plan.check(&in_channel(Some("stable-5.1"))).is_ok());
     assert!(plan.check(&object).is_err());
@@ -74,12 +74,12 @@ fn what_comes_of_it_for_programs() {
     }
     "#);
     insta::assert_snapshot!(outcome, @"
-    Nothing was changed; without --dry-run it would be:
+    Dry run, nothing changed. Without --dry-run:
 
     Channel: stable-5.1
     Available channels: candidate-5.1, stable-5.1
 
-    The operator will ask the update service again.
+    The operator retrieves the updates of this channel.
     ");
 }
 
@@ -87,7 +87,7 @@ fn what_comes_of_it_for_programs() {
 fn who_chooses_candidates_is_told_what_they_are() {
     let object = in_channel(Some("stable-5.1"));
     let warnings = plan(&object, &["candidate-5.1"]).unwrap().outcome.warnings;
-    insta::assert_snapshot!(warnings.join("\n"), @"releases of candidate-5.1 are tried out, and may never be supported");
+    insta::assert_snapshot!(warnings.join("\n"), @"releases of candidate-5.1 are candidates and may never be supported");
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn a_channel_is_cleared_only_where_somebody_says_so() {
     let patch = plan(&object, &["--clear"]).unwrap().patch().cloned().unwrap();
     assert_eq!(patch["spec"], json!({ "channel": null }));
     insta::assert_snapshot!(told(&object, &["--clear"]), @"
-    warning: without a channel, no updates are looked for
-    No channel is chosen, so no updates are looked for (before: stable-5.1)
+    warning: without a channel, the operator does not retrieve updates
+    No channel is set, so the operator does not retrieve updates (previously: stable-5.1)
     Available channels: candidate-5.1, stable-5.1
     ");
     for arguments in [&[""][..], &[" "], &["a b"], &["stable-5.1", "fast-5.1"], &["--clear", "a"]] {
@@ -128,26 +128,26 @@ fn a_channel_is_cleared_only_where_somebody_says_so() {
 fn a_channel_that_nobody_knows_is_meant_or_a_mistake() {
     let object = in_channel(Some("stable-5.1"));
     insta::assert_snapshot!(told(&object, &["candidat-5.1"]), @"
-    error: the running release is not known to be in the channel candidat-5.1
-    hint: did you mean candidate-5.1? it is in candidate-5.1, stable-5.1; with --allow-explicit-channel, any other can be chosen
+    error: candidat-5.1 is not a known channel of the running release
+    hint: did you mean candidate-5.1? known channels: candidate-5.1, stable-5.1; to set another channel, add --allow-explicit-channel
     ");
     insta::assert_snapshot!(told(&object, &["stable-9.9"]), @"
-    error: the running release is not known to be in the channel stable-9.9
-    hint: it is in candidate-5.1, stable-5.1; with --allow-explicit-channel, any other can be chosen
+    error: stable-9.9 is not a known channel of the running release
+    hint: known channels: candidate-5.1, stable-5.1; to set another channel, add --allow-explicit-channel
     ");
     insta::assert_snapshot!(told(&object, &["eus-6.0", "--allow-explicit-channel"]), @"
-    warning: the running release is not known to be in the channel eus-6.0
-    Channel: eus-6.0 (before: stable-5.1)
+    warning: eus-6.0 is not a known channel of the running release
+    Channel: eus-6.0 (previously: stable-5.1)
     Available channels: candidate-5.1, stable-5.1
 
-    The operator will ask the update service again.
+    The operator retrieves the updates of this channel.
     ");
     let mut unknown = object;
     unknown.status.as_mut().unwrap().desired.channels.clear();
     insta::assert_snapshot!(told(&unknown, &["fast-5.1"]), @"
-    warning: it is not known which channels the running release is in, so fast-5.1 was not checked
-    Channel: fast-5.1 (before: stable-5.1)
+    warning: channel fast-5.1 is not verified: the channels of the running release are unknown
+    Channel: fast-5.1 (previously: stable-5.1)
 
-    The operator will ask the update service again.
+    The operator retrieves the updates of this channel.
     ");
 }

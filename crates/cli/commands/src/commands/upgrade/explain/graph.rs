@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fairway_api::Version;
 use fairway_graph::Scope;
-use fairway_insight::plan::{Chart, Gates, Goal, KnownFrom, Lanes, NotOffered, Outlook, Plan};
+use fairway_insight::plan::{Chart, Gates, Goal, GraphSource, Lanes, NotOffered, Outlook, Plan};
 use fairway_risk::Outcomes;
 
 use super::Seen;
@@ -21,8 +21,8 @@ pub(super) fn not_offered(
     let whole = input::wire_graph(path, printer)?;
     let architecture = view::usual(&whole, None)?;
     let graph = whole.within(Scope { architecture, channel: None });
-    let known_from = KnownFrom::File { name: path.display().to_string() };
-    let chart = Chart { graph: &graph, known_from: &known_from, maintained: None };
+    let graph_source = GraphSource::File { file: path.display().to_string() };
+    let chart = Chart { graph: &graph, graph_source: &graph_source, maintained: None };
     let outlook = Outlook {
         cluster_version: &seen.version,
         components: &seen.components,

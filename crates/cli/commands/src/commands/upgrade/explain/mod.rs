@@ -26,7 +26,7 @@ use crate::source::Source;
 use text::Shown;
 
 /// What documents of it are called.
-const KIND: &str = "UpgradeExplain";
+const KIND: &str = "UpgradeExplanation";
 
 /// The shape of those documents.
 pub(super) fn shape() -> Shape {
@@ -52,9 +52,9 @@ pub(super) fn run(args: &ExplainArgs, printer: &Printer) -> anyhow::Result<ExitS
     let shown = Shown { explanation: &explanation };
     output::report(printer.stdout(), args.output.output, KIND, &shown)?;
     Ok(match explanation.verdict() {
-        Verdict::Yes => ExitStatus::Yes,
-        Verdict::No => ExitStatus::No,
-        Verdict::CannotTell => ExitStatus::CannotTell,
+        Verdict::Yes => ExitStatus::Success,
+        Verdict::No => ExitStatus::Refused,
+        Verdict::CannotTell => ExitStatus::Unknown,
     })
 }
 
@@ -92,22 +92,23 @@ async fn notes(source: &Source) -> Notes {
         None => Notes::NotThere,
         Some(Ok(evaluations)) => Notes::Known(evaluations),
         Some(Err(error)) => Notes::Unreadable(format!(
-            "the ConfigMap {CONFIG_MAP} of {OPERATOR_NAMESPACE} has no notes: {error}"
+            "cannot read the evaluations in ConfigMap {OPERATOR_NAMESPACE}/{CONFIG_MAP}: {error}"
         )),
     }
 }
 
 fn unheard_of(name: &str, version: &ClusterVersion) -> CannotTell {
     let names = explain::names(version);
-    let later = "`fairway upgrade plan --to=VERSION` tells those of updates after the next";
+    let later = "run `fairway upgrade plan --to=VERSION` for the risks of later updates";
     let hint = match similar::most_like(name, names.iter().copied()) {
         Some(meant) => format!("did you mean {meant}?"),
-        None if names.is_empty() => format!("no listed update has risks; {later}"),
+        None if names.is_empty() => format!("no available update has risks; {later}"),
         None => format!(
-            "`fairway upgrade --include-not-recommended` lists risks with their updates; {later}"
+            "run `fairway upgrade --include-not-recommended` to list updates with risks; {later}"
         ),
     };
-    let message = format!("no listed update has a risk named {name:?}, and nobody accepts one");
+    let message =
+        format!("no available update has a risk named {name:?}, and no such risk is accepted");
     CannotTell { message, hint }
 }
 

@@ -79,25 +79,25 @@ fn a_risk_that_applies() {
     Proxy: applies to this cluster, since 2h0m (Match)
       The query returned 1: the risk applies to this cluster.
 
-    From: the update service
+    Source: the update service
 
-    What it says:
+    Description:
       Proxy may happen.
       https://example.com/Proxy
 
-    How it is found out whether it applies, by the first rule that can tell:
-      1. PromQL (this one decides)
+    Evaluation (the first rule with a result decides):
+      1. PromQL (decides)
          group by (type) (cluster_proxy_enabled == 1)
          or
          0 * group(up)
-         This cluster is exposed: answered 10m ago, asked again in 50m
+         This cluster is exposed: evaluated 10m ago, next evaluation in 50m
            {type="http0"} 1
-      2. Always: it concerns every cluster
+      2. Always: applies to every cluster
 
-    Updates that have it:
-      5.2.0  Recommended=False, stands against it
+    Affected updates:
+      5.2.0  Recommended=False, because of this risk
 
-    Not accepted. `fairway upgrade accept Proxy` takes it.
+    Not accepted. To accept it, run `fairway upgrade accept Proxy`.
     No
     "#);
 }
@@ -110,7 +110,7 @@ fn a_name_of_others_is_one_word_in_a_command() {
     let text = of_risk(&object, &Notes::NotThere, "A;curl x|sh");
     assert_eq!(
         paragraph(&text, "Not accepted.").lines().next(),
-        Some("Not accepted. `fairway upgrade accept 'A;curl x|sh'` takes it.")
+        Some("Not accepted. To accept it, run `fairway upgrade accept 'A;curl x|sh'`.")
     );
 }
 
@@ -119,20 +119,20 @@ fn a_risk_that_does_not() {
     insta::assert_snapshot!(of_risk(&cluster(), &Notes::NotThere, "SlowDisks"), @"
     SlowDisks: does not apply to this cluster, since 2h0m (Match)
 
-    From: the update service
+    Source: the update service
 
-    What it says:
+    Description:
       SlowDisks may happen.
       https://example.com/SlowDisks
 
-    How it is found out whether it applies:
-      1. Always: it concerns every cluster
+    Evaluation:
+      1. Always: applies to every cluster
 
-    Updates that have it:
+    Affected updates:
       5.2.1  Recommended=True
       5.2.0  Recommended=False
 
-    Not accepted. `fairway upgrade accept SlowDisks` takes it.
+    Not accepted. To accept it, run `fairway upgrade accept SlowDisks`.
     Yes
     ");
 }
@@ -145,7 +145,7 @@ fn whatever_came_of_a_query() {
         let subject = Subject::Risk("Proxy".to_owned());
         let explanation = Explanation::of(&subject, &known, now() + minutes.minutes());
         let text = Shown { explanation: &explanation }.to_string();
-        paragraph(&text, "How it is found out")
+        paragraph(&text, "Evaluation")
     };
     let down = || Err(Failure::asking(&"connection refused"));
     let notes = Notes::Unreadable("configmaps is forbidden".to_owned());
@@ -163,44 +163,44 @@ fn whatever_came_of_a_query() {
     let all = all.map(|text| text.split("or\n").nth(1).unwrap_or_default().to_owned());
     insta::assert_snapshot!(all.join("\n\n"), @r#"
        0 * group(up)
-       No answer for 10m: the query returned 8 series instead of one. It is asked again, with pauses of up to 10 minutes.
+       No result for 10m: the query yields 8 series instead of one. The operator retries with a backoff of up to 10 minutes.
          {type="http0"} 1
          {type="http1"} 1
          {type="http2"} 1
          {type="http3"} 1
          {type="http4"} 1
          and 3 more
-    2. Always: it concerns every cluster (this one decides)
+    2. Always: applies to every cluster (decides)
 
        0 * group(up)
-       This cluster is not exposed: answered 1h5m ago, asked again now
+       This cluster is not exposed: evaluated 1h5m ago, next evaluation now
          {} 0
-    2. Always: it concerns every cluster
+    2. Always: applies to every cluster
 
        0 * group(up)
-       No answer for 10m: cannot evaluate the query: connection refused. It is asked again, with pauses of up to 10 minutes.
-    2. Always: it concerns every cluster (this one decides)
+       No result for 10m: the query could not be asked: connection refused. The operator retries with a backoff of up to 10 minutes.
+    2. Always: applies to every cluster (decides)
 
        0 * group(up)
-       This cluster is exposed: answered 2h10m ago; it should have been asked again 1h10m ago: does the operator run?
+       This cluster is exposed: evaluated 2h10m ago; the next evaluation is overdue since 1h10m: check that the operator is running
          {type="http0"} 1
-    2. Always: it concerns every cluster
+    2. Always: applies to every cluster
 
        0 * group(up)
-       No answer yet.
-    2. Always: it concerns every cluster
+       Not evaluated yet.
+    2. Always: applies to every cluster
 
        0 * group(up)
-       Its answer is not noted: there was no room for all of them.
-    2. Always: it concerns every cluster
+       The result is not stored: the number of stored results is limited.
+    2. Always: applies to every cluster
 
        0 * group(up)
-       Answers are not known: the operator has noted none.
-    2. Always: it concerns every cluster
+       Results are unavailable: the operator has not stored any.
+    2. Always: applies to every cluster
 
        0 * group(up)
-       Answers are not known: configmaps is forbidden.
-    2. Always: it concerns every cluster
+       Results are unavailable: configmaps is forbidden.
+    2. Always: applies to every cluster
     "#);
 }
 
@@ -211,7 +211,7 @@ fn who_accepted_it() {
         let mut object = cluster();
         accept(&mut object, &["Proxy"], Some(&format!(r#"{{"Proxy": {terms}}}"#)));
         let text = of_risk(&object, &Notes::NotThere, "Proxy");
-        [paragraph(&text, "Updates"), paragraph(&text, "Accepted")].join("\n")
+        [paragraph(&text, "Affected updates"), paragraph(&text, "Accepted")].join("\n")
     };
     let same = format!(
         r#"{{"reason": "no proxy in March", "until": "2026-12-31", "for": "5.2.x", "by": "alice", "definition": "{hash}"}}"#
@@ -224,32 +224,32 @@ fn who_accepted_it() {
         accepted("7"),
     ];
     insta::assert_snapshot!(all.join("\n\n"), @r"
-    Updates that have it:
+    Affected updates:
       5.2.0  Recommended=False, accepted
     Accepted, for 5.2.x, until 2026-12-31, by alice: no proxy in March
     Yes
 
-    Updates that have it:
-      5.2.0  Recommended=False, accepted when it said something else
+    Affected updates:
+      5.2.0  Recommended=False, accepted before it changed
     Accepted, by \u{1b}[2Jmallory
-      The content of the risk has changed since it was accepted.
+      The risk has changed since it was accepted.
     Yes
 
-    Updates that have it:
-      5.2.0  Recommended=False, stands against it, accepted only until 2025-12-31
+    Affected updates:
+      5.2.0  Recommended=False, because of this risk, accepted until 2025-12-31 (expired)
     Accepted, until 2025-12-31
-      It does not count any more: that time has passed.
+      The acceptance has expired.
     No
 
-    Updates that have it:
-      5.2.0  Recommended=False, stands against it, accepted only for 5.3.x
+    Affected updates:
+      5.2.0  Recommended=False, because of this risk, accepted only for 5.3.x
     Accepted, for 5.3.x
     No
 
-    Updates that have it:
-      5.2.0  Recommended=False, stands against it, accepted on terms that cannot be read
+    Affected updates:
+      5.2.0  Recommended=False, because of this risk, accepted with invalid terms
     Accepted
-      It does not count: its terms cannot be read: invalid type: integer `7`, expected an object with acceptance terms.
+      The acceptance has no effect, its terms are invalid: invalid type: integer `7`, expected an object with terms.
     No
     ");
 }
@@ -259,9 +259,9 @@ fn a_name_that_nobody_uses_yet() {
     let mut object = cluster();
     accept(&mut object, &["Later"], None);
     insta::assert_snapshot!(of_risk(&object, &Notes::NotThere, "Later"), @"
-    Later: the operator does not say whether it applies
+    Later: exposure not reported by the operator
 
-    No listed update has it.
+    No available update has this risk.
 
     Accepted
     Yes
@@ -276,12 +276,12 @@ fn a_name_that_nobody_uses_yet() {
         unheard_of(&cluster_version(), "\u{1b}[2J"),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
-    no listed update has a risk named "SlowDisk", and nobody accepts one
+    no available update has a risk named "SlowDisk", and no such risk is accepted
     did you mean SlowDisks?
-    no listed update has a risk named "Etcd", and nobody accepts one
-    `fairway upgrade --include-not-recommended` lists risks with their updates; `fairway upgrade plan --to=VERSION` tells those of updates after the next
-    no listed update has a risk named "\u{1b}[2J", and nobody accepts one
-    no listed update has risks; `fairway upgrade plan --to=VERSION` tells those of updates after the next
+    no available update has a risk named "Etcd", and no such risk is accepted
+    run `fairway upgrade --include-not-recommended` to list updates with risks; run `fairway upgrade plan --to=VERSION` for the risks of later updates
+    no available update has a risk named "\u{1b}[2J", and no such risk is accepted
+    no available update has risks; run `fairway upgrade plan --to=VERSION` for the risks of later updates
     "#);
 }
 
@@ -290,36 +290,36 @@ fn an_update_with_risks() {
     let mut object = cluster();
     accept(&mut object, &["Proxy"], Some(r#"{"Proxy": {"for": "5.3.x"}}"#));
     insta::assert_snapshot!(of_update(&object, "5.2.0"), @"
-    5.2.0: offered from 5.1.0 to clusters that its risks do not concern
+    5.2.0: available from 5.1.0, conditional on its risks
     Recommended=False for this cluster: Proxy, since 2h0m
 
     Channel: stable-5.1
-    Update service: the operator's own choice
+    Update service: default of the operator
     Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
 
     Risks:
-      Proxy: applies to this cluster, accepted only for 5.3.x; from the update service
+      Proxy: applies to this cluster, accepted only for 5.3.x; source: the update service
         Proxy may happen.
-        The query returned 1: the risk applies to this cluster.
-      SlowDisks: does not apply to this cluster; from the update service
+        The query yields 1: this cluster is exposed.
+      SlowDisks: does not apply to this cluster; source: the update service
         SlowDisks may happen.
 
-    `fairway upgrade explain RISK` tells more about one of them.
+    For details of a risk, run `fairway upgrade explain RISK`.
     No
     ");
     insta::assert_snapshot!(of_update(&object, "5.2.1"), @"
-    5.2.1: offered from 5.1.0 to clusters that its risks do not concern
+    5.2.1: available from 5.1.0, conditional on its risks
     Recommended=True for this cluster: NotExposedToRisks, since 2h0m
 
     Channel: stable-5.1
-    Update service: the operator's own choice
+    Update service: default of the operator
     Image: registry.example/release@sha256:1cd27d88161e5261f6f07953e2564109a62f486b0f1732aa8cb9d0275b709e9f
 
     Risks:
-      SlowDisks: does not apply to this cluster; from the update service
+      SlowDisks: does not apply to this cluster; source: the update service
         SlowDisks may happen.
 
-    `fairway upgrade explain RISK` tells more about one of them.
+    For details of a risk, run `fairway upgrade explain RISK`.
     Yes
     ");
 }
@@ -336,23 +336,23 @@ fn an_update_that_the_cluster_alone_stands_against() {
     let paragraphs = |to: &str| {
         let text = of_update(&object, to);
         let heading = text.lines().next().unwrap_or_default();
-        format!("{heading}\n{}", paragraph(&text, "What else stands against it:"))
+        format!("{heading}\n{}", paragraph(&text, "Other issues:"))
     };
     let texts = ["5.1.10", "5.2.1", "5.2.3", "5.2.9"].map(paragraphs);
     insta::assert_snapshot!(texts.join("\n"), @"
-    5.1.10: recommended. The update service offers it from 5.1.0 without conditions
+    5.1.10: recommended, available from 5.1.0 without conditions
 
-    5.2.1: offered from 5.1.0 to clusters that its risks do not concern
-    What else stands against it:
-      Upgradeable=False stands against later minor versions (Operators): Move them first.
+    5.2.1: available from 5.1.0, conditional on its risks
+    Other issues:
+      Upgradeable=False blocks updates to later minor versions (Operators): Move them first.
     No
-    5.2.3: offered from 5.1.0. Its risks come from this cluster
-    What else stands against it:
-      Upgradeable=False stands against later minor versions (Operators): Move them first.
+    5.2.3: available from 5.1.0, conditional on risks of this cluster
+    Other issues:
+      Upgradeable=False blocks updates to later minor versions (Operators): Move them first.
     No
-    5.2.9: not recommended. The update service offers it from 5.1.0 without conditions
-    What else stands against it:
-      Upgradeable=False stands against later minor versions (Operators): Move them first.
+    5.2.9: not recommended, available from 5.1.0 without conditions
+    Other issues:
+      Upgradeable=False blocks updates to later minor versions (Operators): Move them first.
     No
     ");
 }
@@ -360,18 +360,18 @@ fn an_update_that_the_cluster_alone_stands_against() {
 #[test]
 fn an_update_without_risks() {
     insta::assert_snapshot!(of_update(&cluster(), "5.1.10"), @"
-    5.1.10: recommended. The update service offers it from 5.1.0 without conditions
+    5.1.10: recommended, available from 5.1.0 without conditions
 
     Channel: stable-5.1
-    Update service: the operator's own choice
+    Update service: default of the operator
     Image: registry.example/release@sha256:bb6f0a129e8c24e28d5d0c7bae89e174ea0fef2b8068d7119653cabe4efa4680
     Yes
     ");
     insta::assert_snapshot!(of_update(&cluster(), "5.1.0"), @"
-    5.1.0 is the version of this cluster, or the one it is on its way to.
+    5.1.0 is the current or the desired version of this cluster.
 
     Channel: stable-5.1
-    Update service: the operator's own choice
+    Update service: default of the operator
     Yes
     ");
 }
@@ -379,15 +379,15 @@ fn an_update_without_risks() {
 #[test]
 fn an_update_that_is_not_offered() {
     insta::assert_snapshot!(of_update(&cluster(), "5.2.9"), @"
-    5.2.9: not offered from 5.1.0
+    5.2.9: not available from 5.1.0
 
     Channel: stable-5.1
-    Update service: the operator's own choice
+    Update service: default of the operator
 
-    Because:
-      The update service offers others of that minor version: 5.2.1, 5.2.0.
+    Reasons:
+      Other updates to that minor version are available: 5.2.1, 5.2.0.
 
-    `fairway upgrade plan --to=5.2.9` looks for ways there.
+    To find an upgrade path, run `fairway upgrade plan --to=5.2.9`.
     CannotTell
     ");
     let mut object = cluster();
@@ -402,22 +402,22 @@ fn an_update_that_is_not_offered() {
         of_update(&cluster(), "5.4.0"),
         of_update(&cluster(), "6.0.0"),
     ];
-    let all = all.map(|text| paragraph(&text, "Because"));
+    let all = all.map(|text| paragraph(&text, "Reasons"));
     insta::assert_snapshot!(all.join("\n"), @"
-    Because:
-      It is not known which updates there are now (ResponseFailed): It answers 503.
-      Upgradeable=False stands against later minor versions (AdminAckRequired): Acknowledge it first.
-      The update service offers others of that minor version: 5.2.1, 5.2.0.
-    Because:
-      No channel is chosen, so nobody looks for updates: `fairway upgrade channel` chooses one.
-      The update service offers others of that minor version: 5.1.10, 5.1.9.
-    Because:
-      It is earlier than the version of this cluster.
+    Reasons:
+      The available updates are unknown (ResponseFailed): It answers 503.
+      Upgradeable=False blocks updates to later minor versions (AdminAckRequired): Acknowledge it first.
+      Other updates to that minor version are available: 5.2.1, 5.2.0.
+    Reasons:
+      No channel is set, so the operator does not retrieve updates. Set one with `fairway upgrade channel CHANNEL`.
+      Other updates to that minor version are available: 5.1.10, 5.1.9.
+    Reasons:
+      It is older than the version of this cluster.
     CannotTell
-    Because:
-      It is 3 minor versions away, and one update crosses two at most.
-    Because:
-      It is of another major version, to which no update leads from here.
+    Reasons:
+      It is 3 minor versions ahead, and an update can cross at most two.
+    Reasons:
+      It has another major version, and no update leads to it from this version.
     ");
 }
 
@@ -436,43 +436,43 @@ fn what_a_graph_says_about_an_update_that_is_not_offered() {
     let (release, key) = ("5.2.9".to_owned(), "previous.remove_regex".to_owned());
     let removed = Cause::Metadata { release, key };
     let all = [
-        because(NotOffered::UnknownHere),
+        because(NotOffered::UnknownCurrentVersion),
         because(NotOffered::UnknownVersion),
-        because(NotOffered::Channel { channels: texts(&["candidate-5.2", "fast-5.2"]) }),
+        because(NotOffered::NotInChannel { channels: texts(&["candidate-5.2", "fast-5.2"]) }),
         because(NotOffered::Tombstoned { channel: "stable-5.1".to_owned(), file }),
         because(NotOffered::Blocked { causes: vec![removed] }),
-        because(NotOffered::NoEdge { from: texts(&["5.1.9", "5.1.8"]) }),
-        because(NotOffered::NoEdge { from: Vec::new() }),
+        because(NotOffered::NoEdge { from_versions: texts(&["5.1.9", "5.1.8"]) }),
+        because(NotOffered::NoEdge { from_versions: Vec::new() }),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
-    Because:
-      The graph does not have the version of this cluster.
-    Because:
-      The graph has no such release.
-    Because:
+    Reasons:
+      The version of this cluster is not in the update graph.
+    Reasons:
+      The update graph has no such release.
+    Reasons:
       It is not in stable-5.1, but in candidate-5.2, fast-5.2.
-    Because:
-      Maintainers keep it out of stable-5.1: channels/stable-5.1.yaml.
-    Because:
-      Maintainers have removed the update: metadata of 5.2.9: previous.remove_regex.
-    Because:
-      Updates lead there only from elsewhere, such as 5.1.9, 5.1.8.
-    Because:
-      No update leads there.
+    Reasons:
+      Removed from stable-5.1 by graph-data: channels/stable-5.1.yaml.
+    Reasons:
+      Blocked by graph-data: metadata of 5.2.9: previous.remove_regex.
+    Reasons:
+      Updates to it start only from other versions, such as 5.1.9, 5.1.8.
+    Reasons:
+      No update leads to it.
     ");
 }
 
 #[test]
 fn nothing_that_is_known_is_nothing_to_break() {
     insta::assert_snapshot!(of_update(&ClusterVersion::default(), "5.1.9"), @"
-    5.1.9: not offered from an unknown version
+    5.1.9: not available from an unknown version
 
     Channel: none
-    Update service: the operator's own choice
+    Update service: default of the operator
 
-    Because:
-      No channel is chosen, so nobody looks for updates: `fairway upgrade channel` chooses one.
-      The update service offers no version of that minor version from here, in this channel.
+    Reasons:
+      No channel is set, so the operator does not retrieve updates. Set one with `fairway upgrade channel CHANNEL`.
+      The update service has no update to that minor version in this channel.
     CannotTell
     ");
 }

@@ -6,7 +6,7 @@ mod update;
 use std::fmt;
 
 use fairway_insight::explain::{
-    Accepted, Applies, ConcernedUpdate, Definition, Explained, ExplainedRisk,
+    Accepted, ConcernedUpdate, Definition, Explained, ExplainedRisk, ReportedCondition,
 };
 use fairway_insight::{Explanation, Exposure, Word};
 use fairway_risk::{Source, Standing};
@@ -18,7 +18,7 @@ use super::super::terms::AfterName;
 use crate::foreign_text::{OneLine, lines};
 use rules::Rules;
 
-/// An explanation, as it is shown.
+/// Explanation with its text output.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct Shown<'a> {
@@ -37,12 +37,12 @@ impl fmt::Display for Shown<'_> {
 impl Shown<'_> {
     fn write_risk(&self, f: &mut fmt::Formatter<'_>, risk: &ExplainedRisk) -> fmt::Result {
         write!(f, "{}: {}", OneLine(&risk.name), exposure(risk.exposure))?;
-        if let Some(applies) = &risk.applies {
+        if let Some(applies) = &risk.applies_condition {
             write_since(f, applies)?;
             write_indented(f, &applies.message, "  ")?;
         }
         if !risk.sources.is_empty() {
-            write!(f, "\n\nFrom: {}", Sources(&risk.sources))?;
+            write!(f, "\n\nSource: {}", Sources(&risk.sources))?;
         }
         for definition in &risk.definitions {
             self.write_definition(f, risk, definition)?;
@@ -58,14 +58,14 @@ impl Shown<'_> {
         definition: &Definition,
     ) -> fmt::Result {
         match &risk.definitions[..] {
-            [_] => f.write_str("\n\nWhat it says:")?,
-            _ => write!(f, "\n\nWhat it says about {}:", OneLine(&definition.updates.join(", ")))?,
+            [_] => f.write_str("\n\nDescription:")?,
+            _ => write!(f, "\n\nDescription for {}:", OneLine(&definition.updates.join(", ")))?,
         }
         write_indented(f, &definition.message, "  ")?;
         write!(f, "\n  {}", OneLine(&definition.url))?;
         // What others publish has no rules of its own: they say that it is so.
         if risk.sources.contains(&Source::Graph) {
-            let notes = &self.explanation.answers;
+            let notes = &self.explanation.evaluations;
             write!(f, "{}", Rules { rules: &definition.rules, notes })?;
         }
         Ok(())
@@ -75,17 +75,17 @@ impl Shown<'_> {
 /// Whether a risk concerns this cluster.
 fn exposure(exposure: Exposure) -> &'static str {
     match exposure {
-        Exposure::Applies => "applies to this cluster",
-        Exposure::DoesNotApply => "does not apply to this cluster",
+        Exposure::Exposed => "applies to this cluster",
+        Exposure::NotExposed => "does not apply to this cluster",
         Exposure::Unknown => "may apply to this cluster",
-        Exposure::NotPublished => "the operator does not say whether it applies",
+        Exposure::NotReported => "the operator does not say whether it applies",
     }
 }
 
-fn write_since(f: &mut fmt::Formatter<'_>, applies: &Applies) -> fmt::Result {
-    match applies.age_seconds {
-        Some(age) => write!(f, ", since {} ({})", Age(age), OneLine(&applies.reason)),
-        None => write!(f, " ({})", OneLine(&applies.reason)),
+fn write_since(f: &mut fmt::Formatter<'_>, condition: &ReportedCondition) -> fmt::Result {
+    match condition.age_seconds {
+        Some(age) => write!(f, ", since {} ({})", Age(age), OneLine(&condition.reason)),
+        None => write!(f, " ({})", OneLine(&condition.reason)),
     }
 }
 
@@ -110,14 +110,14 @@ impl fmt::Display for Sources<'_> {
 
 fn write_updates(f: &mut fmt::Formatter<'_>, updates: &[ConcernedUpdate]) -> fmt::Result {
     if updates.is_empty() {
-        return f.write_str("\n\nNo listed update has it.");
+        return f.write_str("\n\nNo available update has this risk.");
     }
-    f.write_str("\n\nUpdates that have it:")?;
+    f.write_str("\n\nAffected updates:")?;
     let width = updates.iter().map(|update| update.version.len()).max().unwrap_or_default();
     for update in updates {
         let version = OneLine(&update.version).to_string();
         let recommended = OneLine(&update.recommended);
-        let against = if update.meaning.stands_against { ", stands against it" } else { "" };
+        let against = if update.meaning.blocking { ", stands against it" } else { "" };
         let accepted = Afterwards(&update.meaning.standing);
         write!(f, "\n  {version:width$}  Recommended={recommended}{against}{accepted}")?;
     }
@@ -125,23 +125,27 @@ fn write_updates(f: &mut fmt::Formatter<'_>, updates: &[ConcernedUpdate]) -> fmt
 }
 
 fn write_acceptance(f: &mut fmt::Formatter<'_>, name: &str, accepted: &Accepted) -> fmt::Result {
-    if !accepted.named {
+    if !accepted.listed {
         let name = Word(name).to_string();
         let name = OneLine(&name);
-        return write!(f, "\n\nNot accepted. `fairway upgrade accept {name}` takes it.");
+        return write!(f, "\n\nNot accepted. To accept it, run `fairway upgrade accept {name}`.");
     }
     write!(f, "\n\nAccepted{}", AfterName(&accepted.terms))?;
     match &accepted.standing {
         Standing::Expired(_) => {
-            f.write_str("\n  It does not count any more: that time has passed.")?;
+            f.write_str("\n  The acceptance has expired.")?;
         }
         Standing::TermsUnreadable(why) => {
-            write!(f, "\n  It does not count: its terms cannot be read: {}.", OneLine(why))?;
+            write!(
+                f,
+                "\n  The acceptance has no effect, its terms are invalid: {}.",
+                OneLine(why)
+            )?;
         }
         Standing::NotAccepted | Standing::Accepted { .. } | Standing::OutOfScope(_) => {}
     }
     if accepted.changed {
-        f.write_str("\n  The content of the risk has changed since it was accepted.")?;
+        f.write_str("\n  The risk has changed since it was accepted.")?;
     }
     Ok(())
 }

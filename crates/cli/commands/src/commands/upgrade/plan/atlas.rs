@@ -10,7 +10,7 @@ use fairway_cincinnati::fetch::Patience;
 use fairway_cincinnati::question::{Current, Services};
 use fairway_graph::build::Draft;
 use fairway_graph::{Graph, GraphData, Scope};
-use fairway_insight::plan::{Chart, Gap, KnownFrom, Lanes, Maintained};
+use fairway_insight::plan::{Chart, GraphSource, Lanes, Limitation, Maintained};
 
 use tokio::time::Instant;
 
@@ -25,7 +25,7 @@ use crate::source::Source;
 /// The updates that there are.
 pub(super) struct Atlas {
     graph: Graph,
-    known_from: KnownFrom,
+    graph_source: GraphSource,
     maintained: Option<(Graph, GraphData, Option<String>)>,
     /// The channels that nothing is known about, and why.
     untold: Option<(BTreeSet<String>, String)>,
@@ -45,7 +45,7 @@ impl Atlas {
             (Some(GraphPlace::Service(url)), _) => {
                 let services = Services { instead: Some(url.clone()), default: None };
                 return Self::of_service(args, source, look, &services).await.map_err(|why| {
-                    let hint = "check its address, and that it can be reached from here";
+                    let hint = "check the address of the update service, and that it is reachable";
                     CannotTell { message: why, hint: hint.to_owned() }.into()
                 });
             }
@@ -53,15 +53,14 @@ impl Atlas {
                 Self::of_service(args, source, look, &services_of(&look.cluster_version)).await
             }
             (None, Source::Recorded(_)) => {
-                Err("a recorded cluster asks nobody; --graph names the updates that there are"
-                    .to_owned())
+                Err("a recorded cluster has no update service; set --graph".to_owned())
             }
         };
         match asked {
             Ok(atlas) => Ok(atlas),
             Err(why) => Ok(Self {
                 graph: look.outlook().listed().unwrap_or_default(),
-                known_from: KnownFrom::ClusterVersion { why },
+                graph_source: GraphSource::ClusterVersion { message: why },
                 maintained: None,
                 untold: None,
             }),
@@ -69,16 +68,15 @@ impl Atlas {
     }
 
     fn of_files(path: &Path, args: &PlanArgs, printer: &Printer) -> anyhow::Result<Self> {
-        let known_from = KnownFrom::File { name: path.display().to_string() };
+        let graph_source = GraphSource::File { file: path.display().to_string() };
         if !path.is_dir() {
             let whole = input::wire_graph(path, printer)?;
             let architecture = view::usual(&whole, args.graph.arch.as_deref())?;
             let graph = whole.within(Scope { architecture, channel: None });
-            return Ok(Self { graph, known_from, maintained: None, untold: None });
+            return Ok(Self { graph, graph_source, maintained: None, untold: None });
         }
         let Some(releases) = &args.graph.releases else {
-            let why = "graph-data says what is blocked, and releases which updates there are: name \
-                       them with --releases";
+            let why = "graph-data has blocked edges and channels, but no releases; set --releases";
             return Err(WrongUsage(why.to_owned()).into());
         };
         let data = input::graph_data(path, printer)?;
@@ -87,7 +85,7 @@ impl Atlas {
         let architecture = view::usual(&whole, args.graph.arch.as_deref())?;
         let graph = whole.within(Scope { architecture, channel: None });
         let maintained = Some((declared, data, architecture.map(str::to_owned)));
-        Ok(Self { graph, known_from, maintained, untold: None })
+        Ok(Self { graph, graph_source, maintained, untold: None })
     }
 
     /// Asks for the channel of the cluster, and for those that releases on the way are in.
@@ -124,31 +122,31 @@ impl Atlas {
         let more = |graph: &Graph, asked: &_| lanes.unasked(graph, asked, &from, &args.to);
         let end = Instant::now() + timeout;
         let late = format!(
-            "not all channels were told of within {timeout:?}; --request-timeout waits longer"
+            "not all channels were retrieved within {timeout:?}; increase --request-timeout"
         );
         let Survey { address, channels, graph, untold } =
             Survey::of(lanes.first(), end, &late, ask, more).await?;
         let architecture = current.architecture.clone();
-        let known_from = KnownFrom::UpdateService { address, channels, architecture };
-        Ok(Self { graph, known_from, maintained: None, untold })
+        let graph_source = GraphSource::UpdateService { url: address, channels, architecture };
+        Ok(Self { graph, graph_source, maintained: None, untold })
     }
 
     /// What is not known about updates.
-    pub(super) fn gap(&self) -> Option<Gap> {
+    pub(super) fn gap(&self) -> Option<Limitation> {
         let (channels, why) = self.untold.clone()?;
-        Some(Gap::Channels { channels, why })
+        Some(Limitation::Channels { channels, message: why })
     }
 
     /// The updates, with what their maintainers know about them.
     pub(super) fn with_chart<T>(&self, plan: impl FnOnce(Chart) -> T) -> T {
-        let Self { graph, known_from, maintained, .. } = self;
+        let Self { graph, graph_source, maintained, .. } = self;
         let Some((declared, data, architecture)) = maintained else {
-            return plan(Chart { graph, known_from, maintained: None });
+            return plan(Chart { graph, graph_source, maintained: None });
         };
         let draft = Draft::new(declared.clone(), data);
         let architecture = architecture.as_deref();
         let maintained = Some(Maintained { draft: &draft, data, architecture });
-        plan(Chart { graph, known_from, maintained })
+        plan(Chart { graph, graph_source, maintained })
     }
 }
 

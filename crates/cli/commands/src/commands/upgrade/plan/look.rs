@@ -1,7 +1,7 @@
 //! What a cluster says that a plan depends on.
 
 use fairway_api::{ClusterOperator, ClusterVersion};
-use fairway_insight::plan::{Gap, Gates, Outlook};
+use fairway_insight::plan::{Gates, Limitation, Outlook};
 use fairway_risk::Outcomes;
 use fairway_risk::sources::ConfigData;
 use futures::{join, try_join};
@@ -21,7 +21,7 @@ pub(super) struct Look {
     gates: Gates,
     now: Timestamp,
     /// What could not be looked at.
-    pub(super) gaps: Vec<Gap>,
+    pub(super) gaps: Vec<Limitation>,
 }
 
 impl Look {
@@ -32,7 +32,7 @@ impl Look {
         let mut components = components.unwrap_or_default();
         let now = source.moment(&cluster_version, &components).now();
         let gap = operators::tell(source, &cluster_version, &mut components).await.err();
-        let gaps = gap.map(|why| Gap::Operators { why }).into_iter().collect();
+        let gaps = gap.map(|why| Limitation::Operators { message: why }).into_iter().collect();
         Ok(Self { cluster_version, components, unlisted, gates, now, gaps })
     }
 
@@ -60,8 +60,8 @@ async fn components(source: &Source) -> Result<Vec<ClusterOperator>, String> {
     let found = source.every(CLUSTER_OPERATORS.all()).await;
     let found = found.map_err(|error| in_words(&error))?;
     found.ok_or_else(|| match source {
-        Source::Live(_) => "the cluster does not know them".to_owned(),
-        Source::Recorded(_) => "no file has any".to_owned(),
+        Source::Live(_) => "the cluster has no such API".to_owned(),
+        Source::Recorded(_) => "not found in the recorded files".to_owned(),
     })
 }
 
@@ -75,8 +75,8 @@ async fn gates(source: &Source) -> Gates {
             (Ok(Some(map)), _) => Ok(map.data.unwrap_or_default()),
             // A platform without gates has no ConfigMap for them.
             (Ok(None), Source::Live(_)) if name == ADMIN_GATES => Ok(ConfigData::new()),
-            (Ok(None), Source::Live(_)) => Err("there is no such ConfigMap".to_owned()),
-            (Ok(None), Source::Recorded(_)) => Err("no file has it".to_owned()),
+            (Ok(None), Source::Live(_)) => Err("ConfigMap not found".to_owned()),
+            (Ok(None), Source::Recorded(_)) => Err("not found in the recorded files".to_owned()),
             (Err(error), _) => Err(in_words(&error)),
         }
     };

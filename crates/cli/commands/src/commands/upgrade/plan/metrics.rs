@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context as _;
-use fairway_insight::plan::Samples;
+use fairway_insight::plan::MetricsSource;
 use fairway_promql::Query;
 use fairway_promql::evaluate::{self, evaluate};
 use fairway_promql::snapshot::{Limits, Snapshot};
@@ -21,7 +21,7 @@ use crate::source::Source;
 pub(super) struct Answers {
     pub(super) outcomes: Outcomes,
     /// The file that they are from.
-    pub(super) samples: Option<Samples>,
+    pub(super) samples: Option<MetricsSource>,
 }
 
 /// Asks queries of a file with samples where there is one, else of the cluster if it is live and
@@ -37,7 +37,7 @@ pub(super) async fn ask(
         let asked = queries.iter().map(|query| (query.clone(), saved.outcome(query)));
         // Samples without a time are of the millisecond in which they are read.
         let own = Some(saved.at).filter(|at| at.as_millisecond() != now.as_millisecond());
-        let samples = Samples { file: path.display().to_string(), at: own };
+        let samples = MetricsSource { file: path.display().to_string(), observation_time: own };
         return Ok(Ok(Answers { outcomes: asked.collect(), samples: Some(samples) }));
     }
     let outcomes = match source {
@@ -59,8 +59,8 @@ impl Saved {
     /// Reads them; those without a time are of `now`.
     fn read(path: &Path, now: Timestamp) -> anyhow::Result<Self> {
         let hint = || WithHint {
-            message: format!("cannot read the samples in {}", path.display()),
-            hint: "they are in the text format of Prometheus, or an answer of its API in JSON"
+            message: format!("cannot read metrics snapshot {}", path.display()),
+            hint: "use the Prometheus text format, or a JSON response of the Prometheus API"
                 .to_owned(),
         };
         let limits = Limits::default();

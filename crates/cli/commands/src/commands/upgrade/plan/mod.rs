@@ -7,7 +7,7 @@ mod operators;
 mod survey;
 mod text;
 
-use fairway_insight::plan::{Gap, Goal, Lanes, Outlook, Plan, Verdict};
+use fairway_insight::plan::{Goal, Lanes, Limitation, Outlook, Plan, Verdict};
 use fairway_risk::Outcomes;
 
 use crate::args::plan::PlanArgs;
@@ -40,9 +40,9 @@ pub(super) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitStat
     }
     output::report(printer.stdout(), args.output.output, KIND, &Shown(&plan))?;
     Ok(match plan.verdict() {
-        Verdict::Yes => ExitStatus::Yes,
-        Verdict::No => ExitStatus::No,
-        Verdict::CannotTell => ExitStatus::CannotTell,
+        Verdict::Yes => ExitStatus::Success,
+        Verdict::No => ExitStatus::Refused,
+        Verdict::CannotTell => ExitStatus::Unknown,
     })
 }
 
@@ -57,7 +57,7 @@ async fn plan(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Plan> {
         let planned = atlas.with_chart(|chart| Plan::of(&outlook, chart, &lanes, &args.to));
         planned.map_err(|error| CannotTell {
             message: error.to_string(),
-            hint: "`fairway upgrade` shows what is known about it".to_owned(),
+            hint: "run `fairway upgrade` to show the state of ClusterVersion".to_owned(),
         })
     };
     let mut plan = with(&Outcomes::new())?;
@@ -66,11 +66,11 @@ async fn plan(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Plan> {
     match metrics::ask(args.metrics.as_deref(), &source, &plan.open_queries, look.now()).await? {
         Ok(Answers { outcomes, .. }) if outcomes.is_empty() => {}
         Ok(Answers { outcomes, samples }) => {
-            plan = Plan { answered_by: samples, ..with(&outcomes)? };
+            plan = Plan { metrics_source: samples, ..with(&outcomes)? };
         }
-        Err(why) => gaps.push(Gap::Queries { why }),
+        Err(why) => gaps.push(Limitation::Queries { message: why }),
     }
-    plan.not_known.extend(gaps);
+    plan.limitations.extend(gaps);
     Ok(plan)
 }
 

@@ -52,7 +52,7 @@ async fn installed(
             let state = State::of_recording(recording).map_err(|error| format!("{error:#}"))?;
             // Without a single one nobody knows whether there are none, or nobody wrote them down.
             if state.operators.is_empty() {
-                return Err("no file has any".to_owned());
+                return Err("not found in the recorded files".to_owned());
             }
             return Ok((state.operators, Vec::new()));
         }

@@ -40,7 +40,7 @@ impl Survey {
         let (mut releases, mut why) = (0, None);
         while let Some(channel) = wanted.pop_first() {
             let told = if asked.len() >= MOST_CHANNELS || releases > MOST_RELEASES {
-                Err("there are more of them than are asked for".to_owned())
+                Err("too many channels or releases".to_owned())
             } else {
                 let answer = timeout_at(end, ask(&channel)).await;
                 answer.unwrap_or_else(|_| Err(late.to_owned()))
@@ -60,7 +60,7 @@ impl Survey {
             }
         }
         if graphs.is_empty() {
-            let nowhere = || "the cluster follows no channel; --channel names one".to_owned();
+            let nowhere = || "the cluster has no channel; set one with --channel".to_owned();
             return Err(why.unwrap_or_else(nowhere));
         }
         let channels = asked.difference(&untold).cloned().collect();
@@ -118,7 +118,7 @@ mod tests {
         let others = ["stable-5.1", "stable-5.3"];
         assert_eq!(told(&others, "", "stable-5.1").await, Ok(("stable-5.3".into(), refused)));
         assert_eq!(told(&["stable-5.1"], "stable-5.1", "").await, Err("too late".into()));
-        let nobody = "the cluster follows no channel; --channel names one";
+        let nobody = "the cluster has no channel; set one with --channel";
         assert_eq!(told(&[], "", "").await, Err(nobody.into()));
     }
 
@@ -127,6 +127,6 @@ mod tests {
         let survey = survey(&["stable-5.1"], u64::MAX, "", "").await.unwrap();
         assert_eq!(survey.channels.len(), MOST_CHANNELS);
         let (untold, why) = survey.untold.unwrap();
-        assert_eq!((untold.len(), why.as_str()), (1, "there are more of them than are asked for"));
+        assert_eq!((untold.len(), why.as_str()), (1, "too many channels or releases"));
     }
 }

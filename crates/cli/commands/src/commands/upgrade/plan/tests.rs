@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_compat::olm::{Guard, Operator, Policy, Stream, apis};
 use fairway_graph::{Graph, wire};
-use fairway_insight::plan::{Chart, Gates, KnownFrom, Need, Samples};
+use fairway_insight::plan::{Chart, Gates, GraphSource, MetricsSource, Prerequisite};
 use fairway_risk::Failure;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ struct Said<'a> {
     unlisted: Option<&'a str>,
     conditions: Value,
     gates: Gates,
-    known_from: KnownFrom,
+    graph_source: GraphSource,
 }
 
 impl Default for Said<'_> {
@@ -78,7 +78,7 @@ impl Default for Said<'_> {
             unlisted: None,
             conditions: json!([]),
             gates: Gates::default(),
-            known_from: KnownFrom::File { name: "graph.json".to_owned() },
+            graph_source: GraphSource::File { file: "graph.json".to_owned() },
         }
     }
 }
@@ -105,7 +105,7 @@ impl Said<'_> {
         let goal: Goal = goal.parse().unwrap();
         let lanes = Lanes::new(outlook.channel(), &[], &goal);
         let graph = graph();
-        let chart = Chart { graph: &graph, known_from: &self.known_from, maintained: None };
+        let chart = Chart { graph: &graph, graph_source: &self.graph_source, maintained: None };
         Plan::of(&outlook, chart, &lanes, &goal).unwrap()
     }
 }
@@ -113,7 +113,7 @@ impl Said<'_> {
 #[test]
 fn a_way_without_risks_and_a_faster_one() {
     insta::assert_snapshot!(Said::default().about("5.2"), @"
-    From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
+    From 5.0.0 to 5.2.0 in 2 hops. No known issues.
 
     1. 5.0.0 -> 5.0.1, a patch update
        $ fairway upgrade --to=5.0.1 --wait
@@ -123,11 +123,11 @@ fn a_way_without_risks_and_a_faster_one() {
        $ fairway upgrade --mode=preflight --to=5.2.0 --wait
        $ fairway upgrade --to=5.2.0 --yes --wait
 
-    5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+    5.2.0 is not available now: it is not in stable-5.0, but in stable-5.2, stable-5.3.
 
     Faster, in 1 hop: 5.0.0 -> 5.2.0, with NodesRestart.
 
-    Updates are known from graph.json.
+    Source of updates: graph.json.
     (Yes)
     ");
 }
@@ -154,19 +154,19 @@ fn what_stands_against_each_hop_and_what_to_do_about_it() {
         ..Said::default()
     };
     insta::assert_snapshot!(said.about("5.2.0"), @r#"
-    From 5.1.0 to 5.2.0 in 1 hop. 4 risks stand in the way.
+    From 5.1.0 to 5.2.0 in 1 hop. Blocked by 4 risks.
 
     1. 5.1.0 -> 5.2.0, an update to the next minor version
-       Somebody has to confirm AdminAck-ack-5.1-apis
+       Admin ack required: AdminAck-ack-5.1-apis
          APIs go away in 5.2.
-       storage is not ready: see to it, or accept ClusterOperatorUpgradeable-storage
+       Component storage is not ready: resolve this, or accept ClusterOperatorUpgradeable-storage
          The driver is old.
          https://fairway.dev/docs/risks#cluster-operators
        MigrationStalls applies
          The migration of volumes does not end.
          It can be begun anew.
          https://example.com/stalls
-       team/etcd.v1 has to be moved first, or OperatorWillNotRun-team:etcd.v1 accepted
+       Update operator team/etcd.v1 first, or accept OperatorWillNotRun-team:etcd.v1
          The operator team/etcd.v1 does not run on versions after 5.1. To get past it, update to etcd.v2 in channel stable of market/main.
          https://example.com/olm
        Accepted: NodesRestart
@@ -175,9 +175,9 @@ fn what_stands_against_each_hop_and_what_to_do_about_it() {
        $ fairway upgrade accept MigrationStalls --for=5.2.0
        $ fairway upgrade --to=5.2.0 --wait
 
-    5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+    5.2.0 is not available now: it is not in stable-5.0, but in stable-5.2, stable-5.3.
 
-    Updates are known from graph.json.
+    Source of updates: graph.json.
     (No)
     "#);
 }
@@ -187,10 +187,10 @@ fn risks_of_which_nobody_knows_whether_they_apply() {
     let at =
         |stalls| Said { version: "5.1.0", accepted: &["NodesRestart"], stalls, ..Said::default() };
     insta::assert_snapshot!(at(None).about("5.2"), @"
-    From 5.1.0 to 5.2.0 in 1 hop. It is not known whether MigrationStalls applies.
+    From 5.1.0 to 5.2.0 in 1 hop. Exposure to MigrationStalls is unknown.
 
     1. 5.1.0 -> 5.2.0, an update to the next minor version
-       MigrationStalls may apply: nobody has asked yet
+       MigrationStalls may apply: not evaluated yet
          The migration of volumes does not end.
          It can be begun anew.
          https://example.com/stalls
@@ -199,13 +199,13 @@ fn risks_of_which_nobody_knows_whether_they_apply() {
        $ fairway upgrade accept MigrationStalls --for=5.2.0
        $ fairway upgrade --to=5.2.0 --wait
 
-    5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+    5.2.0 is not available now: it is not in stable-5.0, but in stable-5.2, stable-5.3.
 
-    Updates are known from graph.json.
+    Source of updates: graph.json.
     (CannotTell)
     ");
     let unclear = at(Some(Err(Failure::NoSeries))).about("5.2");
-    assert!(unclear.contains("MigrationStalls may apply: that cannot be found out"), "{unclear}");
+    assert!(unclear.contains("MigrationStalls may apply: cannot be evaluated"), "{unclear}");
     let hostile = Said { version: "5.1.0", ..Said::default() }.about("5.2");
     assert!(hostile.contains(r"All nodes restart \u{1b}[31monce."), "{hostile}");
 }
@@ -215,47 +215,48 @@ fn why_there_is_no_way() {
     let said = Said::default();
     let told = ["5.9", "4.9.0"].map(|goal| said.about(goal));
     insta::assert_snapshot!(told.join("\n\n"), @"
-    No way leads from 5.0.0 to 5.9: there is no release of 5.9 in the graph.
+    No upgrade path from 5.0.0 to 5.9: the update graph has no release 5.9.
 
-    Updates are known from graph.json.
+    Source of updates: graph.json.
     (No)
 
-    No way leads from 5.0.0 to 4.9.0: 4.9.0 is older than 5.0.0, and updates lead to later versions alone.
+    No upgrade path from 5.0.0 to 4.9.0: 4.9.0 is older than 5.0.0, and updates lead only to later versions.
 
-    Updates are known from graph.json.
+    Source of updates: graph.json.
     (No)
     ");
     let lost = Said { version: "5.0.7", ..Said::default() };
     insta::assert_snapshot!(lost.about("5.2"), @"
-    No way leads from 5.0.7 to 5.2: 5.0.7 is not in the graph, so nobody knows where it leads.
+    No upgrade path from 5.0.7 to 5.2: 5.0.7 is not in the update graph, so its updates are unknown.
 
-    Updates are known from graph.json.
+    Source of updates: graph.json.
     (CannotTell)
     ");
-    let known_from = KnownFrom::UpdateService {
-        address: "https://updates.example/graph".to_owned(),
+    let graph_source = GraphSource::UpdateService {
+        url: "https://updates.example/graph".to_owned(),
         channels: ["stable-5.0".to_owned()].into(),
         architecture: "multi".to_owned(),
     };
-    let lost = Said { version: "5.0.7", known_from, ..Said::default() };
+    let lost = Said { version: "5.0.7", graph_source, ..Said::default() };
     insta::assert_snapshot!(lost.about("5.9.0"), @"
-    No way leads from 5.0.7 to 5.9.0: 5.0.7 is not in the graph for the architecture multi, so nobody knows where it leads.
+    No upgrade path from 5.0.7 to 5.9.0: 5.0.7 is not in the update graph for the architecture multi, so its updates are unknown.
 
-    Updates are known from https://updates.example/graph, for stable-5.0.
+    Source of updates: https://updates.example/graph, for stable-5.0.
     (CannotTell)
     ");
     let why = "the update service cannot be reached.".to_owned();
-    let listed = Said { known_from: KnownFrom::ClusterVersion { why }, ..Said::default() };
+    let listed =
+        Said { graph_source: GraphSource::ClusterVersion { message: why }, ..Said::default() };
     insta::assert_snapshot!(listed.about("6.0"), @"
-    No way leads from 5.0.0 to 6.0: ClusterVersion lists no update to 6.0.
+    No upgrade path from 5.0.0 to 6.0: ClusterVersion lists no update to 6.0.
 
-    Only the next updates are known, from ClusterVersion (the update service cannot be reached).
+    Source of updates: ClusterVersion, next updates only (the update service cannot be reached).
     (CannotTell)
     ");
     insta::assert_snapshot!(Said { version: "5.2.0", ..Said::default() }.about("5.2"), @"
-    The cluster has 5.2.0.
+    The cluster runs 5.2.0.
 
-    Updates are known from graph.json.
+    Source of updates: graph.json.
     (Yes)
     ");
 }
@@ -276,56 +277,56 @@ fn every_reason_has_its_words() {
     };
     let goal: Goal = "5.9.0".parse().unwrap();
     let (graph, lanes) = (graph(), Lanes::default());
-    let chart = Chart { graph: &graph, known_from: &base.known_from, maintained: None };
+    let chart = Chart { graph: &graph, graph_source: &base.graph_source, maintained: None };
     let mut plan = Plan::of(&outlook, chart, &lanes, &goal).unwrap();
-    plan.not_known = vec![Gap::Operators { why: "they cannot be read".to_owned() }];
+    plan.limitations = vec![Limitation::Operators { message: "they cannot be read".to_owned() }];
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let told = [
-        NotOffered::Channel { channels: names(&["candidate-5.9", "fast-5.9"]) },
+        NotOffered::NotInChannel { channels: names(&["candidate-5.9", "fast-5.9"]) },
         NotOffered::Tombstoned {
             channel: "stable-5.0".to_owned(),
             file: "channels/stable-5.0.yaml".to_owned(),
         },
-        NotOffered::NoEdge { from: names(&[]) },
-        NotOffered::NoEdge { from: names(&["5.8.2", "5.8.1"]) },
-        NotOffered::Guard { minors: Some(3) },
-        NotOffered::Guard { minors: None },
+        NotOffered::NoEdge { from_versions: names(&[]) },
+        NotOffered::NoEdge { from_versions: names(&["5.8.2", "5.8.1"]) },
+        NotOffered::Guard { minor_distance: Some(3) },
+        NotOffered::Guard { minor_distance: None },
     ]
     .map(|why| {
         plan.not_offered = Some(why);
         Shown(&plan).to_string()
     });
     insta::assert_snapshot!(told.join("\n\n"), @"
-    No way leads from 5.0.0 to 5.9.0: stable-5.0 does not have it; it is in candidate-5.9, fast-5.9.
-    --channel=fast-5.9 looks there as well.
+    No upgrade path from 5.0.0 to 5.9.0: it is not in stable-5.0, but in candidate-5.9, fast-5.9.
+    To include that channel, add --channel=fast-5.9.
 
-    Operators that OLM has installed are not known: they cannot be read.
-    Updates are known from graph.json.
+    OLM operators are unknown: they cannot be read.
+    Source of updates: graph.json.
 
-    No way leads from 5.0.0 to 5.9.0: channels/stable-5.0.yaml keeps it out of stable-5.0.
+    No upgrade path from 5.0.0 to 5.9.0: channels/stable-5.0.yaml removes it from stable-5.0.
 
-    Operators that OLM has installed are not known: they cannot be read.
-    Updates are known from graph.json.
+    OLM operators are unknown: they cannot be read.
+    Source of updates: graph.json.
 
-    No way leads from 5.0.0 to 5.9.0: no update leads there.
+    No upgrade path from 5.0.0 to 5.9.0: no update leads to it.
 
-    Operators that OLM has installed are not known: they cannot be read.
-    Updates are known from graph.json.
+    OLM operators are unknown: they cannot be read.
+    Source of updates: graph.json.
 
-    No way leads from 5.0.0 to 5.9.0: no update leads there from 5.0.0, only from 5.8.2, 5.8.1.
+    No upgrade path from 5.0.0 to 5.9.0: no update leads to it from 5.0.0, only from 5.8.2, 5.8.1.
 
-    Operators that OLM has installed are not known: they cannot be read.
-    Updates are known from graph.json.
+    OLM operators are unknown: they cannot be read.
+    Source of updates: graph.json.
 
-    No way leads from 5.0.0 to 5.9.0: it is 3 minor versions after 5.0.0, and one update crosses at most 2.
+    No upgrade path from 5.0.0 to 5.9.0: it is 3 minor versions after 5.0.0, and an update can cross at most 2.
 
-    Operators that OLM has installed are not known: they cannot be read.
-    Updates are known from graph.json.
+    OLM operators are unknown: they cannot be read.
+    Source of updates: graph.json.
 
-    No way leads from 5.0.0 to 5.9.0: the only update to another major version is from 4.y to 5.0.
+    No upgrade path from 5.0.0 to 5.9.0: the only update to another major version is from 4.y to 5.0.
 
-    Operators that OLM has installed are not known: they cannot be read.
-    Updates are known from graph.json.
+    OLM operators are unknown: they cannot be read.
+    Source of updates: graph.json.
     ");
 }
 
@@ -341,40 +342,40 @@ fn what_is_wrong_with_the_cluster_comes_first() {
         ..Said::default()
     };
     insta::assert_snapshot!(said.about("5.2.0"), @"
-    From 5.1.0 to 5.2.0 in 1 hop. The cluster is failing, and has to be mended before any update.
+    From 5.1.0 to 5.2.0 in 1 hop. The cluster is failing and must be repaired before any update.
 
     1. 5.1.0 -> 5.2.0, an update to the next minor version
-       The cluster is failing, and has to be mended
+       The cluster is failing and must be repaired
          etcd is down.
-       UpgradeableFalse: The cluster is not upgradeable, and has to be mended
+       UpgradeableFalse: The cluster is not upgradeable and must be repaired
          APIs go away.
          https://fairway.dev/docs/risks#cluster-operators
        Accepted: MigrationStalls, NodesRestart
        $ fairway upgrade channel stable-5.2
        $ fairway upgrade --to=5.2.0 --wait
 
-    5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+    5.2.0 is not available now: it is not in stable-5.0, but in stable-5.2, stable-5.3.
 
-    Updates are known from graph.json.
+    Source of updates: graph.json.
     (No)
     ");
     let blind = Said { unlisted: Some("forbidden"), conditions: json!([]), ..said };
     insta::assert_snapshot!(blind.about("5.2.0"), @"
-    From 5.1.0 to 5.2.0 in 1 hop. It is not known whether ClusterOperatorUpgradeableUnknown applies.
+    From 5.1.0 to 5.2.0 in 1 hop. Exposure to ClusterOperatorUpgradeableUnknown is unknown.
 
     1. 5.1.0 -> 5.2.0, an update to the next minor version
-       ClusterOperatorUpgradeableUnknown may apply: that cannot be found out
-         Cannot list ClusterOperators: forbidden.
-         Cannot determine whether the cluster operators allow an update to a later minor or major version.
+       ClusterOperatorUpgradeableUnknown may apply: cannot be evaluated
+         They cannot be listed: forbidden.
+         It cannot be told whether the cluster operators allow an update to a later minor or major version.
          https://fairway.dev/docs/risks#cluster-operators
        Accepted: MigrationStalls, NodesRestart
        $ fairway upgrade channel stable-5.2
        $ fairway upgrade accept ClusterOperatorUpgradeableUnknown --for=5.2.0
        $ fairway upgrade --to=5.2.0 --wait
 
-    5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+    5.2.0 is not available now: it is not in stable-5.0, but in stable-5.2, stable-5.3.
 
-    Updates are known from graph.json.
+    Source of updates: graph.json.
     (CannotTell)
     ");
 }
@@ -384,9 +385,9 @@ fn a_cluster_that_is_on_its_way_to_the_goal() {
     let conditions = json!([{"type": "Progressing", "status": "True"}]);
     let said = Said { conditions, ..Said::default() };
     insta::assert_snapshot!(said.about("5.0.0"), @"
-    The cluster is on its way to 5.0.0: `fairway upgrade status` tells how far it is.
+    The update to 5.0.0 is in progress. Run `fairway upgrade status` for details.
 
-    Updates are known from graph.json.
+    Source of updates: graph.json.
     (Yes)
     ");
 }
@@ -394,28 +395,30 @@ fn a_cluster_that_is_on_its_way_to_the_goal() {
 #[test]
 fn who_answered_queries_and_what_nobody_told() {
     let plan = |at: Option<&str>| {
-        let samples =
-            Samples { file: "samples.txt".to_owned(), at: at.map(|at| at.parse().unwrap()) };
+        let samples = MetricsSource {
+            file: "samples.txt".to_owned(),
+            observation_time: at.map(|at| at.parse().unwrap()),
+        };
         let gaps = vec![
-            Gap::Channels {
+            Limitation::Channels {
                 channels: ["stable-5.2", "stable-5.3"].map(str::to_owned).into(),
-                why: "not all channels were told of within 30s".to_owned(),
+                message: "not all channels were told of within 30s".to_owned(),
             },
-            Gap::EmptyChannel { channel: "fast-5.9".to_owned() },
+            Limitation::EmptyChannel { channel: "fast-5.9".to_owned() },
         ];
         let plan = Said::default().plan("5.0.0");
-        let plan = Plan { not_known: gaps, answered_by: Some(samples), ..plan };
+        let plan = Plan { limitations: gaps, metrics_source: Some(samples), ..plan };
         Shown(&plan).to_string()
     };
     insta::assert_snapshot!(plan(Some("1969-12-25T00:00:00Z")), @"
-    The cluster has 5.0.0.
+    The cluster runs 5.0.0.
 
-    Updates of stable-5.2, stable-5.3 are not known: not all channels were told of within 30s.
-    No release is in the channel fast-5.9: check its name.
-    Updates are known from graph.json.
-    Queries were answered by samples.txt, as of 1969-12-25T00:00:00Z, 7d0h ago.
+    Updates of stable-5.2, stable-5.3 are unknown: not all channels were told of within 30s.
+    Channel fast-5.9 has no releases: check its name.
+    Source of updates: graph.json.
+    Source of metrics: samples.txt, as of 1969-12-25T00:00:00Z, 7d0h ago.
     ");
-    assert!(plan(None).ends_with("\nQueries were answered by samples.txt."));
+    assert!(plan(None).ends_with("\nSource of metrics: samples.txt."));
 }
 
 /// The names that the guard gives to risks tell what has to be done about them.
@@ -434,9 +437,9 @@ fn what_the_guard_publishes_is_about_operators() {
     let components = vec![serde_json::from_value(olm).unwrap()];
     let said = Said { version: "5.1.0", components, ..Said::default() };
     let plan = said.plan("5.2.0");
-    let needs = plan.least_risk.iter().flat_map(|way| &way.hops[0].needs);
+    let needs = plan.least_risk.iter().flat_map(|way| &way.hops[0].prerequisites);
     let operators = needs.filter_map(|need| match need {
-        Need::Operator { operator, .. } => Some(operator.as_str()),
+        Prerequisite::Operator { operator, .. } => Some(operator.as_str()),
         _ => None,
     });
     assert_eq!(operators.collect::<Vec<_>>(), ["team/apis.v1", "team/etcd.v1"]);

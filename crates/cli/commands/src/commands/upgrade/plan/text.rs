@@ -7,8 +7,10 @@ use std::fmt;
 
 use fairway_api::reason::{failing, invalid};
 use fairway_insight::plan::{
-    Exposure, Gap, Hop, HopRisk, KnownFrom, Need, PassedOver, Plan, Samples, Verdict, Way,
+    Exposure, GraphSource, Hop, HopRisk, Limitation, MetricsSource, Plan, Prerequisite,
+    SkippedTarget, Verdict, Way,
 };
+use fairway_risk::Standing;
 use fairway_text::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +18,7 @@ use serde::Serialize;
 use super::super::report::text::Age;
 use crate::foreign_text::{OneLine, lines};
 
-/// A plan, as it is shown.
+/// Plan with its text output.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct Shown<'a>(pub(super) &'a Plan);
@@ -29,7 +31,7 @@ impl fmt::Display for Shown<'_> {
             Some(way) => self.write_way(f, way)?,
         }
         self.write_shorter(f)?;
-        for passed in &plan.passed_over {
+        for passed in &plan.skipped_targets {
             write!(f, "\n\n{}", Passed(passed))?;
         }
         self.write_sources(f)
@@ -39,15 +41,15 @@ impl fmt::Display for Shown<'_> {
 impl Shown<'_> {
     fn write_way(&self, f: &mut fmt::Formatter<'_>, way: &Way) -> fmt::Result {
         let plan = self.0;
-        let to = OneLine(plan.to.as_deref().unwrap_or(&plan.goal));
-        if way.hops.is_empty() && plan.on_its_way {
+        let to = OneLine(plan.target.as_deref().unwrap_or(&plan.goal));
+        if way.hops.is_empty() && plan.in_progress {
             return write!(
                 f,
-                "The cluster is on its way to {to}: `fairway upgrade status` tells how far it is."
+                "The update to {to} is in progress. Run `fairway upgrade status` for details."
             );
         }
         if way.hops.is_empty() {
-            return write!(f, "The cluster has {to}.");
+            return write!(f, "The cluster runs {to}.");
         }
         let hops = counted(way.hops.len(), "hop");
         write!(
@@ -60,7 +62,7 @@ impl Shown<'_> {
             write!(f, "\n\n{}. {}", place + 1, Shape(hop))?;
         }
         match &plan.not_offered {
-            Some(why) => write!(f, "\n\n{to} is not offered now: {}", why::Told(plan, why)),
+            Some(why) => write!(f, "\n\n{to} is not available now: {}", why::Told(plan, why)),
             None => Ok(()),
         }
     }
@@ -81,31 +83,32 @@ impl Shown<'_> {
 
     fn write_sources(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\n")?;
-        for gap in &self.0.not_known {
+        for gap in &self.0.limitations {
             write!(f, "\n{}", Unknown(gap))?;
         }
-        match &self.0.known_from {
-            KnownFrom::UpdateService { address, channels, .. } => {
+        match &self.0.graph_source {
+            GraphSource::UpdateService { url, channels, .. } => {
                 let channels = channels.iter().map(String::as_str).collect();
-                write!(f, "\nUpdates are known from {}, for {}.", OneLine(address), Names(channels))
+                write!(f, "\nUpdates are known from {}, for {}.", OneLine(url), Names(channels))
             }
-            KnownFrom::File { name } => write!(f, "\nUpdates are known from {}.", OneLine(name)),
-            KnownFrom::ClusterVersion { why } => {
-                let why = why.trim_end_matches('.');
+            GraphSource::File { file } => write!(f, "\nUpdates are known from {}.", OneLine(file)),
+            GraphSource::ClusterVersion { message } => {
+                let message = message.trim_end_matches('.');
                 write!(
                     f,
                     "\nOnly the next updates are known, from ClusterVersion ({}).",
-                    OneLine(why)
+                    OneLine(message)
                 )
             }
         }?;
-        match &self.0.answered_by {
+        match &self.0.metrics_source {
             None => Ok(()),
-            Some(Samples { file, at: None }) => {
+            Some(MetricsSource { file, observation_time: None }) => {
                 write!(f, "\nQueries were answered by {}.", OneLine(file))
             }
-            Some(Samples { file, at: Some(at) }) => {
-                let (file, age) = (OneLine(file), self.0.at.duration_since(*at).as_secs());
+            Some(MetricsSource { file, observation_time: Some(at) }) => {
+                let (file, age) =
+                    (OneLine(file), self.0.observation_time.duration_since(*at).as_secs());
                 write!(f, "\nQueries were answered by {file}, as of {at}, {} ago.", Age(age))
             }
         }
@@ -124,7 +127,7 @@ impl fmt::Display for Names<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<String> = self.0.iter().map(|name| OneLine(name).to_string()).collect();
         if names.is_empty() {
-            return f.write_str("no risk that is not accepted");
+            return f.write_str("no unaccepted risks");
         }
         f.write_str(&names.join(", "))
     }
@@ -142,35 +145,35 @@ impl fmt::Display for Outlook<'_> {
             return write!(f, "{} before any update.", Mended(first));
         }
         match verdict {
-            Verdict::Yes => f.write_str("Nothing that is known stands in the way."),
-            Verdict::No if count == 1 => write!(f, "{} stands in the way.", Names(names)),
-            Verdict::No => write!(f, "{count} risks stand in the way."),
+            Verdict::Yes => f.write_str("No known issues."),
+            Verdict::No if count == 1 => write!(f, "Blocked by {}.", Names(names)),
+            Verdict::No => write!(f, "Blocked by {count} risks."),
             Verdict::CannotTell if count == 0 => {
-                f.write_str("It is not known whether operators of OLM stand in the way.")
+                f.write_str("Compatibility of OLM operators is unknown.")
             }
             Verdict::CannotTell if count == 1 => {
-                write!(f, "It is not known whether {} applies.", Names(names))
+                write!(f, "Exposure to {} is unknown.", Names(names))
             }
             Verdict::CannotTell => {
-                write!(f, "Of {count} risks it is not known whether they apply.")
+                write!(f, "Exposure to {count} risks is unknown.")
             }
         }
     }
 }
 
 /// What has to be mended.
-struct Mended<'a>(&'a Need);
+struct Mended<'a>(&'a Prerequisite);
 
 impl fmt::Display for Mended<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Need::Mend { condition, .. } if condition == failing::TYPE => {
+            Prerequisite::Repair { condition, .. } if condition == failing::TYPE => {
                 f.write_str("The cluster is failing, and has to be mended")
             }
-            Need::Mend { condition, .. } if condition == invalid::TYPE => {
+            Prerequisite::Repair { condition, .. } if condition == invalid::TYPE => {
                 f.write_str("ClusterVersion is invalid, and has to be mended")
             }
-            _ => f.write_str("The cluster is not upgradeable, and has to be mended"),
+            _ => f.write_str("The cluster is not upgradeable and must be repaired"),
         }
     }
 }
@@ -182,18 +185,22 @@ impl fmt::Display for Shape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hop = self.0;
         write!(f, "{} -> {}, {}", OneLine(&hop.from), OneLine(&hop.to), hop.step)?;
-        for need in hop.needs.iter().filter(|need| need.risk().is_none()) {
-            if let Need::Mend { message, .. } = need {
+        for need in hop.prerequisites.iter().filter(|need| need.risk().is_none()) {
+            if let Prerequisite::Repair { message, .. } = need {
                 write!(f, "\n   {}", Mended(need))?;
                 lines(message).try_for_each(|line| write!(f, "\n     {line}"))?;
             }
         }
         for risk in hop.unaccepted() {
-            write_risk(f, risk, hop.needs.iter().find(|need| need.risk() == Some(&risk.name)))?;
+            write_risk(
+                f,
+                risk,
+                hop.prerequisites.iter().find(|need| need.risk() == Some(&risk.name)),
+            )?;
         }
-        let others = hop.risks.iter().filter(|risk| !risk.stands && is_exposed(risk));
+        let others = hop.risks.iter().filter(|risk| !risk.blocking && is_exposed(risk));
         let (accepted, advice): (Vec<_>, Vec<_>) = others.partition(|risk| is_accepted(risk));
-        for (what, risks) in [("Accepted", accepted), ("Good to know", advice)] {
+        for (what, risks) in [("Accepted", accepted), ("Advisory", advice)] {
             if !risks.is_empty() {
                 let names = risks.iter().map(|risk| risk.name.as_str()).collect();
                 write!(f, "\n   {what}: {}", Names(names))?;
@@ -204,89 +211,95 @@ impl fmt::Display for Shape<'_> {
 }
 
 fn is_exposed(risk: &HopRisk) -> bool {
-    risk.exposure != Exposure::DoesNotApply
+    risk.exposure != Exposure::NotExposed
 }
 
 fn is_accepted(risk: &HopRisk) -> bool {
-    matches!(risk.acceptance, "accepted" | "acceptedBeforeItChanged")
+    risk.standing.is_accepted()
 }
 
-fn write_risk(f: &mut fmt::Formatter<'_>, risk: &HopRisk, need: Option<&Need>) -> fmt::Result {
+fn write_risk(
+    f: &mut fmt::Formatter<'_>,
+    risk: &HopRisk,
+    need: Option<&Prerequisite>,
+) -> fmt::Result {
     let name = OneLine(&risk.name);
     let mut message = risk.message.as_str();
     match need {
-        Some(Need::Operator { operator, .. }) => {
+        Some(Prerequisite::Operator { operator, .. }) => {
             write!(f, "\n   {} has to be moved first, or {name} accepted", OneLine(operator))?;
         }
-        Some(Need::Component { component, .. }) => {
+        Some(Prerequisite::Component { component, .. }) => {
             write!(f, "\n   {} is not ready: see to it, or accept {name}", OneLine(component))?;
         }
-        Some(Need::Confirm { message: asked, .. }) => {
+        Some(Prerequisite::Confirmation { message: asked, .. }) => {
             write!(f, "\n   Somebody has to confirm {name}")?;
             message = asked;
         }
-        Some(need @ Need::Mend { .. }) => write!(f, "\n   {name}: {}", Mended(need))?,
+        Some(need @ Prerequisite::Repair { .. }) => write!(f, "\n   {name}: {}", Mended(need))?,
         _ => write!(f, "\n   {name} {}", exposed(risk))?,
     }
     if risk.exposure == Exposure::Unknown {
-        lines(&risk.why).try_for_each(|line| write!(f, "\n     {line}"))?;
+        lines(&risk.exposure_message).try_for_each(|line| write!(f, "\n     {line}"))?;
     }
     for line in lines(message) {
         write!(f, "\n     {line}")?;
     }
     match need {
-        Some(Need::Confirm { .. }) => Ok(()),
+        Some(Prerequisite::Confirmation { .. }) => Ok(()),
         _ => write!(f, "\n     {}", OneLine(&risk.url)),
     }
 }
 
 fn exposed(risk: &HopRisk) -> &'static str {
-    match (risk.exposure, risk.acceptance) {
-        (Exposure::NotKnownYet, _) => "may apply: nobody has asked yet",
+    match (risk.exposure, &risk.standing) {
+        (Exposure::NotEvaluated, _) => "may apply: nobody has asked yet",
         (Exposure::Unknown, _) => "may apply: that cannot be found out",
-        (_, "expired") => "applies, and was accepted until a time that has passed",
-        (_, "otherVersions") => "applies, and was accepted for other versions",
-        (_, "unreadable") => "applies, and was accepted on terms that cannot be read",
+        (_, Standing::Expired(_)) => "applies, and was accepted until a time that has passed",
+        (_, Standing::OutOfScope(_)) => "applies, and was accepted for other versions",
+        (_, Standing::TermsUnreadable(_)) => {
+            "applies, and was accepted on terms that cannot be read"
+        }
         _ => "applies",
     }
 }
 
 /// A later version that is not planned for.
-struct Passed<'a>(&'a PassedOver);
+struct Passed<'a>(&'a SkippedTarget);
 
 impl fmt::Display for Passed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let PassedOver { version, risks } = self.0;
+        let SkippedTarget { version, risks } = self.0;
         let version = OneLine(version);
         let names: BTreeSet<&str> = risks.iter().map(String::as_str).collect();
         match names.len() {
-            0 => write!(f, "{version} is later, and no way leads there."),
-            1 => write!(f, "{version} is later, and {} stands in the way.", Names(names)),
-            _ => write!(f, "{version} is later, and these stand in the way: {}.", Names(names)),
+            0 => write!(f, "{version} is later, but has no upgrade path."),
+            1 => write!(f, "{version} is later, but blocked by {}.", Names(names)),
+            _ => write!(f, "{version} is later, but blocked by these risks: {}.", Names(names)),
         }
     }
 }
 
 /// What could not be looked at.
-struct Unknown<'a>(&'a Gap);
+struct Unknown<'a>(&'a Limitation);
 
 impl fmt::Display for Unknown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Gap::Operators { why } => {
-                write!(f, "Operators that OLM has installed are not known: {}.", OneLine(why))
+            Limitation::Operators { message } => {
+                write!(f, "Operators that OLM has installed are not known: {}.", OneLine(message))
             }
-            Gap::Queries { why } => {
-                write!(f, "Queries of risks could not be asked: {}.", OneLine(why))
+            Limitation::Queries { message } => {
+                write!(f, "Queries of risks could not be asked: {}.", OneLine(message))
             }
-            Gap::Channels { channels, why } => {
+            Limitation::Channels { channels, message } => {
                 let channels = Names(channels.iter().map(String::as_str).collect());
-                write!(f, "Updates of {channels} are not known: {}.", OneLine(why))
+                write!(f, "Updates of {channels} are not known: {}.", OneLine(message))
             }
-            Gap::EmptyChannel { channel } => {
+            Limitation::EmptyChannel { channel } => {
                 write!(f, "No release is in the channel {}: check its name.", OneLine(channel))
             }
-            Gap::LaterReleases => f.write_str(
+            Limitation::LaterReleases => f.write_str(
                 "What releases on the way say is known once they run: plan again after each of them.",
             ),
         }

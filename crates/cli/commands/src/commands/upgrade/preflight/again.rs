@@ -30,8 +30,8 @@ pub(super) async fn ask(
     change::make(cluster, false, withdraw).await?;
     let seen = timeout(patience, until_withdrawn(cluster)).await;
     let plan = write::request(cluster, wish).await.with_context(|| WithHint {
-        message: "the preflight was withdrawn, and could not be asked for again".to_owned(),
-        hint: "what it has found is kept: ask for it again with the same command".to_owned(),
+        message: "cannot request the preflight again after withdrawing it".to_owned(),
+        hint: "run the same command again; the results are kept".to_owned(),
     })?;
     seen.unwrap_or(Ok(()))?;
     Ok(plan)

@@ -85,7 +85,7 @@ pub(super) async fn ask(
 
 /// The preflight that the arguments ask for.
 pub(super) fn wish(args: &RequestArgs, for_a_while: bool) -> anyhow::Result<Wish> {
-    let nameless = || WrongUsage("a preflight needs --to, --to-image or --to-latest".to_owned());
+    let nameless = || WrongUsage("a preflight requires --to, --to-image or --to-latest".to_owned());
     let target = Target::of(args)?.ok_or_else(nameless)?;
     Ok(Wish { target, force: args.force, for_a_while })
 }

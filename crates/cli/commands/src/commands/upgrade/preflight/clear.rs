@@ -17,7 +17,7 @@ use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
 /// What documents of it are called.
-const KIND: &str = "PreflightClear";
+const KIND: &str = "PreflightWithdrawal";
 
 /// The shape of those documents.
 pub(super) fn shape() -> Shape {
@@ -32,22 +32,22 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
     })?;
     let outcome = Outcome::of(plan, keep_results, dry_run);
     output::report(printer.stdout(), args.output.output, KIND, &outcome)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
-/// What was withdrawn, and what is left.
+/// Withdrawal of a preflight request.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outcome {
-    /// Whether it was only tried.
+    /// Whether this is a dry run.
     dry_run: bool,
-    /// The preflight that is withdrawn; none where none was asked for.
+    /// Target release of the withdrawn preflight, `null` if none was requested.
     withdrawn: Option<Named>,
-    /// Whether what it has found is kept.
-    keep_results: bool,
-    /// The update that is asked for, and goes on or waits as before.
+    /// Whether the operator keeps the results of the preflight.
+    results_kept: bool,
+    /// Requested update, which is left unchanged.
     update: Option<Named>,
-    /// All that is accepted.
+    /// Names of all accepted risks: `spec.desiredUpdate.acceptRisks`.
     accept_risks: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ impl Outcome {
             dry_run: dry_run && plan.changes_something(),
             accept_risks: names.collect(),
             withdrawn: plan.target,
-            keep_results,
+            results_kept: keep_results,
             update: plan.update,
         }
     }
@@ -67,23 +67,23 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dry_run {
-            f.write_str("Nothing was changed; without --dry-run it would be:\n\n")?;
+            f.write_str("Dry run, nothing changed. Without --dry-run:\n\n")?;
         }
         match &self.withdrawn {
             None => f.write_str("No preflight is requested")?,
             Some(target) => {
-                let kept = if self.keep_results { "; what it has found is kept" } else { "" };
+                let kept = if self.results_kept { "; what it has found is kept" } else { "" };
                 write!(f, "Withdrew the preflight of {}{kept}", OneLine(target.name()))?;
             }
         }
         match (&self.update, &self.withdrawn) {
             (Some(update), Some(_)) => write!(
                 f,
-                "\nThe update to {}, which is on its way, is asked for again",
+                "\nThe update in progress to {} is requested again",
                 OneLine(update.name())
             ),
             (Some(update), None) => {
-                write!(f, "; the request to update to {} is left alone", OneLine(update.name()))
+                write!(f, "; the request to update to {} is unchanged", OneLine(update.name()))
             }
             (None, _) => Ok(()),
         }

@@ -2,7 +2,7 @@
 
 use super::ask::wish;
 use super::errand::Errand;
-use super::outcome::{self, Fate, Outcome};
+use super::outcome::{self, Outcome, RequestState};
 use crate::args::upgrade::UpgradeArgs;
 use crate::cluster::{Cluster, block_on};
 use crate::exit::ExitStatus;
@@ -17,11 +17,11 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         let ran = errand.run(&wish, args.request.waiting.for_dry_run()).await;
         let fate = errand.end().await;
         let outcome = ran?;
-        let request = match outcome.request {
-            Fate::Replaced => Fate::Replaced,
+        let request_state = match outcome.request_state {
+            RequestState::Superseded => RequestState::Superseded,
             _ => fate?,
         };
-        anyhow::Ok(Outcome { request, ..outcome }.withdrawn())
+        anyhow::Ok(Outcome { request_state, ..outcome }.withdrawn())
     })?;
     output::report(printer.stdout(), args.output.output, outcome::KIND, &outcome)?;
     Ok(outcome.exit_status_of_all())

@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::super::change;
 use super::follow::{Until, Wait};
-use super::outcome::{Fate, Outcome};
+use super::outcome::{Outcome, RequestState};
 use super::request::Wish;
 use super::{withdrawal, write};
 use crate::cluster::Cluster;
@@ -63,28 +63,32 @@ impl<'a> Errand<'a> {
     }
 
     /// Withdraws what was asked for, and nothing else; what became of the request.
-    pub(super) async fn end(self) -> anyhow::Result<Fate> {
-        let Some((ours, before)) = &self.made else { return Ok(Fate::Stands) };
+    pub(super) async fn end(self) -> anyhow::Result<RequestState> {
+        let Some((ours, before)) = &self.made else { return Ok(RequestState::Active) };
         let plan = |object: &_| {
             withdrawal::Plan::give_back(object, ours, before.as_ref(), self.keep_results)
         };
         let plan = change::make(self.cluster, false, plan).await.with_context(|| WithHint {
-            message: "the request for the preflight could not be withdrawn".to_owned(),
+            message: "cannot withdraw the preflight request".to_owned(),
             hint: "withdraw it with `fairway upgrade --clear-preflight`".to_owned(),
         })?;
-        Ok(if plan.changes_something() { Fate::Withdrawn } else { Fate::Replaced })
+        Ok(if plan.changes_something() {
+            RequestState::Withdrawn
+        } else {
+            RequestState::Superseded
+        })
     }
 }
 
 /// Whether somebody else has taken over, so that nothing more may be asked for.
 pub(super) fn is_over(outcome: &Outcome) -> bool {
-    outcome.request == Fate::Replaced
+    outcome.request_state == RequestState::Superseded
 }
 
 fn interrupted() -> anyhow::Error {
     WithHint {
-        message: "interrupted before the preflight was done".to_owned(),
-        hint: "what it had asked for itself is withdrawn".to_owned(),
+        message: "interrupted before the preflight completed".to_owned(),
+        hint: "its request is withdrawn; run the same command again".to_owned(),
     }
     .into()
 }

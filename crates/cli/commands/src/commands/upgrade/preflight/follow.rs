@@ -141,5 +141,5 @@ fn progress(object: &ClusterVersion, phase: Phase) -> String {
     let status = object.status.as_ref();
     let running = status.and_then(|status| status.conditions.find(preflight_running::TYPE));
     let said = running.and_then(|running| running.message.as_deref().or(running.reason.as_deref()));
-    OneLine(said.unwrap_or("The preflight is under way")).to_string()
+    OneLine(said.unwrap_or("The preflight is running")).to_string()
 }

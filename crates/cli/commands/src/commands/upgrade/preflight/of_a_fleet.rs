@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::super::request::outcome::Named;
 use super::super::request::wish::Target;
 use super::ask::{self, Patience};
-use super::outcome::{Action, Fate, Outcome};
+use super::outcome::{Action, Outcome, RequestState};
 pub(in crate::commands) use super::records::Records;
 use super::report::{Look, Report};
 use super::request::Wish;
@@ -59,7 +59,7 @@ pub(in crate::commands) fn unread(
     records.missing.clone().filter(|_| knows)
 }
 
-/// What came of asking a cluster for a preflight.
+/// Result of a preflight request to one cluster of a fleet.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::commands) struct Asked {
     #[serde(flatten)]
@@ -94,22 +94,22 @@ impl Asked {
 
     /// What became of the request, in a word or two.
     pub(in crate::commands) fn request(&self) -> &'static str {
-        match (self.outcome.request, self.outcome.action) {
-            (Fate::Replaced, _) => "replaced by another",
-            (Fate::Withdrawn, _) => "withdrawn",
-            (Fate::Stands, Action::Requested) => "made",
-            (Fate::Stands, Action::RequestedAgain) => "made once more",
-            (Fate::Stands, Action::AlreadyRequested) => "made before",
+        match (self.outcome.request_state, self.outcome.action) {
+            (RequestState::Superseded, _) => "replaced by another",
+            (RequestState::Withdrawn, _) => "withdrawn",
+            (RequestState::Active, Action::Requested) => "made",
+            (RequestState::Active, Action::RequestedAgain) => "made once more",
+            (RequestState::Active, Action::AlreadyRequested) => "made before",
         }
     }
 
     /// What was found, in one line.
     pub(in crate::commands) fn result(&self) -> String {
-        let Some(report) = &self.outcome.report else { return "not waited for".to_owned() };
+        let Some(report) = &self.outcome.report else { return "no result (--no-wait)".to_owned() };
         let open: Vec<&str> = report.open().map(|finding| finding.name.as_str()).collect();
         let names = OneLine(&open.join(", ")).to_string();
         let names = if names.is_empty() { names } else { format!(": {names}") };
-        let late = if self.outcome.timed_out { ", waited for in vain" } else { "" };
+        let late = if self.outcome.timed_out { ", timed out" } else { "" };
         format!("{}{names}{late}", report.headline())
     }
 }

@@ -23,48 +23,50 @@ pub(super) fn shape() -> Shape {
     schema::of::<Outcome>(KIND)
 }
 
-/// What came of asking for a preflight.
+/// Result of a preflight request.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::commands) struct Outcome {
-    /// Whether the request was made for a while only.
+    /// Whether the command withdraws the request after the preflight.
     pub(super) dry_run: bool,
+    /// What the command did.
     pub(super) action: Action,
+    /// Target release.
     pub(super) target: Named,
-    /// The request that gave way.
-    pub(super) replaces: Option<Replaced>,
-    /// Whether it took longer than anybody waited.
+    /// Request that this one replaces.
+    pub(super) replaced_request: Option<Replaced>,
+    /// Whether the command stopped waiting before the preflight completed.
     pub(super) timed_out: bool,
-    /// What is known by now; nothing where that was not waited for.
+    /// Results so far, `null` if the command did not wait for them.
     pub(super) report: Option<Report>,
-    /// What became of the request.
-    pub(super) request: Fate,
-    /// What may not be what was meant.
+    /// State of the request.
+    pub(super) request_state: RequestState,
+    /// Probable mistakes in the arguments.
     pub(super) warnings: Vec<String>,
 }
 
-/// What was done.
+/// What the command did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Action {
-    /// It was asked for.
+    /// Requested the preflight.
     Requested,
-    /// It was asked for once more.
+    /// Requested the same preflight again.
     RequestedAgain,
-    /// It was asked for before.
+    /// Nothing: the preflight was already requested.
     AlreadyRequested,
 }
 
-/// What became of a request.
+/// State of a preflight request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Fate {
-    /// It stands.
-    Stands,
-    /// It was withdrawn.
+pub(super) enum RequestState {
+    /// `spec.desiredUpdate` has the request.
+    Active,
+    /// The command has withdrawn the request.
     Withdrawn,
-    /// Somebody has asked for something else since.
-    Replaced,
+    /// Another client has changed `spec.desiredUpdate`.
+    Superseded,
 }
 
 impl Outcome {
@@ -75,24 +77,25 @@ impl Outcome {
             dry_run: false,
             action: if asked { Action::AlreadyRequested } else { Action::Requested },
             target: plan.target,
-            replaces: plan.replaces,
+            replaced_request: plan.replaces,
             timed_out: false,
             report: None,
-            request: Fate::Stands,
+            request_state: RequestState::Active,
             warnings: plan.warnings,
         }
     }
 
     /// The same, with how waiting for it ended.
     pub(super) fn followed(self, report: Report, ended: Ended) -> Self {
-        let request = if ended == Ended::Replaced { Fate::Replaced } else { self.request };
+        let request_state =
+            if ended == Ended::Replaced { RequestState::Superseded } else { self.request_state };
         let timed_out = ended == Ended::TooLate;
-        Self { timed_out, request, report: Some(report), ..self }
+        Self { timed_out, request_state, report: Some(report), ..self }
     }
 
     /// The same, without what holds only for a request that stands.
     pub(super) fn withdrawn(self) -> Self {
-        let is_withdrawn = self.request == Fate::Withdrawn;
+        let is_withdrawn = self.request_state == RequestState::Withdrawn;
         let report = |report: Report| if is_withdrawn { report.withdrawn() } else { report };
         Self { report: self.report.map(report), ..self }
     }
@@ -100,10 +103,10 @@ impl Outcome {
     /// How the command ends that has waited for the whole of it.
     pub(super) fn exit_status_of_all(&self) -> ExitStatus {
         match &self.report {
-            _ if self.request == Fate::Replaced => ExitStatus::CannotTell,
+            _ if self.request_state == RequestState::Superseded => ExitStatus::Unknown,
             _ if self.timed_out => ExitStatus::TimedOut,
             Some(report) => report.exit_status(),
-            None => ExitStatus::Yes,
+            None => ExitStatus::Success,
         }
     }
 
@@ -111,11 +114,11 @@ impl Outcome {
     pub(super) fn exit_status_of_the_request(&self) -> ExitStatus {
         match &self.report {
             Some(report) if matches!(report.phase, Phase::Held | Phase::Stopped) => {
-                ExitStatus::CannotTell
+                ExitStatus::Unknown
             }
-            _ if self.request == Fate::Replaced => ExitStatus::CannotTell,
+            _ if self.request_state == RequestState::Superseded => ExitStatus::Unknown,
             _ if self.timed_out => ExitStatus::TimedOut,
-            _ => ExitStatus::Yes,
+            _ => ExitStatus::Success,
         }
     }
 }
@@ -127,33 +130,35 @@ impl fmt::Display for Outcome {
             (Action::Requested, false) => write!(f, "Requested a preflight of {target}")?,
             (Action::Requested, true) => write!(f, "Ran a preflight of {target}")?,
             (Action::RequestedAgain, _) => {
-                write!(f, "Requested a preflight of {target} once more")?;
+                write!(f, "Requested a preflight of {target} again")?;
             }
             (Action::AlreadyRequested, _) if self.report.as_ref().is_some_and(is_running) => {
-                write!(f, "A preflight of {target} is running already")?;
+                write!(f, "A preflight of {target} is already running")?;
             }
             (Action::AlreadyRequested, _) => {
-                write!(f, "A preflight of {target} is requested already")?;
+                write!(f, "A preflight of {target} is already requested")?;
             }
         }
         match &self.report {
             Some(report) => write!(f, "\n\n{report}")?,
             None => write!(
                 f,
-                "\n\nSee how far it is with\n  fairway upgrade --status-preflight\n\n{ENDING}"
+                "\n\nShow its progress with\n  fairway upgrade --status-preflight\n\n{ENDING}"
             )?,
         }
-        match self.request {
-            Fate::Stands if self.timed_out && self.report.as_ref().is_none_or(is_running) => {
+        match self.request_state {
+            RequestState::Active
+                if self.timed_out && self.report.as_ref().is_none_or(is_running) =>
+            {
                 f.write_str("\n\nIt was waited for in vain; the request stands.")
             }
-            Fate::Withdrawn if self.timed_out => {
+            RequestState::Withdrawn if self.timed_out => {
                 f.write_str("\n\nIt was waited for in vain; the request is withdrawn.")
             }
-            Fate::Replaced => {
+            RequestState::Superseded => {
                 f.write_str("\n\nSomebody else has asked for something else meanwhile.")
             }
-            Fate::Stands | Fate::Withdrawn => Ok(()),
+            RequestState::Active | RequestState::Withdrawn => Ok(()),
         }
     }
 }

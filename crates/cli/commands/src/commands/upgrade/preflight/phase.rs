@@ -7,27 +7,27 @@ use serde::Serialize;
 
 use super::author::condition_is_current;
 
-/// How far the preflight is that is asked for.
+/// Phase of the requested preflight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Phase {
-    /// The operator does not know preflights.
+    /// The operator does not support preflights.
     Unsupported,
-    /// None is asked for.
+    /// No preflight is requested.
     NotRequested,
-    /// The operator has not seen the request.
+    /// The operator has not observed the request.
     Pending,
-    /// The release is being fetched, verified and started.
+    /// The operator retrieves, verifies and starts the release.
     Starting,
-    /// Its checks are at work for the first time.
+    /// The checks run for the first time.
     Checking,
-    /// It starts again on another node.
+    /// The preflight restarts on another node.
     Restarting,
-    /// All of them have ended once, and go on when the cluster changes.
+    /// All checks have completed once, and run again when the cluster changes.
     Monitoring,
-    /// It was given up.
+    /// The operator has stopped the preflight.
     Stopped,
-    /// It cannot be carried out.
+    /// The operator cannot start the preflight.
     Held,
 }
 

@@ -42,7 +42,7 @@ impl Records {
     /// With those that were not asked for.
     fn and_others(mut self, more: bool) -> Self {
         let why =
-            || format!("there are results of more than {MOST} releases in {OPERATOR_NAMESPACE}");
+            || format!("namespace {OPERATOR_NAMESPACE} has results of more than {MOST} releases");
         self.missing = self.missing.or_else(|| more.then(why));
         self
     }
@@ -56,7 +56,7 @@ impl Records {
         let wanted = CONFIG_MAPS.all().within(OPERATOR_NAMESPACE).labelled(record::LABEL, "true");
         match recording.every(wanted) {
             Ok(Some(maps)) => Self::of(&maps),
-            Ok(None) => Self::unreadable("the recording has no ConfigMaps".to_owned()),
+            Ok(None) => Self::unreadable("the recorded cluster has no ConfigMaps".to_owned()),
             Err(error) => Self::unreadable(format!("{error:#}")),
         }
     }
@@ -74,8 +74,7 @@ impl Records {
                 Ok(kept) => records.kept.push(kept),
                 Err(why) => {
                     let name = map.metadata.name.as_deref().unwrap_or_default();
-                    let why =
-                        format!("ConfigMap {name} of {OPERATOR_NAMESPACE} cannot be read: {why}");
+                    let why = format!("cannot read ConfigMap {OPERATOR_NAMESPACE}/{name}: {why}");
                     records.missing.get_or_insert(why);
                 }
             }
@@ -104,7 +103,7 @@ impl Kept {
 fn kept(map: &ConfigMap) -> Result<Kept, String> {
     let annotations = map.metadata.annotations.as_ref();
     let image = annotations.and_then(|all| all.get(record::TARGET_IMAGE));
-    let image = image.ok_or_else(|| format!("no annotation {}", record::TARGET_IMAGE))?;
+    let image = image.ok_or_else(|| format!("annotation {} is missing", record::TARGET_IMAGE))?;
     let nothing = BTreeMap::new();
     let data = map.data.as_ref().unwrap_or(&nothing);
     let document = |key: &str| data.get(key).map(|text| document(text, image)).transpose();
@@ -122,7 +121,7 @@ fn document(text: &str, image: &str) -> Result<Document, String> {
     let read = Document::read_any(text.as_bytes()).map_err(|error| error.to_string())?;
     let document = read.document;
     if !same_content(&document.target_image, image) {
-        return Err(format!("the results are about {}", document.target_image));
+        return Err(format!("the results belong to {}", document.target_image));
     }
     Ok(document)
 }

@@ -47,24 +47,27 @@ pub(super) struct Plan {
     pub(super) warnings: Vec<String>,
 }
 
-/// A request that gives way.
+/// Request that a preflight request replaces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Replaced {
-    what: Kind,
+    /// Type of the request.
+    #[serde(rename = "type")]
+    type_: RequestType,
     #[serde(flatten)]
     release: Named,
 }
 
-/// What was asked for.
+/// Type of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-enum Kind {
+enum RequestType {
+    /// A preflight.
     Preflight,
-    /// An update on its way, which goes on.
-    UpdateUnderWay,
-    /// An update that has not begun.
-    WaitingUpdate,
+    /// An update in progress, which continues.
+    UpdateInProgress,
+    /// An update that has not started.
+    PendingUpdate,
 }
 
 impl Plan {
@@ -98,8 +101,8 @@ impl Plan {
             replaces.iter().filter(|_| !wish.for_a_while).map(Replaced::warning).collect();
         if wish.force {
             warnings.push(
-                "--force waives the signature of a release that runs in this cluster: be sure that \
-                 you know this image"
+                "--force waives the signature of a release whose code runs in this cluster: make \
+                 sure that you trust this image"
                     .to_owned(),
             );
         }
@@ -128,12 +131,10 @@ impl Change for Plan {
             Ok(())
         } else {
             Err(CannotTell {
-                message: "this cluster does not keep the mode of a request, which would have been \
-                          an update: its definition of ClusterVersion is too old; nothing was \
-                          changed"
+                message: "this cluster does not store the mode of a request, so the request would \
+                          start an update: its ClusterVersion CRD is too old; nothing changed"
                     .to_owned(),
-                hint: "`fairway crds | kubectl apply -f -` installs the present definition"
-                    .to_owned(),
+                hint: "install the current CRD with `fairway crds | kubectl apply -f -`".to_owned(),
             }
             .into())
         }
@@ -189,31 +190,31 @@ fn latest(status: &ClusterVersionStatus) -> Option<&Release> {
 }
 
 fn replaced(before: Before) -> Option<Replaced> {
-    let (what, update) = match before {
+    let (type_, update) = match before {
         Before::Nothing | Before::Done(_) => return None,
-        Before::Mode(update) => (Kind::Preflight, update),
-        Before::UnderWay(update) => (Kind::UpdateUnderWay, update),
-        Before::Waiting(update) => (Kind::WaitingUpdate, update),
+        Before::Mode(update) => (RequestType::Preflight, update),
+        Before::UnderWay(update) => (RequestType::UpdateInProgress, update),
+        Before::Waiting(update) => (RequestType::PendingUpdate, update),
     };
-    Some(Replaced { what, release: Named::asked(update) })
+    Some(Replaced { type_, release: Named::asked(update) })
 }
 
 impl Replaced {
     /// Whether nothing but the terms of the same preflight changes.
     fn is_preflight_of(&self, target: &Named) -> bool {
-        self.what == Kind::Preflight && is_same(&self.release, target)
+        self.type_ == RequestType::Preflight && is_same(&self.release, target)
     }
 
     fn warning(&self) -> String {
         let name = OneLine(self.release.name());
-        match self.what {
-            Kind::Preflight => {
+        match self.type_ {
+            RequestType::Preflight => {
                 format!("this replaces the preflight of {name}: what that has found is kept")
             }
-            Kind::UpdateUnderWay => {
+            RequestType::UpdateInProgress => {
                 format!("the update to {name} goes on: a preflight does not interrupt it")
             }
-            Kind::WaitingUpdate => format!(
+            RequestType::PendingUpdate => format!(
                 "this replaces the request to update to {name}, which has not begun: ask for it \
                  again when the preflight is done"
             ),
@@ -223,27 +224,27 @@ impl Replaced {
 
 fn unsupported() -> CannotTell {
     CannotTell {
-        message: "the operator of this cluster does not know preflights, and would take the \
-                  request for an update; nothing was changed"
+        message: "the operator of this cluster does not support preflights, and would start an \
+                  update; nothing changed"
             .to_owned(),
-        hint: "preflights need an operator that has the condition PreflightRunning in \
-               ClusterVersion; `fairway upgrade --include-not-recommended` shows the risks that \
-               are known without one"
+        hint: "preflights require an operator that sets the condition PreflightRunning of \
+               ClusterVersion; run `fairway upgrade --include-not-recommended` to list known risks"
             .to_owned(),
     }
 }
 
 fn already_there(target: &Named) -> WithHint {
     WithHint {
-        message: format!("this cluster is at {} already", OneLine(target.name())),
-        hint: "a preflight is about another release: `fairway upgrade` lists some".to_owned(),
+        message: format!("this cluster is already at {}", OneLine(target.name())),
+        hint: "choose another release; run `fairway upgrade` to list updates".to_owned(),
     }
 }
 
 fn none_is_later() -> CannotTell {
     CannotTell {
-        message: "no later release is listed".to_owned(),
-        hint: "`fairway upgrade` shows why; --to and --to-image name a release that is not listed"
+        message: "no later release is available".to_owned(),
+        hint: "run `fairway upgrade` for the reason; to use an unlisted release, pass --to or \
+               --to-image"
             .to_owned(),
     }
 }
@@ -251,13 +252,12 @@ fn none_is_later() -> CannotTell {
 fn in_the_way(update: &Update) -> anyhow::Error {
     let named = Named::asked(update);
     let name = OneLine(named.name());
-    anyhow!("it would give way while the preflight runs, and might begin afterwards").context(
-        Refused {
-            message: format!("an update to {name} is asked for and has not begun"),
+    anyhow!("the preflight would replace this request, and the update could start afterwards")
+        .context(Refused {
+            message: format!("an update to {name} is requested and has not started"),
             hint:
                 "withdraw it with `fairway upgrade --clear`, or replace it by the preflight with \
                    `fairway upgrade --mode=preflight`"
                     .to_owned(),
-        },
-    )
+        })
 }

@@ -52,36 +52,33 @@ impl Requirement {
         let target = Named::asked(update);
         let name = OneLine(target.name());
         let cannot_tell = |why: String| {
-            let message = format!("{name} is not asked for, because its preflight {why}");
-            let hint = format!(
-                "run it with `fairway upgrade --mode=preflight {} --wait`",
-                Choice(&target)
-            );
+            let message = format!("cannot request {name}: its preflight {why}");
+            let hint = format!("run `fairway upgrade --mode=preflight {} --wait`", Choice(&target));
             Err(CannotTell { message, hint }.into())
         };
         let Some(run) = &report.run else {
             let why = self.records.missing.as_deref();
             return cannot_tell(match why {
-                Some(why) => format!("cannot be looked up: {}", OneLine(why)),
-                None => "has left no results".to_owned(),
+                Some(why) => format!("results cannot be read: {}", OneLine(why)),
+                None => "has no results".to_owned(),
             });
         };
         match (report.result, run.age_seconds) {
             (Verdict::Findings, _) => Err(refused(&target, &report).into()),
-            (Verdict::NothingFound | Verdict::FindingsAccepted, Some(age)) => {
+            (Verdict::NoFindings | Verdict::FindingsAccepted, Some(age)) => {
                 let most = i64::try_from(self.max_age.as_secs()).unwrap_or(i64::MAX);
                 if age <= most {
                     return Ok(());
                 }
                 let (age, most) = (Age(age), Age(most));
                 cannot_tell(format!(
-                    "has answers that are {age} old, and at most {most} are allowed"
+                    "has results that are {age} old, more than the maximum of {most}"
                 ))
             }
-            (Verdict::NothingFound | Verdict::FindingsAccepted, None) => {
+            (Verdict::NoFindings | Verdict::FindingsAccepted, None) => {
                 cannot_tell("does not say how old it is".to_owned())
             }
-            _ => cannot_tell(format!("does not tell: {}", report.headline())),
+            _ => cannot_tell(format!("is inconclusive: {}", report.headline())),
         }
     }
 }
@@ -91,14 +88,14 @@ fn refused(target: &Named, report: &Report) -> Unaccepted {
     let name = OneLine(target.name()).to_string();
     Unaccepted {
         message: format!(
-            "{name} is not asked for, because its preflight found {}",
+            "cannot request {name}: its preflight has unaccepted findings: {}",
             OneLine(&names.join(", "))
         ),
-        hint: "`fairway upgrade --status-preflight` tells more; remove the causes, or take a risk \
-               with `fairway upgrade accept NAME`"
+        hint: "run `fairway upgrade --status-preflight` for details; resolve the findings, or \
+               accept a risk with `fairway upgrade accept NAME`"
             .to_owned(),
         risks: report.open().map(Finding::refused).collect(),
-        status: ExitStatus::No,
+        status: ExitStatus::Refused,
     }
 }
 
@@ -160,22 +157,22 @@ mod tests {
             said(&[aged], &[], day),
         ];
         insta::assert_snapshot!(refused.join("\n"), @"
-        3: 5.2.0 is not asked for, because its preflight found DualStack
-        hint: `fairway upgrade --status-preflight` tells more; remove the causes, or take a risk with `fairway upgrade accept NAME`
-        4: 5.2.0 is not asked for, because its preflight has left no results
-        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
-        4: 5.2.0 is not asked for, because its preflight has answers that are 30m old, and at most 20m are allowed
-        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
-        4: 5.2.0 is not asked for, because its preflight does not tell: outdated, the cluster had another version then
-        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
-        4: 5.2.0 is not asked for, because its preflight does not tell: incomplete, some checks gave no answer
-        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
-        4: 5.2.0 is not asked for, because its preflight does not say how old it is
-        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
-        4: 5.2.0 is not asked for, because its preflight does not tell: overtaken, the cluster has changed since some checks looked
-        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
-        4: 5.2.0 is not asked for, because its preflight has answers that are 2d0h old, and at most 1d0h are allowed
-        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        3: cannot request 5.2.0: its preflight has unaccepted findings: DualStack
+        hint: run `fairway upgrade --status-preflight` for details; resolve the findings, or accept a risk with `fairway upgrade accept NAME`
+        4: cannot request 5.2.0: its preflight has no results
+        hint: run `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        4: cannot request 5.2.0: its preflight has results that are 30m old, more than the maximum of 20m
+        hint: run `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        4: cannot request 5.2.0: its preflight is inconclusive: outdated, the cluster had another version
+        hint: run `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        4: cannot request 5.2.0: its preflight is inconclusive: incomplete, some checks have no result
+        hint: run `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        4: cannot request 5.2.0: its preflight has results of unknown age
+        hint: run `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        4: cannot request 5.2.0: its preflight is inconclusive: stale, the cluster has changed since some checks ran
+        hint: run `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        4: cannot request 5.2.0: its preflight has results that are 2d0h old, more than the maximum of 1d0h
+        hint: run `fairway upgrade --mode=preflight --to=5.2.0 --wait`
         ");
     }
 }

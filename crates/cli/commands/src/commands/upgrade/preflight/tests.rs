@@ -139,12 +139,12 @@ fn what_is_replaced_is_said() {
     asking(&mut object, preflight_of("5.3.0"));
     let (what, text) = warnings(&object);
     assert_eq!(what, "preflight");
-    insta::assert_snapshot!(text, @"this replaces the preflight of 5.3.0: what that has found is kept");
+    insta::assert_snapshot!(text, @"this replaces the preflight of 5.3.0; its results are kept");
 
     asking(&mut object, objects::update_to("5.1.9"));
     let (what, text) = warnings(&object);
     assert_eq!(what, "waitingUpdate");
-    insta::assert_snapshot!(text, @"this replaces the request to update to 5.1.9, which has not begun: ask for it again when the preflight is done");
+    insta::assert_snapshot!(text, @"this replaces the request to update to 5.1.9, which has not started; request it again after the preflight");
 
     asking(&mut object, objects::update_to("5.1.0"));
     assert_eq!(warnings(&object), (Value::Null, String::new()), "it is complete");
@@ -153,7 +153,7 @@ fn what_is_replaced_is_said() {
     asking(&mut object, objects::update_to("5.1.9"));
     let (what, text) = warnings(&object);
     assert_eq!(what, "updateUnderWay");
-    insta::assert_snapshot!(text, @"the update to 5.1.9 goes on: a preflight does not interrupt it");
+    insta::assert_snapshot!(text, @"the update to 5.1.9 continues: a preflight does not interrupt it");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn what_is_asked_for_already_is_not_written_again() {
     assert!(again.is_asked_already() && again.warnings.is_empty() && again.replaces.is_none());
     let forced = plan(&object, &["--mode=preflight", "--to=5.2.0", "--force"]);
     assert_eq!(desired(&forced)["force"], true);
-    insta::assert_snapshot!(forced.warnings.join("\n"), @"--force waives the signature of a release that runs in this cluster: be sure that you know this image");
+    insta::assert_snapshot!(forced.warnings.join("\n"), @"--force waives the signature of a release whose code runs in this cluster: make sure that you trust this image");
 }
 
 #[test]
@@ -199,8 +199,8 @@ fn what_came_of_asking_is_said() {
     let said = [Action::Requested, Action::RequestedAgain, Action::AlreadyRequested].map(outcome);
     insta::assert_snapshot!(said.join("\n"), @"
     Requested a preflight of 5.2.0
-    Requested a preflight of 5.2.0 once more
-    A preflight of 5.2.0 is requested already
+    Requested a preflight of 5.2.0 again
+    A preflight of 5.2.0 is already requested
     ");
 }
 
@@ -208,25 +208,25 @@ fn what_came_of_asking_is_said() {
 fn requests_that_are_refused() {
     let mut object = ready();
     insta::assert_snapshot!(refusal(&object, &["--to=5.1.0"], false), @"
-    1: this cluster is at 5.1.0 already
-    hint: a preflight is about another release: `fairway upgrade` lists some
+    1: this cluster is already at 5.1.0
+    hint: choose another release; run `fairway upgrade` to list updates
     ");
     insta::assert_snapshot!(refusal(&cluster_version(), &["--to=5.2.0"], false), @"
-    4: the operator of this cluster does not know preflights, and would take the request for an update; nothing was changed
-    hint: preflights need an operator that has the condition PreflightRunning in ClusterVersion; `fairway upgrade --include-not-recommended` shows the risks that are known without one
+    4: the operator of this cluster does not support preflights, and would start an update; nothing changed
+    hint: preflights require an operator that sets the condition PreflightRunning of ClusterVersion; run `fairway upgrade --include-not-recommended` to list known risks
     ");
     asking(&mut object, objects::update_to("5.1.9"));
     insta::assert_snapshot!(refusal(&object, &["--to=5.2.0"], true), @"
-    3: an update to 5.1.9 is asked for and has not begun
-      it would give way while the preflight runs, and might begin afterwards
+    3: an update to 5.1.9 is requested and has not started
+      the preflight would replace this request, and the update could start afterwards
     hint: withdraw it with `fairway upgrade --clear`, or replace it by the preflight with `fairway upgrade --mode=preflight`
     ");
     let status = object.status.as_mut().unwrap();
     status.available_updates = None;
     status.conditional_updates.clear();
     insta::assert_snapshot!(refusal(&object, &["--to-latest"], false), @"
-    4: no later release is listed
-    hint: `fairway upgrade` shows why; --to and --to-image name a release that is not listed
+    4: no later release is available
+    hint: run `fairway upgrade` for the reason; to use an unlisted release, pass --to or --to-image
     ");
 }
 
@@ -237,8 +237,8 @@ fn a_server_that_drops_the_mode_gets_nothing() {
     let mut result = object.clone();
     result.spec.desired_update = Some(Update { mode: None, ..plan.update.clone() });
     insta::assert_snapshot!(said(&plan.check(&result).unwrap_err()), @"
-    4: this cluster does not keep the mode of a request, which would have been an update: its definition of ClusterVersion is too old; nothing was changed
-    hint: `fairway crds | kubectl apply -f -` installs the present definition
+    4: this cluster does not store the mode of a request, so the request would start an update: its ClusterVersion CRD is too old; nothing changed
+    hint: install the current CRD with `fairway crds | kubectl apply -f -`
     ");
     result.spec.desired_update = Some(plan.update.clone());
     assert!(plan.check(&result).is_ok());
@@ -282,7 +282,7 @@ fn a_preflight_is_withdrawn_with_its_version() {
     let left = &patch["spec"]["desiredUpdate"];
     assert_eq!(left["acceptRisks"], json!([{ "name": "Zeta" }]));
     assert!(["version", "image", "mode", "force"].iter().all(|field| left[field].is_null()));
-    insta::assert_snapshot!(text, @"Withdrew the preflight of 5.2.0; what it has found is kept");
+    insta::assert_snapshot!(text, @"Withdrew the preflight of 5.2.0; its results are kept");
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn an_update_is_left_alone() {
     asking(&mut object, objects::update_to("5.1.9"));
     let (patch, text) = cleared(&object, false);
     assert_eq!(patch, None);
-    insta::assert_snapshot!(text, @"No preflight is requested; the request to update to 5.1.9 is left alone");
+    insta::assert_snapshot!(text, @"No preflight is requested; the request to update to 5.1.9 is unchanged");
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn an_update_that_has_begun_goes_on_when_a_preflight_is_withdrawn() {
     assert!(left["mode"].is_null(), "without a request, the operator would go back");
     insta::assert_snapshot!(text, @"
     Withdrew the preflight of 5.2.0
-    The update to 5.1.9, which is on its way, is asked for again
+    The update in progress to 5.1.9 is requested again
     ");
 }
 
@@ -394,15 +394,15 @@ fn arguments_that_contradict_each_other_are_refused() {
     error: the argument '--mode <MODE>' cannot be used with '--allow-not-recommended'
     error: the argument '--mode <MODE>' cannot be used with '--require-preflight[=<MAX_AGE>]'
     error: the argument '--wait[=<DURATION>]' cannot be used with '--no-wait'
-    error: invalid value '0s' for '--wait[=<DURATION>]': too short: it has to be more than nothing
+    error: invalid value '0s' for '--wait[=<DURATION>]': too short: the duration must be positive
     error: the argument '--mode <MODE>' cannot be used with '--to-multi-arch'
     error: the argument '--mode <MODE>' cannot be used with '--yes'
-    --wait waits for an update or a preflight: name a release with --to, --to-image or --to-latest
-    --wait waits for an update or a preflight: name a release with --to, --to-image or --to-latest
-    --dry-run is about a release, --to-multi-arch, --clear or --clear-preflight, and none is given
+    --wait needs an update or a preflight: specify a release with --to, --to-image or --to-latest
+    --wait needs an update or a preflight: specify a release with --to, --to-image or --to-latest
+    --dry-run needs --to, --to-image, --to-latest, --to-multi-arch, --clear or --clear-preflight
     error: the argument '--to-multi-arch' cannot be used with '--require-preflight[=<MAX_AGE>]'
-    --keep-results is about withdrawing a preflight: it needs --clear-preflight, or a release and --dry-run
-    with --dry-run, the preflight is waited for: --no-wait makes no sense
+    --keep-results needs --clear-preflight, or a release and --dry-run
+    --dry-run waits for the preflight and cannot be used with --no-wait
     error: the argument '--dry-run' cannot be used with '--require-preflight[=<MAX_AGE>]'
     error: the argument '--require-preflight[=<MAX_AGE>]' cannot be used with '--force'
     error: the following required arguments were not provided:

@@ -98,7 +98,7 @@ impl Change for Plan {
         let kept = result.spec.desired_update.as_ref().unwrap_or(&nothing);
         ensure!(
             is_asked(kept, &self.left),
-            "the cluster would keep something else than what is to be left; nothing was changed"
+            "the API server would not store the remaining request; nothing changed"
         );
         Ok(())
     }

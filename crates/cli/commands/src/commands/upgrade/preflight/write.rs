@@ -21,23 +21,24 @@ pub(super) async fn request(cluster: &Cluster, wish: &Wish) -> anyhow::Result<Pl
     let withdraw =
         |object: &_| withdrawal::Plan::give_back(object, &without_mode, plan.before.as_ref(), true);
     change::make(cluster, false, withdraw).await.with_context(|| WithHint {
-        message: "the cluster has dropped the mode of the request, and what is left of it is an \
-                  update that could not be withdrawn"
-            .to_owned(),
-        hint: "withdraw it at once with `fairway upgrade --clear`".to_owned(),
+        message:
+            "the API server dropped the mode of the request, and the remaining update request \
+             cannot be withdrawn"
+                .to_owned(),
+        hint: "withdraw it immediately with `fairway upgrade --clear`".to_owned(),
     })?;
     Err(dropped().into())
 }
 
 fn dropped() -> CannotTell {
     CannotTell {
-        message: "the cluster has dropped the mode of the request, which would have been an \
-                  update, and was withdrawn at once: somebody has installed an older definition of \
-                  ClusterVersion"
-            .to_owned(),
+        message:
+            "the API server dropped the mode of the request, and the remaining update request is \
+             withdrawn: the installed ClusterVersion CRD is too old"
+                .to_owned(),
         hint:
-            "`fairway upgrade` shows whether an update has begun; `fairway crds | kubectl apply -f \
-               -` installs the present definition"
+            "run `fairway upgrade` to check whether an update has started; install the current CRD \
+             with `fairway crds | kubectl apply -f -`"
                 .to_owned(),
     }
 }

@@ -23,7 +23,7 @@ use crate::source::Source;
 use text::Shown;
 
 /// What documents of it are called.
-const KIND: &str = "UpgradeRecommend";
+const KIND: &str = "UpgradeRecommendation";
 
 /// The shape of those documents.
 pub(super) fn shape() -> Shape {
@@ -36,10 +36,10 @@ pub(super) fn run(args: &RecommendArgs, printer: &Printer) -> anyhow::Result<Exi
     let question = Question { version: args.version.clone(), accept };
     let report = Recommendation::of(&version, &alerts, &question, moment.now());
     let status = match report.verdict() {
-        Verdict::Yes => ExitStatus::Yes,
+        Verdict::Yes => ExitStatus::Success,
         Verdict::No if was_looked_at(&version, &question, moment.now()) => ExitStatus::NewRisks,
-        Verdict::No => ExitStatus::No,
-        Verdict::CannotTell => ExitStatus::CannotTell,
+        Verdict::No => ExitStatus::Refused,
+        Verdict::CannotTell => ExitStatus::Unknown,
     };
     if let Some(version) = question.version.as_ref().filter(|_| is_quiet(args, printer)) {
         return quiet::answer(&report, version, status);

@@ -16,9 +16,9 @@ pub(super) fn answer(
 ) -> anyhow::Result<ExitStatus> {
     let (message, hint) = why_not(report, version);
     match status {
-        ExitStatus::No => Err(Refused { message, hint }.into()),
+        ExitStatus::Refused => Err(Refused { message, hint }.into()),
         ExitStatus::NewRisks => Err(Unaccepted { message, hint, risks: Vec::new(), status }.into()),
-        ExitStatus::CannotTell => Err(CannotTell { message, hint }.into()),
+        ExitStatus::Unknown => Err(CannotTell { message, hint }.into()),
         status => Ok(status),
     }
 }
@@ -26,24 +26,24 @@ pub(super) fn answer(
 /// What keeps the answer from being yes, and who tells more.
 fn why_not(report: &Recommendation, version: &Version) -> (String, String) {
     let told = format!("`fairway upgrade recommend --version={version}` tells more");
-    match (&report.answer, &report.alerts.why) {
-        (Answer::One { not_offered: Some(why), .. }, _) => {
+    match (&report.answer, &report.alerts.message) {
+        (Answer::One { not_offered_message: Some(why), .. }, _) => {
             let is_known = !report.issues.iter().any(|it| it.name == CANNOT_RETRIEVE_UPDATES);
             let hint = if is_known {
-                "`fairway upgrade recommend --show-outdated-releases` lists what is"
+                "run `fairway upgrade recommend --show-outdated-releases` to list available updates"
             } else {
-                "`fairway upgrade` says why"
+                "run `fairway upgrade` for the reason"
             };
             (OneLine(why).to_string(), hint.to_owned())
         }
         _ if !report.unaccepted.is_empty() => {
             let names = report.unaccepted.join(",");
             let names = OneLine(&names);
-            (format!("an update to {version} has issues that are not accepted: {names}"), told)
+            (format!("the update to {version} has unaccepted issues: {names}"), told)
         }
         (_, why) => {
-            let why = why.as_deref().unwrap_or("nobody says why");
-            (format!("the alerts are not known: {}", OneLine(why)), told)
+            let why = why.as_deref().unwrap_or("no reason given");
+            (format!("the alerts are unknown: {}", OneLine(why)), told)
         }
     }
 }

@@ -57,11 +57,11 @@ fn whoever_asks_in_silence_about_updates_that_nobody_knows() {
     let version = Version::new(5, 1, 1);
     let question = Question { version: Some(version.clone()), ..Question::default() };
     let report = Recommendation::of(&object, &none(), &question, Timestamp::UNIX_EPOCH);
-    let error = quiet::answer(&report, &version, ExitStatus::CannotTell).unwrap_err();
+    let error = quiet::answer(&report, &version, ExitStatus::Unknown).unwrap_err();
     let hint = crate::errors::hint(&error).unwrap_or_default();
     insta::assert_snapshot!(format!("{error}\nhint: {hint}"), @"
-    it is not known which updates there are
-    hint: `fairway upgrade` says why
+    the available updates are unknown
+    hint: run `fairway upgrade` for the reason
     ");
 }
 
@@ -78,18 +78,18 @@ fn names_of_others_are_words_in_what_is_to_be_typed() {
     let question = Question { version: Some(Version::new(5, 1, 1)), ..Question::default() };
     let report = Recommendation::of(&object, &alerts, &question, Timestamp::UNIX_EPOCH);
     let text = Shown { report: &report, notes: Vec::new(), in_full: false }.to_string();
-    assert!(text.ends_with("Where that is fine, --accept='Down;id' says so."), "{text}");
+    assert!(text.ends_with("To ignore these issues, add --accept='Down;id'."), "{text}");
 }
 
 #[test]
 fn the_latest_updates() {
     insta::assert_snapshot!(text(&none(), None, &[], false), @"
-    Before any update, look at
+    Issues for any update:
       Failing (Bad)
         It fails.
         Since long.
 
-    No cause for concern: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
+    Passed checks: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
 
     Upstream: https://updates.example
     Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
@@ -103,9 +103,9 @@ fn the_latest_updates() {
     Updates to 5.1:
       5.1.3  no known issues
       5.1.2  no known issues
-      1 older: --show-outdated-releases or --version shows them
+      1 older: use --show-outdated-releases or --version to show them
 
-    Left out, for these are no versions: latest
+    Skipped, not valid versions: latest
     Yes
     ");
 }
@@ -116,14 +116,14 @@ fn all_updates_and_what_is_firing() {
         {"labels": {"alertname": "Fire", "severity": "critical"}, "annotations": {"summary": "Hot"}, "state": "firing"}]}}"#;
     let alerts = Alerts::Known(alerts::read(json).unwrap());
     insta::assert_snapshot!(text(&alerts, None, &["Fire"], true), @"
-    Before any update, look at
+    Issues for any update:
       Failing (Bad)
         It fails.
         Since long.
       Fire (Alert:firing), accepted
         critical alert Fire firing, suggesting significant cluster issues worth investigating. Hot. The alert has no description. <alert does not have a runbook_url annotation>
 
-    No cause for concern: PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
+    Passed checks: PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
 
     Upstream: https://updates.example
     Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
@@ -136,7 +136,7 @@ fn all_updates_and_what_is_firing() {
       5.1.2  no known issues
       5.1.1  no known issues
 
-    Left out, for these are no versions: latest
+    Skipped, not valid versions: latest
     Yes
     ");
 }
@@ -145,12 +145,12 @@ fn all_updates_and_what_is_firing() {
 fn one_update() {
     let unreadable = Alerts::Unreadable("this session has no token".to_owned());
     insta::assert_snapshot!(text(&unreadable, Some("5.2.0"), &[], false), @"
-    Before any update, look at
+    Issues for any update:
       Failing (Bad)
         It fails.
         Since long.
       FailedToCompletePrecheck
-        the alerts could not be read: this session has no token
+        cannot read the alerts: this session has no token
 
     Upstream: https://updates.example
     Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
@@ -165,16 +165,16 @@ fn one_update() {
       Release URL: https://example.com/notes
 
     Not accepted: ConditionalUpdateRisk,FailedToCompletePrecheck,Failing
-    Where that is fine, --accept=ConditionalUpdateRisk,FailedToCompletePrecheck,Failing says so.
+    To ignore these issues, add --accept=ConditionalUpdateRisk,FailedToCompletePrecheck,Failing.
     No
     ");
     insta::assert_snapshot!(text(&none(), Some("5.2.0"), &["SlowDisks", "Failing"], false), @"
-    Before any update, look at
+    Issues for any update:
       Failing (Bad), accepted
         It fails.
         Since long.
 
-    No cause for concern: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
+    Passed checks: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
 
     Upstream: https://updates.example
     Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
@@ -188,39 +188,39 @@ fn one_update() {
       Image: registry.example/release@sha256:5.2.0
       Release URL: https://example.com/notes
 
-    Accepted: Failing,ConditionalUpdateRisk. Nothing else is known.
+    Accepted: Failing,ConditionalUpdateRisk. No other known issues.
     Yes
     ");
     insta::assert_snapshot!(text(&none(), Some("5.1.3"), &["Failing"], false), @"
-    Before any update, look at
+    Issues for any update:
       Failing (Bad), accepted
         It fails.
         Since long.
 
-    No cause for concern: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
+    Passed checks: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
 
     Upstream: https://updates.example
     Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
 
-    Nothing is known that speaks against 5.1.3 itself.
+    No known issues with 5.1.3.
       Image: registry.example/release@sha256:5.1.3
       Release URL: https://example.com/notes
 
-    Accepted: Failing. Nothing else is known.
+    Accepted: Failing. No other known issues.
     Yes
     ");
     insta::assert_snapshot!(text(&none(), Some("6.0.0"), &[], false), @"
-    Before any update, look at
+    Issues for any update:
       Failing (Bad)
         It fails.
         Since long.
 
-    No cause for concern: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
+    Passed checks: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
 
     Upstream: https://updates.example
     Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
 
-    Nothing can be told about that version: no updates to 6 are offered.
+    No recommendation for this version: no updates to 6 are available.
     CannotTell
     ");
 }
@@ -234,13 +234,13 @@ fn no_updates() {
         Timestamp::UNIX_EPOCH,
     );
     insta::assert_snapshot!(Shown { report: &report, notes: Vec::new(), in_full: false }.to_string(), @"
-    Before any update, look at
+    Issues for any update:
       Failing
-        ClusterVersion has no condition Failing: nobody says whether it fails
+        ClusterVersion has no condition Failing, so its state is unknown
 
-    No cause for concern: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
+    Passed checks: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
 
-    No updates are known. `fairway upgrade --to-image` takes a release that is not listed.
+    No updates are available. To use a release that is not listed, run `fairway upgrade --to-image`.
     ");
 }
 

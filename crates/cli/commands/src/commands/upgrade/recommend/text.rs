@@ -16,12 +16,12 @@ use crate::foreign_text::{OneLine, lines};
 /// Of each minor version, older updates have only what newer ones have as well.
 const LATEST: usize = 2;
 
-/// What is known about updates, and how much of it is shown.
+/// Updates of a cluster, with their text output.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Shown<'a> {
     #[serde(flatten)]
     pub(super) report: &'a Recommendation,
-    /// What components note about the updates.
+    /// Notes of components about the updates.
     pub(super) notes: Vec<Note>,
     /// Whether older updates are shown too.
     #[serde(skip)]
@@ -35,12 +35,13 @@ impl fmt::Display for Shown<'_> {
         self.write_source(f)?;
         match &self.report.answer {
             Answer::All { updates, .. } if updates.is_empty() => f.write_str(
-                "No updates are known. `fairway upgrade --to-image` takes a release that is not listed.",
+                "No updates are available. To use a release that is not listed, run `fairway \
+                 upgrade --to-image`.",
             ),
             Answer::All { updates, .. } => self.write_updates(f, updates),
             Answer::One { target: Some(target), .. } => self.write_target(f, target),
-            Answer::One { target: None, not_offered } => {
-                let why = not_offered.as_deref().unwrap_or("it is not offered");
+            Answer::One { target: None, not_offered_message } => {
+                let why = not_offered_message.as_deref().unwrap_or("it is not offered");
                 write!(f, "Nothing can be told about that version: {}.", OneLine(why))
             }
         }?;
@@ -55,7 +56,7 @@ impl Shown<'_> {
         let mut any = false;
         for issue in general {
             if !any {
-                f.write_str("Before any update, look at\n")?;
+                f.write_str("Issues for any update:\n")?;
             }
             any = true;
             write_issue(f, issue)?;
@@ -66,16 +67,16 @@ impl Shown<'_> {
     /// What was looked at and is as it should be; and what could not be.
     fn write_prechecks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said = self.report.issues.iter().any(|one| one.name == FAILED_TO_COMPLETE_PRECHECK);
-        if let Some(why) = self.report.alerts.why.as_ref().filter(|_| !said) {
+        if let Some(why) = self.report.alerts.message.as_ref().filter(|_| !said) {
             write!(f, "Alerts are not known: {}.\n\n", OneLine(why))?;
         }
-        let fine = self.report.prechecks.iter().filter(|precheck| precheck.fine);
+        let fine = self.report.prechecks.iter().filter(|precheck| precheck.passed);
         let fine: Vec<&str> =
             fine.map(|one| one.type_.trim_start_matches("recommended/")).collect();
         if fine.is_empty() {
             return Ok(());
         }
-        write!(f, "No cause for concern: {}\n\n", fine.join(", "))
+        write!(f, "Passed checks: {}\n\n", fine.join(", "))
     }
 
     fn write_source(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,17 +110,20 @@ impl Shown<'_> {
             }
             let older = group.len() - shown;
             if older > 0 {
-                write!(f, "\n  {older} older: --show-outdated-releases or --version shows them")?;
+                write!(
+                    f,
+                    "\n  {older} older: use --show-outdated-releases or --version to show them"
+                )?;
             }
         }
         self.write_not_versions(f)
     }
 
     fn write_not_versions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.report.not_versions.as_slice() {
+        match self.report.invalid_versions.as_slice() {
             [] => Ok(()),
             some => {
-                write!(f, "\n\nLeft out, for these are no versions: {}", OneLine(&some.join(", ")))
+                write!(f, "\n\nSkipped, not valid versions: {}", OneLine(&some.join(", ")))
             }
         }
     }
@@ -127,7 +131,7 @@ impl Shown<'_> {
     fn write_target(&self, f: &mut fmt::Formatter<'_>, target: &Target) -> fmt::Result {
         let version = OneLine(&target.version);
         if target.is_recommended() {
-            write!(f, "Nothing is known that speaks against {version} itself.")?;
+            write!(f, "No known issues with {version}.")?;
         } else {
             let accepted = self.report.issues.iter();
             let accepted =
@@ -152,11 +156,11 @@ impl Shown<'_> {
             let names = unaccepted.join(",");
             write!(f, "\n\nNot accepted: {}", OneLine(&names))?;
             let names = Word(&names).to_string();
-            write!(f, "\nWhere that is fine, --accept={} says so.", OneLine(&names))
+            write!(f, "\nTo ignore these issues, add --accept={}.", OneLine(&names))
         } else if accepted.is_empty() {
             Ok(())
         } else {
-            write!(f, "\n\nAccepted: {}. Nothing else is known.", OneLine(&accepted.join(",")))
+            write!(f, "\n\nAccepted: {}. No other known issues.", OneLine(&accepted.join(",")))
         }
     }
 }

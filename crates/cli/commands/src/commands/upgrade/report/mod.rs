@@ -16,35 +16,35 @@ use super::notes::Note;
 use super::risks::{self, Exposure};
 use super::terms;
 
-/// What there is to know before an update.
+/// Releases, conditions, updates and accepted risks of a cluster.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report {
-    /// The release that was last reached entirely.
+    /// Latest completed release.
     current: Option<Release>,
-    /// The release that the operator works towards.
+    /// Release that the operator rolls out or maintains.
     desired: Option<Release>,
-    /// What the administrator asks for.
+    /// Requested update: `spec.desiredUpdate`.
     requested: Option<Requested>,
-    /// Whether the operator has seen the latest change of what is asked for.
-    up_to_date: bool,
-    /// What holds for the cluster.
+    /// Whether the operator has observed the latest generation of the spec.
+    spec_observed: bool,
+    /// Conditions of ClusterVersion.
     conditions: Vec<Condition>,
-    /// The update service to ask; none is the operator's own choice.
+    /// URL of the update service, `null` if the operator uses its default.
     upstream: Option<String>,
-    /// The channel to ask it for.
+    /// Channel of the cluster.
     channel: Option<String>,
-    /// The channels that the desired release is in.
+    /// Channels that contain the desired release.
     channels: Vec<String>,
-    /// Whether it is known which updates there are, if only as of some time ago.
-    updates_known: bool,
-    /// The updates recommended for this cluster, the latest first.
+    /// Whether the operator has retrieved updates, now or earlier.
+    updates_retrieved: bool,
+    /// Recommended updates, latest first.
     recommended: Vec<Release>,
-    /// The others, the latest first.
+    /// Other updates, latest first.
     not_recommended: Vec<NotRecommended>,
-    /// What components note about them.
+    /// Notes of components about the updates.
     notes: Vec<Note>,
-    /// The risks that the administrator takes.
+    /// Accepted risks.
     accepted_risks: Vec<AcceptedRisk>,
     /// Whether the text has the updates that are not recommended.
     #[serde(skip)]
@@ -54,72 +54,94 @@ pub(super) struct Report {
 /// A release.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Release {
+    /// Version of the release.
     version: Option<String>,
+    /// Image of the release.
     image: String,
+    /// Page about the release.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
 }
 
-/// What the administrator asks for.
+/// Requested update: `spec.desiredUpdate`.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Requested {
+    /// Requested version.
     version: Option<String>,
+    /// Requested image.
     image: Option<String>,
+    /// Requested architecture.
     architecture: Option<String>,
+    /// Mode of the request, such as `Preflight`.
     mode: Option<String>,
+    /// Whether signature, preconditions and risks are waived.
     force: bool,
-    /// Whether the cluster has the architecture that is asked for.
+    /// Whether the cluster has the requested architecture.
     #[serde(skip)]
     fits_architecture: bool,
 }
 
-/// Something that holds for the cluster or not.
+/// Condition of ClusterVersion.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Condition {
+    /// Type of the condition.
     #[serde(rename = "type")]
     type_: String,
+    /// `True`, `False` or `Unknown`.
     status: String,
+    /// Reason, one CamelCase word.
     reason: Option<String>,
+    /// Human-readable details.
     message: Option<String>,
+    /// Time of the latest change of `status`.
     #[schemars(with = "Option<String>")]
-    since: Option<Timestamp>,
+    last_transition_time: Option<Timestamp>,
+    /// Seconds since `lastTransitionTime`.
     age_seconds: Option<i64>,
 }
 
-/// An update that is not recommended for this cluster.
+/// Update that is not recommended for this cluster.
 #[derive(Debug, Serialize, JsonSchema)]
 struct NotRecommended {
     #[serde(flatten)]
     release: Release,
+    /// Status of the condition `Recommended`: `False` or `Unknown`.
     recommended: String,
+    /// Reason of the condition.
     reason: Option<String>,
+    /// Message of the condition.
     message: Option<String>,
+    /// Risks of the update.
     risks: Vec<Risk>,
 }
 
-/// A risk of an update.
+/// Risk of an update.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Risk {
+    /// Name by which the risk is accepted.
     name: String,
+    /// Page about the risk.
     url: Option<String>,
+    /// Whether the risk applies to the cluster.
     exposure: Exposure,
-    /// Whether the administrator takes it, in one word.
+    /// State of the acceptance.
     acceptance: &'static str,
     #[serde(skip)]
     standing: Standing,
 }
 
-/// A risk that the administrator takes.
+/// Accepted risk, with its terms.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AcceptedRisk {
+    /// Name of the risk.
     name: String,
     #[serde(flatten)]
     terms: fairway_risk::Terms,
-    /// Whether that counts at present.
-    counts: bool,
-    /// The listed updates that have it.
+    /// Whether the acceptance is valid: not expired, and with valid terms.
+    effective: bool,
+    /// Versions of the listed updates with this risk.
     updates: Vec<String>,
     #[serde(skip)]
     standing: Standing,
@@ -144,12 +166,12 @@ impl Report {
                 .desired_update
                 .as_ref()
                 .and_then(|update| Requested::of(update, status)),
-            up_to_date: Some(status.observed_generation) >= cluster_version.metadata.generation,
+            spec_observed: Some(status.observed_generation) >= cluster_version.metadata.generation,
             conditions: status.conditions.iter().map(|one| Condition::of(one, now)).collect(),
             upstream: spec.upstream.clone().filter(|upstream| !upstream.is_empty()),
             channel: spec.channel.clone().filter(|channel| !channel.is_empty()),
             channels: status.desired.channels.clone(),
-            updates_known: retrieved || !recommended.is_empty() || !not_recommended.is_empty(),
+            updates_retrieved: retrieved || !recommended.is_empty() || !not_recommended.is_empty(),
             recommended,
             not_recommended,
             notes: Vec::new(),
@@ -169,8 +191,8 @@ impl Report {
     }
 
     /// Whether it is known which updates there are.
-    pub(super) fn updates_known(&self) -> bool {
-        self.updates_known
+    pub(super) fn updates_retrieved(&self) -> bool {
+        self.updates_retrieved
     }
 }
 
@@ -231,7 +253,7 @@ impl Condition {
             status: condition.status.to_string(),
             reason: condition.reason.clone(),
             message: condition.message.clone(),
-            since,
+            last_transition_time: since,
             age_seconds: since.map(|since| now.duration_since(since).as_secs()),
         }
     }
@@ -302,7 +324,7 @@ fn accepted_risks(
         AcceptedRisk {
             name: name.to_owned(),
             terms: stored.get(name).and_then(terms::understood).unwrap_or_default(),
-            counts: standing.is_accepted() || matches!(standing, Standing::OutOfScope(_)),
+            effective: standing.is_accepted() || matches!(standing, Standing::OutOfScope(_)),
             updates: having(name),
             standing,
         }

@@ -155,23 +155,23 @@ fn the_story_of_the_proxy_on_vsphere() {
 fn nobody_has_written_a_status_yet() {
     let mut object = objects::cluster_version();
     insta::assert_snapshot!(text(&object), @"
-    The version of this cluster is not known: no operator has written its status yet.
+    The version of this cluster is unknown: ClusterVersion has no status yet.
 
     Upstream is unset, so the cluster will use an appropriate default.
     Channel: stable-5.1
 
-    It is not known which updates there are.
+    The available updates are unknown.
     ");
-    assert!(!Report::of(&object, now()).updates_known());
+    assert!(!Report::of(&object, now()).updates_retrieved());
     assert_eq!(in_full(&object), text(&object), "nobody knows what else there is");
     object.spec.channel = None;
     insta::assert_snapshot!(text(&object), @"
-    The version of this cluster is not known: no operator has written its status yet.
+    The version of this cluster is unknown: ClusterVersion has no status yet.
 
-    No channel is set, so nobody is asked for updates. Set one with
+    No channel is set, so the operator does not retrieve updates. Set one with
       fairway upgrade channel CHANNEL
 
-    It is not known which updates there are.
+    The available updates are unknown.
     ");
 }
 
@@ -185,7 +185,7 @@ fn no_channel_is_set() {
     insta::assert_snapshot!(text(&object), @"
     Cluster version is 5.1.0
 
-    No channel is set, so nobody is asked for updates. Set one with
+    No channel is set, so the operator does not retrieve updates. Set one with
       fairway upgrade channel CHANNEL
 
     RetrievedUpdates=False:
@@ -194,9 +194,9 @@ fn no_channel_is_set() {
       Message: The update channel has not been configured.
       Since: 2h0m ago
 
-    It is not known which updates there are.
+    The available updates are unknown.
     ");
-    assert!(!Report::of(&object, now()).updates_known());
+    assert!(!Report::of(&object, now()).updates_retrieved());
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn the_update_service_is_out_of_reach() {
 
       Reason: RemoteFailed
       Message: Unable to retrieve available updates: connection refused
-      Since: 2h0m ago; what is listed is from before
+      Since: 2h0m ago; the listed updates are older
 
     Recommended updates:
 
@@ -223,12 +223,15 @@ fn the_update_service_is_out_of_reach() {
       5.1.10      registry.example/release@sha256:bb6f0a129e8c24e28d5d0c7bae89e174ea0fef2b8068d7119653cabe4efa4680
       5.1.9       registry.example/release@sha256:f73d25856ea13b7a2c6a955ef62007088ec360578dbe2141a5425ad9cf27d41b
     ");
-    assert!(Report::of(&object, now()).updates_known(), "what was known stays known");
+    assert!(Report::of(&object, now()).updates_retrieved(), "what was known stays known");
 
     let slow = &[risk("SlowDisks", "True")];
     offer(&mut object, "5.2.0", slow, recommended("False", "SlowDisks", "They are slow."));
     object.status.as_mut().unwrap().available_updates = Some(Vec::new());
-    assert!(Report::of(&object, now()).updates_known(), "that none is recommended is known, too");
+    assert!(
+        Report::of(&object, now()).updates_retrieved(),
+        "that none is recommended is known, too"
+    );
 }
 
 #[test]
@@ -236,7 +239,7 @@ fn there_is_nothing_to_update_to() {
     let mut object = cluster_version();
     for none in [None, Some(Vec::new())] {
         object.status.as_mut().unwrap().available_updates = none;
-        assert!(Report::of(&object, now()).updates_known());
+        assert!(Report::of(&object, now()).updates_retrieved());
         insta::allow_duplicates! {
             insta::assert_snapshot!(from(&in_full(&object), "No updates"), @"
             No updates are recommended for this cluster.
@@ -253,7 +256,7 @@ fn several_architectures_that_are_asked_for_are_no_release_that_is_there() {
     let architecture = Some(Architecture::Multi);
     object.spec.desired_update = Some(Update { architecture, ..objects::update_to("5.1.0") });
     let asked = text(&object);
-    assert!(asked.contains("Requested: 5.1.0 for several architectures, which has not begun"));
+    assert!(asked.contains("Requested: 5.1.0 for multiple architectures, not started"));
     let mut said = object.clone();
     let loaded = r#"Payload loaded version="5.1.0" image="a" architecture="Multi""#;
     hold(&mut said, condition("ReleaseAccepted", "True", "PayloadLoaded", loaded));
@@ -278,9 +281,9 @@ fn everything_that_stands_in_the_way() {
     insta::assert_snapshot!(text(&object), @"
     Cluster version is 5.1.0
 
-    Requested: update to 5.2.0, which has not begun
+    Requested: update to 5.2.0, not started
 
-    The operator has not seen the latest change of ClusterVersion yet; what it says here is from before.
+    The operator has not processed the latest change of ClusterVersion yet; this report shows the previous state.
 
     Invalid=True:
 
@@ -337,8 +340,7 @@ fn the_first_release_is_on_its_way() {
     let mut object = cluster_version();
     object.status.as_mut().unwrap().history.clear();
     assert!(
-        text(&object)
-            .starts_with("No release has been reached yet; the operator works towards 5.1.0.")
+        text(&object).starts_with("No release is complete yet; the operator is applying 5.1.0.")
     );
 }
 
@@ -375,33 +377,33 @@ fn accepted_risks_and_the_terms_of_their_acceptance() {
       Reason: MultipleReasons
       Message: Several.
       Risks:
-        Changed: applies, accepted when it said something else
+        Changed: applies, accepted before it changed
         Elsewhere: applies, accepted only for 5.3.x
-        Expired: applies, accepted only until 2025-12-31
+        Expired: applies, accepted until 2025-12-31 (expired)
         Here: applies, accepted
         Unnamed: applies
-        Unreadable: applies, accepted on terms that cannot be read
+        Unreadable: applies, accepted with invalid terms
 
     Accepted risks:
 
-      Changed (content changed since)
+      Changed (the risk has changed since)
       Elsewhere, for 5.3.x
-      Expired, until 2025-12-31 (that time has passed)
-      Gone (no listed update has it)
+      Expired, until 2025-12-31 (expired)
+      Gone (no available update has it)
       Here, until 2026-12-31, by alice: The disks\u{1b}[2J are new.
-      Unreadable (does not count: its terms cannot be read)
+      Unreadable (no effect: invalid terms)
     ");
 
     accept(&mut object, &names, Some("[]"));
     insta::assert_snapshot!(from(&text(&object), "Accepted risks"), @"
     Accepted risks:
 
-      Changed (does not count: its terms cannot be read)
-      Elsewhere (does not count: its terms cannot be read)
-      Expired (does not count: its terms cannot be read)
-      Gone (does not count: its terms cannot be read) (no listed update has it)
-      Here (does not count: its terms cannot be read)
-      Unreadable (does not count: its terms cannot be read)
+      Changed (no effect: invalid terms)
+      Elsewhere (no effect: invalid terms)
+      Expired (no effect: invalid terms)
+      Gone (no effect: invalid terms) (no available update has it)
+      Here (no effect: invalid terms)
+      Unreadable (no effect: invalid terms)
     ");
 }
 
@@ -420,7 +422,7 @@ fn an_operator_that_does_not_publish_exposures() {
       Image: registry.example/release@sha256:b5a11667241b9a7e2db785efbe64abb7c68db8a7b31d3846a29e10028bba5b6f
       Recommended: Unknown
       Risks:
-        SlowDisks: the operator does not say whether it applies
+        SlowDisks: exposure not reported by the operator
     ");
     let said = Condition::new("Recommended", "False", "SlowDisks", "Disks are slow.");
     let update = &mut object.status.as_mut().unwrap().conditional_updates[0];

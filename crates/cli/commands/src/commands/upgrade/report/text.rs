@@ -36,12 +36,12 @@ impl Report {
             (Some(current), _) => write!(f, "Cluster version is {}", OneLine(current.name()))?,
             (None, Some(desired)) => write!(
                 f,
-                "No release has been reached yet; the operator works towards {}.",
+                "No release is complete yet; the operator is applying {}.",
                 OneLine(desired.name())
             )?,
             (None, None) => {
                 return f.write_str(
-                    "The version of this cluster is not known: no operator has written its status yet.",
+                    "The version of this cluster is unknown: ClusterVersion has no status yet.",
                 );
             }
         }
@@ -56,7 +56,7 @@ impl Report {
         {
             write!(f, "\n\n{requested}")?;
         }
-        if !self.up_to_date {
+        if !self.spec_observed {
             f.write_str("\n\nThe operator has not seen the latest change of ClusterVersion yet; what it says here is from before.")?;
         }
         Ok(())
@@ -119,7 +119,7 @@ impl Report {
     fn write_source(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.channel, &self.upstream) {
             (None, _) => f.write_str(
-                "\n\nNo channel is set, so nobody is asked for updates. Set one with\n  \
+                "\n\nNo channel is set, so the operator does not retrieve updates. Set one with\n  \
                  fairway upgrade channel CHANNEL",
             )?,
             (Some(_), Some(upstream)) => write!(f, "\n\nUpstream: {}", OneLine(upstream))?,
@@ -143,11 +143,11 @@ impl Report {
             write!(f, "\n\n{condition}")?;
             if let Some(age) = condition.age_seconds {
                 let listed =
-                    if self.updates_known { "; what is listed is from before" } else { "" };
+                    if self.updates_retrieved { "; what is listed is from before" } else { "" };
                 write!(f, "\n  Since: {} ago{listed}", Age(age))?;
             }
         }
-        if !self.updates_known {
+        if !self.updates_retrieved {
             return f.write_str("\n\nIt is not known which updates there are.");
         }
         if self.recommended.is_empty() {
@@ -182,7 +182,7 @@ impl Report {
     }
 
     fn write_each_not_recommended(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.not_recommended.is_empty() && !self.updates_known {
+        if self.not_recommended.is_empty() && !self.updates_retrieved {
             return Ok(());
         }
         if self.not_recommended.is_empty() {
@@ -209,9 +209,9 @@ impl fmt::Display for Requested {
         match &self.mode {
             Some(mode) => write!(f, "Requested: {} of {target}", OneLine(mode)),
             None if !self.fits_architecture => {
-                write!(f, "Requested: {target} for several architectures, which has not begun")
+                write!(f, "Requested: {target} for multiple architectures, not started")
             }
-            None => write!(f, "Requested: update to {target}, which has not begun"),
+            None => write!(f, "Requested: update to {target}, not started"),
         }
     }
 }
@@ -269,10 +269,10 @@ pub(in super::super) fn write_reason(
 impl fmt::Display for Risk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exposure = match self.exposure {
-            Exposure::Applies => "applies",
-            Exposure::DoesNotApply => "does not apply",
+            Exposure::Exposed => "applies",
+            Exposure::NotExposed => "does not apply",
             Exposure::Unknown => "may apply",
-            Exposure::NotPublished => "the operator does not say whether it applies",
+            Exposure::NotReported => "the operator does not say whether it applies",
         };
         write!(f, "{}: {exposure}{}", OneLine(&self.name), Afterwards(&self.standing))
     }
@@ -282,12 +282,12 @@ impl fmt::Display for AcceptedRisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", OneLine(&self.name), AfterName(&self.terms))?;
         f.write_str(match &self.standing {
-            Standing::Expired(_) => " (that time has passed)",
-            Standing::TermsUnreadable(_) => " (does not count: its terms cannot be read)",
-            Standing::Accepted { changed: true } => " (content changed since)",
+            Standing::Expired(_) => " (expired)",
+            Standing::TermsUnreadable(_) => " (no effect: invalid terms)",
+            Standing::Accepted { changed: true } => " (the risk has changed since)",
             _ => "",
         })?;
-        f.write_str(if self.updates.is_empty() { " (no listed update has it)" } else { "" })
+        f.write_str(if self.updates.is_empty() { " (no available update has it)" } else { "" })
     }
 }
 
@@ -299,16 +299,14 @@ impl fmt::Display for Afterwards<'_> {
         match self.0 {
             Standing::NotAccepted => Ok(()),
             Standing::Accepted { changed: false } => f.write_str(", accepted"),
-            Standing::Accepted { changed: true } => {
-                f.write_str(", accepted when it said something else")
-            }
+            Standing::Accepted { changed: true } => f.write_str(", accepted before it changed"),
             Standing::Expired(until) => {
-                write!(f, ", accepted only until {}", OneLine(&until.to_string()))
+                write!(f, ", accepted until {} (expired)", OneLine(&until.to_string()))
             }
             Standing::OutOfScope(versions) => {
                 write!(f, ", accepted only for {}", OneLine(&versions.to_string()))
             }
-            Standing::TermsUnreadable(_) => f.write_str(", accepted on terms that cannot be read"),
+            Standing::TermsUnreadable(_) => f.write_str(", accepted with invalid terms"),
         }
     }
 }

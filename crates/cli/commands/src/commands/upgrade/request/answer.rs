@@ -16,33 +16,36 @@ use super::plan::same_release;
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 
-/// What the operator says to a request.
+/// Status of an update request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(super) struct Answer {
+pub(super) struct RequestStatus {
+    /// State of the request.
     pub(super) state: State,
+    /// Reason of the condition that the state is from.
     pub(super) reason: Option<String>,
+    /// Message of the condition.
     pub(super) message: Option<String>,
 }
 
-/// How far a request is.
+/// State of an update request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum State {
-    /// The operator has not said whether it takes the release: it may be waiting for its signature.
+    /// The operator has not decided; it may wait for the signature of the release.
     Pending,
-    /// It does not, and keeps the one before.
+    /// The operator refuses the release and keeps the previous one.
     Refused,
-    /// It does, and has not begun.
+    /// The operator has accepted the release and not started its rollout.
     Accepted,
-    /// It works towards the release.
+    /// The rollout is in progress.
     Started,
-    /// The cluster has it.
+    /// The rollout is complete.
     Completed,
-    /// Somebody has asked for something else since.
-    Replaced,
+    /// Another client has changed `spec.desiredUpdate`.
+    Superseded,
 }
 
-impl Answer {
+impl RequestStatus {
     /// Before anything was heard.
     pub(super) fn none() -> Self {
         Self { state: State::Pending, reason: None, message: None }
@@ -52,7 +55,7 @@ impl Answer {
     pub(super) fn of(cluster_version: &ClusterVersion, update: &Update) -> Self {
         let asked = cluster_version.spec.desired_update.as_ref();
         if !asked.is_some_and(|asked| same_release(asked, update) && asked.mode.is_none()) {
-            return Self { state: State::Replaced, ..Self::none() };
+            return Self { state: State::Superseded, ..Self::none() };
         }
         let seen = cluster_version.status.as_ref().filter(|status| {
             Some(status.observed_generation) >= cluster_version.metadata.generation
@@ -94,7 +97,7 @@ impl Answer {
 
     /// Whether nothing more will come of the request by itself.
     pub(super) fn is_the_last(&self) -> bool {
-        matches!(self.state, State::Refused | State::Completed | State::Replaced)
+        matches!(self.state, State::Refused | State::Completed | State::Superseded)
     }
 
     /// How far it is, in one line.
@@ -102,9 +105,9 @@ impl Answer {
         let said = self.message.as_deref().unwrap_or_default();
         let said = OneLine(said).to_string();
         match self.state {
-            State::Pending if said.is_empty() => "Waiting for the operator's answer…".to_owned(),
+            State::Pending if said.is_empty() => "Waiting for the operator…".to_owned(),
             State::Pending => format!("Requested, not accepted yet: {said}"),
-            State::Accepted => format!("Accepted, not begun yet: {said}"),
+            State::Accepted => format!("Accepted, not started yet: {said}"),
             _ => said,
         }
     }
@@ -112,10 +115,10 @@ impl Answer {
     /// How the command ends.
     pub(super) fn exit_status(&self) -> ExitStatus {
         match self.state {
-            State::Accepted | State::Started | State::Completed => ExitStatus::Yes,
-            State::Refused => ExitStatus::No,
+            State::Accepted | State::Started | State::Completed => ExitStatus::Success,
+            State::Refused => ExitStatus::Refused,
             State::Pending => ExitStatus::TimedOut,
-            State::Replaced => ExitStatus::CannotTell,
+            State::Superseded => ExitStatus::Unknown,
         }
     }
 }
@@ -141,21 +144,25 @@ fn reached(status: &ClusterVersionStatus) -> State {
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for RequestStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = self.message.as_deref().unwrap_or_default();
         match self.state {
             State::Accepted => {
-                write!(f, "The operator has accepted it, and not begun yet. {}", OneLine(message))
+                write!(
+                    f,
+                    "The operator accepted the release, and has not started yet. {}",
+                    OneLine(message)
+                )
             }
-            State::Started => write!(f, "The operator has accepted it. {}", OneLine(message)),
-            State::Completed => write!(f, "It is complete. {}", OneLine(message)),
+            State::Started => write!(f, "The operator accepted the release. {}", OneLine(message)),
+            State::Completed => write!(f, "The update is complete. {}", OneLine(message)),
             State::Refused => {
-                f.write_str("The operator refuses it:\n")?;
+                f.write_str("The operator refuses the release:\n")?;
                 write_reason(f, self.reason.as_deref(), self.message.as_deref())?;
                 f.write_str(
-                    "\n\nThe request stands, and is looked at again when something changes. \
-                     Withdraw it with\n  fairway upgrade --clear",
+                    "\n\nThe request remains, and the operator re-evaluates it when the cluster \
+                     changes. Withdraw it with\n  fairway upgrade --clear",
                 )
             }
             State::Pending => {
@@ -164,9 +171,12 @@ impl fmt::Display for Answer {
                     "" => f.write_str(".")?,
                     message => write!(f, ": {}", OneLine(message))?,
                 }
-                f.write_str("\nThe request stands; see what comes of it with\n  fairway upgrade")
+                f.write_str("\nThe request remains. Show its state with\n  fairway upgrade")
             }
-            State::Replaced => f.write_str("Somebody else has asked for something else since."),
+            State::Replaced => {
+                f.write_str("Superseded: another client changed spec.desiredUpdate.")
+            }
+            State::Superseded => f.write_str("Somebody else has asked for something else since."),
         }
     }
 }
@@ -190,7 +200,7 @@ mod tests {
             object.spec.desired_update = Some(asked.clone());
             object.status.as_mut().unwrap().observed_generation = 2;
             change(&mut object);
-            let answer = Answer::of(&object, &asked);
+            let answer = RequestStatus::of(&object, &asked);
             format!("{}: {answer}", answer.exit_status().code())
         };
         let accepted = |status: ConditionStatus, reason: &str, message: &str| {
@@ -213,19 +223,19 @@ mod tests {
         ];
         insta::assert_snapshot!(waiting.join("\n\n"), @"
         5: The operator has not decided yet.
-        The request stands; see what comes of it with
+        The request remains. Show its state with
           fairway upgrade
 
         5: The operator has not decided yet.
-        The request stands; see what comes of it with
+        The request remains. Show its state with
           fairway upgrade
 
         5: The operator has not decided yet: Fetching 5.1.9
-        The request stands; see what comes of it with
+        The request remains. Show its state with
           fairway upgrade
 
         5: The operator has not decided yet.
-        The request stands; see what comes of it with
+        The request remains. Show its state with
           fairway upgrade
         ");
         let decided = [
@@ -257,31 +267,31 @@ mod tests {
             answer(&|object| object.spec.desired_update = None),
         ];
         insta::assert_snapshot!(decided.join("\n\n"), @"
-        0: The operator has accepted it, and not begun yet. Working towards 5.1.9
+        0: The operator accepted the release, and has not started yet. Working towards 5.1.9
 
-        0: The operator has accepted it. Working towards 5.1.9: 1 of 9
+        0: The operator accepted the release. Working towards 5.1.9: 1 of 9
 
-        0: It is complete. Cluster version is 5.1.9
+        0: The update is complete. Cluster version is 5.1.9
 
-        3: The operator refuses it:
+        3: The operator refuses the release:
 
           Reason: UnacceptedRisks
           Message:
             SlowDisks.
             Accept it.
 
-        The request stands, and is looked at again when something changes. Withdraw it with
+        The request remains, and the operator re-evaluates it when the cluster changes. Withdraw it with
           fairway upgrade --clear
 
-        3: The operator refuses it:
+        3: The operator refuses the release:
 
           Reason: InvalidClusterVersion
           Message: No such version
 
-        The request stands, and is looked at again when something changes. Withdraw it with
+        The request remains, and the operator re-evaluates it when the cluster changes. Withdraw it with
           fairway upgrade --clear
 
-        4: Somebody else has asked for something else since.
+        4: Superseded: another client changed spec.desiredUpdate.
         ");
     }
 
@@ -300,12 +310,12 @@ mod tests {
         object.spec.desired_update = Some(asked.clone());
         hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.9: 1 of 9"));
         begin(&mut object, UpdateState::Partial);
-        let answer = Answer::of(&object, &asked);
+        let answer = RequestStatus::of(&object, &asked);
         assert!(answer.is_one() && !answer.is_the_last());
         assert_eq!(answer.progress(), "Working towards 5.1.9: 1 of 9");
         let outcome = Outcome {
             release: Some(Named::asked(&asked)),
-            answer: Some(answer),
+            status: Some(answer),
             timed_out: true,
             ..Outcome::new(Action::Requested)
         };
@@ -313,8 +323,8 @@ mod tests {
         insta::assert_snapshot!(outcome, @"
         Requested update to 5.1.9
 
-        The operator has accepted it. Working towards 5.1.9: 1 of 9
-        It is not complete yet, and goes on; see how far it is with
+        The operator accepted the release. Working towards 5.1.9: 1 of 9
+        The update is still in progress. Show its state with
           fairway upgrade status
         ");
     }

@@ -15,7 +15,7 @@ pub(super) fn check(
     let found = [
         (invalid::TYPE, "ClusterVersion is invalid"),
         (failing::TYPE, "the cluster is failing"),
-        (progressing::TYPE, "the cluster is on its way to another release already"),
+        (progressing::TYPE, "another update is in progress"),
     ];
     let found = found.into_iter().filter_map(|(type_, what)| {
         let condition = status.conditions.find(type_)?;
@@ -28,10 +28,9 @@ pub(super) fn check(
         return Ok(found.into_iter().map(|(text, _)| text).collect());
     }
     let refused = Refused {
-        message: "this is no good time for an update".to_owned(),
+        message: "cannot update now".to_owned(),
         hint:
-            "`fairway upgrade` tells more; --allow-upgrade-with-warnings asks for the update all \
-               the same"
+            "run `fairway upgrade` for details; to update anyway, add --allow-upgrade-with-warnings"
                 .to_owned(),
     };
     Err(anyhow!("{}", serious.join("; ")).context(refused))

@@ -118,8 +118,8 @@ fn check_version(release: &Release, version: Option<&str>) -> Result<(), WithHin
     match version.filter(|version| *version != release.version) {
         None => Ok(()),
         Some(version) => Err(WithHint {
-            message: format!("that image is {}, and not {version}", OneLine(&release.version)),
-            hint: "leave out --to, or name the version that the image has".to_owned(),
+            message: format!("the image has version {}, not {version}", OneLine(&release.version)),
+            hint: "omit --to, or set it to the version of the image".to_owned(),
         }),
     }
 }
@@ -138,17 +138,17 @@ fn not_listed(status: &ClusterVersionStatus, wanted: &str) -> anyhow::Error {
         meant.map_or_else(String::new, |meant| format!("did you mean {}? ", OneLine(meant)));
     versions.truncate(FEW);
     let hint = if versions.is_empty() {
-        "no updates are listed: wait for new ones, or name the release image with --to-image and \
+        "no updates are available; to use an unlisted image, pass --to-image and \
          --allow-explicit-upgrade"
             .to_owned()
     } else {
         format!(
-            "{meant}there are {}; an image that is not listed is taken by --to-image with \
+            "{meant}available updates: {}; to use an unlisted image, pass --to-image and \
              --allow-explicit-upgrade",
             OneLine(&versions.join(", "))
         )
     };
-    let message = format!("{} is not one of the updates of this cluster", OneLine(wanted));
+    let message = format!("{} is not an available update of this cluster", OneLine(wanted));
     if knows_updates(status) {
         Refused { message, hint }.into()
     } else {
@@ -168,10 +168,11 @@ fn listed(status: &ClusterVersionStatus) -> Vec<&str> {
 
 fn cannot_tell(status: &ClusterVersionStatus) -> anyhow::Error {
     let question = CannotTell {
-        message: "it is not known which updates there are".to_owned(),
-        hint: "`fairway upgrade` shows why; a release image is taken by --to-image with \
-               --allow-explicit-upgrade"
-            .to_owned(),
+        message: "the available updates are unknown".to_owned(),
+        hint:
+            "run `fairway upgrade` for the reason; to use an unlisted image, pass --to-image and \
+             --allow-explicit-upgrade"
+                .to_owned(),
     };
     let said = status.conditions.find(retrieved_updates::TYPE);
     match said.and_then(|condition| condition.message.as_deref()) {

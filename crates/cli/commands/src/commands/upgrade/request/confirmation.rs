@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use super::outcome::{Named, Outcome};
-use super::unusual::Unusual;
+use super::unusual::UpdateCaution;
 use crate::errors::{Refused, WrongUsage};
 use crate::foreign_text::OneLine;
 use crate::printer::Printer;
@@ -14,7 +14,7 @@ pub(super) struct Confirmation<'a> {
     printer: &'a Printer,
     /// Whether a flag says yes to everything.
     yes: bool,
-    confirmed: RefCell<Vec<Unusual>>,
+    confirmed: RefCell<Vec<UpdateCaution>>,
 }
 
 impl<'a> Confirmation<'a> {
@@ -26,8 +26,8 @@ impl<'a> Confirmation<'a> {
     /// only about something else.
     pub(super) fn obtain(&self, outcome: &Outcome) -> anyhow::Result<()> {
         let mut confirmed = self.confirmed.borrow_mut();
-        let open: Vec<&Unusual> = outcome
-            .unusual
+        let open: Vec<&UpdateCaution> = outcome
+            .cautions
             .iter()
             .filter(|unusual| unusual.has_to_be_confirmed() && !confirmed.contains(unusual))
             .collect();
@@ -49,7 +49,7 @@ impl<'a> Confirmation<'a> {
     /// What has not been read by whoever was asked.
     pub(super) fn not_told(&self, outcome: &Outcome) -> Vec<String> {
         let confirmed = self.confirmed.borrow();
-        let unusual = outcome.unusual.iter().filter(|unusual| !confirmed.contains(unusual));
+        let unusual = outcome.cautions.iter().filter(|unusual| !confirmed.contains(unusual));
         let warnings = outcome.warnings.iter().cloned();
         unusual.map(ToString::to_string).chain(warnings).collect()
     }
@@ -57,19 +57,19 @@ impl<'a> Confirmation<'a> {
 
 fn question(outcome: &Outcome, told: &[String]) -> String {
     let name = outcome.release.as_ref().map_or("this release", Named::name);
-    format!("Before {} is asked for:\n  * {}\nContinue?", OneLine(name), told.join("\n  * "))
+    format!("Confirm the update to {}:\n  * {}\nContinue?", OneLine(name), told.join("\n  * "))
 }
 
 fn declined() -> Refused {
     Refused {
-        message: "it was not confirmed; nothing was changed".to_owned(),
-        hint: "`fairway upgrade` shows which updates are recommended".to_owned(),
+        message: "not confirmed, nothing changed".to_owned(),
+        hint: "run `fairway upgrade` to list recommended updates".to_owned(),
     }
 }
 
 fn nobody_to_ask(told: &[String]) -> WrongUsage {
     WrongUsage(format!(
-        "this has to be confirmed, and nobody is at the terminal: {}; --yes confirms it",
+        "confirmation required, but there is no terminal: {}; add --yes to confirm",
         told.join("; ")
     ))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairway_api::cluster_version::Update;
 use tokio::time::{interval, timeout};
 
-use super::answer::Answer;
+use super::answer::RequestStatus;
 use crate::cluster::Cluster;
 use crate::printer::Printer;
 
@@ -26,7 +26,7 @@ pub(super) enum Until {
 }
 
 impl Until {
-    fn is_over(self, answer: &Answer) -> bool {
+    fn is_over(self, answer: &RequestStatus) -> bool {
         match self {
             Self::Answered => answer.is_one(),
             Self::Complete => answer.is_the_last(),
@@ -45,8 +45,8 @@ pub(super) struct Wait<'a> {
 
 impl Wait<'_> {
     /// What the operator said last, and whether that is what was waited for.
-    pub(super) async fn follow(&self) -> anyhow::Result<(Answer, bool)> {
-        let mut latest = Answer::none();
+    pub(super) async fn follow(&self) -> anyhow::Result<(RequestStatus, bool)> {
+        let mut latest = RequestStatus::none();
         match timeout(self.patience, self.watch(&mut latest)).await {
             Ok(Err(error)) => Err(error),
             Ok(Ok(())) => Ok((latest, true)),
@@ -54,7 +54,7 @@ impl Wait<'_> {
         }
     }
 
-    async fn watch(&self, latest: &mut Answer) -> anyhow::Result<()> {
+    async fn watch(&self, latest: &mut RequestStatus) -> anyhow::Result<()> {
         let (mut looks, mut failures) = (interval(LOOK), None);
         let mut told = String::new();
         while !self.until.is_over(latest) {
@@ -62,7 +62,7 @@ impl Wait<'_> {
             match self.cluster.cluster_version().await {
                 Ok(object) => {
                     failures = Some(0);
-                    *latest = Answer::of(&object, self.update);
+                    *latest = RequestStatus::of(&object, self.update);
                 }
                 Err(error) => {
                     failures = failures.map(|failures| failures + 1);

@@ -22,7 +22,7 @@ pub(super) async fn look_up(
     match timeout(patience, read(image, access)).await {
         Ok(Ok(release)) => Ok(release),
         Ok(Err(error)) => Err(format!("{error:#}")),
-        Err(_) => Err(format!("its registry did not answer within {patience:?}")),
+        Err(_) => Err(format!("the registry did not respond within {patience:?}")),
     }
 }
 
@@ -30,7 +30,7 @@ async fn read(image: &str, access: &AccessArgs) -> anyhow::Result<Release> {
     let named = registry::image(image, access, "cannot read the image")?;
     let digest = named.resolve().await?;
     let mut files = contents::read(named.source(), &digest, &Arc::new(wanted())).await?;
-    let file = files.remove(metadata::PATH).context("it is no release image")?;
+    let file = files.remove(metadata::PATH).context("not a release image")?;
     let metadata = ReleaseMetadata::read(metadata::PATH, &file)?;
     Ok(Release {
         version: metadata.version.to_string(),

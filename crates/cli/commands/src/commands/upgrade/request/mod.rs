@@ -151,11 +151,11 @@ impl Order<'_> {
             return Ok(Outcome { dry_run, ..outcome });
         }
         if until == Until::Answered {
-            self.printer.note("Waiting for the operator's answer…");
+            self.printer.note("Waiting for the operator…");
         }
         let wait = Wait { cluster, printer: self.printer, update: &update, until, patience };
         let (answer, in_time) = wait.follow().await?;
-        Ok(Outcome { answer: Some(answer), timed_out: !in_time, ..outcome })
+        Ok(Outcome { status: Some(answer), timed_out: !in_time, ..outcome })
     }
 }
 

@@ -8,7 +8,7 @@ use super::super::stored::accepted;
 use super::checks;
 use super::outcome::{Action, Outcome};
 use super::plan::{Plan, names_of};
-use super::unusual::Unusual;
+use super::unusual::UpdateCaution;
 use super::wish::MultiArchWish;
 use crate::errors::CannotTell;
 
@@ -51,7 +51,7 @@ pub(super) fn plan(
         from: Some(version.clone()),
         force: wish.force,
         accept_risks: names_of(&update.accept_risks),
-        unusual: (is_new && wish.force).then_some(Unusual::Forced).into_iter().collect(),
+        cautions: (is_new && wish.force).then_some(UpdateCaution::Forced).into_iter().collect(),
         warnings,
         ..Outcome::new(action)
     };
@@ -60,8 +60,10 @@ pub(super) fn plan(
 
 fn versionless() -> CannotTell {
     CannotTell {
-        message: "ClusterVersion does not say which version this cluster has".to_owned(),
-        hint: "`kubectl get clusterversion version -o yaml` shows what it says".to_owned(),
+        message: "the version of this cluster is unknown: ClusterVersion does not report it"
+            .to_owned(),
+        hint: "run `kubectl get clusterversion version -o yaml` to inspect ClusterVersion"
+            .to_owned(),
     }
 }
 
@@ -70,7 +72,7 @@ mod tests {
     use fairway_testkit::objects;
     use serde_json::Value;
 
-    use super::super::answer::Answer;
+    use super::super::answer::RequestStatus;
     use super::super::wish::Wish;
     use super::*;
     use crate::commands::upgrade::change::Change as _;
@@ -114,7 +116,7 @@ mod tests {
         assert!(there.patch().is_none() && !there.outcome.awaits_an_answer());
         insta::assert_snapshot!(format!("{}\n{}", asked.outcome, there.outcome), @"
         Update to multi cluster architecture has already been requested
-        Cluster has the multi cluster architecture already
+        Cluster already has the multi cluster architecture
         ");
     }
 
@@ -138,7 +140,7 @@ mod tests {
         hold(&mut object, condition("Failing", true, "MultipleErrors", "All of it."));
         assert!(planned(&object, false, false).is_err());
         let plan = planned(&object, true, true).unwrap();
-        assert_eq!(plan.outcome.unusual, [Unusual::Forced]);
+        assert_eq!(plan.outcome.cautions, [UpdateCaution::Forced]);
         assert_eq!(plan.patch().unwrap()["spec"]["desiredUpdate"]["force"], Value::Bool(true));
     }
 
@@ -148,19 +150,22 @@ mod tests {
         let asked = planned(&object).update;
         object.spec.desired_update = Some(asked.clone());
         hold(&mut object, condition("ReleaseAccepted", true, "PayloadLoaded", ""));
-        assert!(!Answer::of(&object, &asked).is_one(), "it has that version, but one architecture");
+        assert!(
+            !RequestStatus::of(&object, &asked).is_one(),
+            "it has that version, but one architecture"
+        );
         let status = object.status.as_mut().unwrap();
         status.desired.architecture = Some(Architecture::Multi);
         status.desired.image = objects::release("5.1.0-multi").image;
-        assert!(Answer::of(&object, &asked).is_one());
+        assert!(RequestStatus::of(&object, &asked).is_one());
         hold(&mut object, condition("ReleaseAccepted", false, "RetrievePayload", "No."));
-        insta::assert_snapshot!(Answer::of(&object, &asked), @"
+        insta::assert_snapshot!(RequestStatus::of(&object, &asked), @"
         The operator refuses it:
 
           Reason: RetrievePayload
           Message: No.
 
-        The request stands, and is looked at again when something changes. Withdraw it with
+        The request remains, and the operator re-evaluates it when the cluster changes. Withdraw it with
           fairway upgrade --clear
         ");
     }

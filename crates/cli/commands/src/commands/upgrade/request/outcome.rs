@@ -10,89 +10,93 @@ use serde::Serialize;
 
 use super::super::risks::Exposure;
 use super::super::terms::AfterName;
-use super::answer::{Answer, State};
+use super::answer::{RequestStatus, State};
 use super::shown::Shown;
-use super::unusual::Unusual;
+use super::unusual::UpdateCaution;
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 
-/// What was asked for, and what comes of it.
+/// Result of an update request.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outcome {
-    /// Whether it was only tried.
+    /// Whether this is a dry run.
     pub(super) dry_run: bool,
+    /// What the command did.
     pub(super) action: Action,
-    /// The release that it is about.
+    /// Release of the request.
     pub(super) release: Option<Named>,
-    /// The version that the cluster had, or was on its way to.
+    /// Version of the cluster, or of the rollout in progress, before the request.
     pub(super) from: Option<String>,
-    /// What kind of step it is from there.
+    /// Kind of version change.
     pub(super) step: Option<Move>,
-    /// What is unusual about it.
-    pub(super) unusual: Vec<Unusual>,
-    /// Whether signature, guards and risks are waived.
+    /// Properties of the update that need attention.
+    pub(super) cautions: Vec<UpdateCaution>,
+    /// Whether signature, preconditions and risks are waived.
     pub(super) force: bool,
-    /// The risks that are accepted now and were not before.
+    /// Newly accepted risks.
     pub(super) accepted: Vec<Accepted>,
-    /// All that is accepted now.
+    /// Names of all accepted risks: `spec.desiredUpdate.acceptRisks`.
     pub(super) accept_risks: Vec<String>,
-    /// How far the cluster is, where it is on its way to that release already.
+    /// Message of the condition `Progressing`, if the rollout of the release is in progress.
     pub(super) progress: Option<String>,
-    /// What the operator says; nothing where that was not waited for.
-    pub(super) answer: Option<Answer>,
-    /// Whether what was waited for did not happen in time.
+    /// Status of the request, `null` if the command did not wait for the operator.
+    pub(super) status: Option<RequestStatus>,
+    /// Whether the command stopped waiting before the requested state.
     pub(super) timed_out: bool,
-    /// What may not be what was meant.
+    /// Probable mistakes in the arguments.
     pub(super) warnings: Vec<String>,
 }
 
-/// What was done.
+/// What the command did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Action {
-    /// An update was asked for.
+    /// Requested an update.
     Requested,
-    /// It was asked for before.
+    /// Nothing: the update was already requested.
     AlreadyRequested,
-    /// The release before was asked for.
+    /// Requested the previous release.
     RolledBack,
-    /// The same version was asked for, for several architectures.
+    /// Requested the same version for several architectures.
     RequestedMultiArch,
-    /// That was asked for before.
+    /// Nothing: several architectures were already requested.
     AlreadyRequestedMultiArch,
-    /// The cluster has several architectures.
+    /// Nothing: the cluster already has several architectures.
     AlreadyMultiArch,
-    /// The cluster has the release, or is on its way to it.
-    AlreadyThere,
-    /// There is no later release.
+    /// Nothing: the cluster has the release, or its rollout is in progress.
+    AlreadyCurrent,
+    /// Nothing: there is no later release.
     Latest,
-    /// A request was withdrawn for the release that the cluster is at.
+    /// Withdrew a request for the current release.
     Cleared,
-    /// A request was withdrawn for a release that the cluster is on its way to.
+    /// Withdrew a request for a release whose rollout is in progress.
     Withdrawn,
-    /// A request was withdrawn for another one.
+    /// Withdrew a request for another release.
     Cancelled,
-    /// A request was withdrawn for the same version, for several architectures.
+    /// Withdrew a request for several architectures.
     CancelledMultiArch,
-    /// A preflight is asked for no more.
+    /// Withdrew a preflight request.
     CancelledPreflight,
-    /// No update was asked for.
-    NothingToClear,
+    /// Nothing: no update was requested.
+    NoRequest,
 }
 
-/// A release.
+/// Version and image of a release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(in super::super) struct Named {
+    /// Version of the release, if known.
     pub(in super::super) version: Option<String>,
+    /// Image of the release, if known.
     pub(in super::super) image: Option<String>,
 }
 
-/// A risk that is accepted now.
+/// Newly accepted risk.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Accepted {
     #[serde(flatten)]
     pub(super) risk: Shown,
+    /// Terms of the acceptance.
     pub(super) terms: Terms,
 }
 
@@ -105,12 +109,12 @@ impl Outcome {
             release: None,
             from: None,
             step: None,
-            unusual: Vec::new(),
+            cautions: Vec::new(),
             force: false,
             accepted: Vec::new(),
             accept_risks: Vec::new(),
             progress: None,
-            answer: None,
+            status: None,
             timed_out: false,
             warnings: Vec::new(),
         }
@@ -130,13 +134,13 @@ impl Outcome {
 
     /// Whether the cluster is on its way there, whoever asked for it.
     pub(super) fn is_under_way(&self) -> bool {
-        self.action == Action::AlreadyThere && self.progress.is_some()
+        self.action == Action::AlreadyCurrent && self.progress.is_some()
     }
 
     /// How the command ends.
     pub(super) fn exit_status(&self) -> ExitStatus {
-        match &self.answer {
-            None => ExitStatus::Yes,
+        match &self.status {
+            None => ExitStatus::Success,
             Some(_) if self.timed_out => ExitStatus::TimedOut,
             Some(answer) => answer.exit_status(),
         }
@@ -165,13 +169,13 @@ impl Named {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dry_run {
-            f.write_str("Nothing was changed; without --dry-run it would be:\n\n")?;
+            f.write_str("Dry run, nothing changed. Without --dry-run:\n\n")?;
         }
         let name = self.release.as_ref().map_or("", Named::name);
         let release = OneLine(name);
         match self.action {
             Action::Requested => write!(f, "Requested update to {release}")?,
-            Action::AlreadyRequested => write!(f, "An update to {release} is requested already")?,
+            Action::AlreadyRequested => write!(f, "An update to {release} is already requested")?,
             Action::RolledBack => {
                 let from = self.from.as_deref().unwrap_or_default();
                 write!(f, "Requested rollback from {} to {release}", OneLine(from))?;
@@ -183,16 +187,20 @@ impl fmt::Display for Outcome {
                 f.write_str("Update to multi cluster architecture has already been requested")?;
             }
             Action::AlreadyMultiArch => {
-                f.write_str("Cluster has the multi cluster architecture already")?;
+                f.write_str("Cluster already has the multi cluster architecture")?;
             }
-            Action::AlreadyThere => match &self.progress {
+            Action::AlreadyCurrent => match &self.progress {
                 None => write!(f, "Cluster is already at version {release}")?,
                 // The answer tells how far it is.
-                Some(_) if self.answer.is_some() => {
+                Some(_) if self.status.is_some() => {
                     write!(f, "Cluster is on its way to {release} already")?;
                 }
                 Some(progress) => {
-                    write!(f, "Cluster is on its way to {release} already: {}", OneLine(progress))?;
+                    write!(
+                        f,
+                        "An update to {release} is already in progress: {}",
+                        OneLine(progress)
+                    )?;
                 }
             },
             Action::Latest => {
@@ -207,15 +215,14 @@ impl fmt::Display for Outcome {
             Action::CancelledPreflight => {
                 write!(f, "Cancelled requested preflight of {release}")?;
             }
-            Action::NothingToClear => f.write_str("No update is requested")?,
+            Action::NoRequest => f.write_str("No update is requested")?,
         }
         self.accepted.iter().try_for_each(|accepted| write!(f, "\n\n{accepted}"))?;
-        let Some(answer) = &self.answer else { return Ok(()) };
+        let Some(answer) = &self.status else { return Ok(()) };
         write!(f, "\n\n{answer}")?;
         match answer.state {
             State::Accepted | State::Started if self.timed_out => f.write_str(
-                "\nIt is not complete yet, and goes on; see how far it is with\n  fairway upgrade \
-                 status",
+                "\nThe update is still in progress. Show its state with\n  fairway upgrade status",
             ),
             _ => Ok(()),
         }
@@ -236,9 +243,9 @@ impl fmt::Display for Accepted {
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exposure = match self.exposure {
-            Exposure::Applies => "applies",
-            Exposure::DoesNotApply => "does not apply",
-            Exposure::Unknown | Exposure::NotPublished => "may apply",
+            Exposure::Exposed => "applies",
+            Exposure::NotExposed => "does not apply",
+            Exposure::Unknown | Exposure::NotReported => "may apply",
         };
         write!(f, "{} ({exposure})", OneLine(&self.name))
     }

@@ -65,7 +65,7 @@ impl Change for Plan {
         let kept = result.spec.desired_update.as_ref().unwrap_or(&nothing);
         ensure!(
             kept.mode.is_none() && same_release(kept, &self.update),
-            "the cluster would not keep what is asked for; nothing was changed"
+            "the API server would not store the request; nothing changed"
         );
         Ok(())
     }
@@ -82,7 +82,7 @@ fn clear(cluster_version: &ClusterVersion, status: &ClusterVersionStatus) -> any
     let nothing = Update::default();
     let asked = cluster_version.spec.desired_update.as_ref().unwrap_or(&nothing);
     if !asked.names_a_release() && asked.mode.is_none() {
-        let outcome = Outcome::new(Action::NothingToClear);
+        let outcome = Outcome::new(Action::NoRequest);
         return Ok(Plan { patch: None, update: nothing, outcome });
     }
     let goes_on = asked.mode.as_ref().and_then(|_| under_way(status)).unwrap_or_default();
@@ -118,7 +118,7 @@ struct Request<'a> {
 impl Request<'_> {
     fn plan(&self) -> anyhow::Result<Plan> {
         if self.is_there() {
-            return Ok(self.already_there(Action::AlreadyThere));
+            return Ok(self.already_there(Action::AlreadyCurrent));
         }
         let Some(chosen) = choose(self.status, self.wish)? else {
             return Ok(self.already_there(Action::Latest));
@@ -128,7 +128,7 @@ impl Request<'_> {
         }
         let mut warnings = Vec::new();
         if !chosen.is_listed {
-            warnings.push("the image is not that of any listed update".to_owned());
+            warnings.push("the image does not belong to an available update".to_owned());
         }
         let Consent { names, newly, metadata } = self.consent(&chosen)?;
         let release = &chosen.release;
@@ -155,7 +155,7 @@ impl Request<'_> {
             release: Some(Named::asked(&update)),
             from: Some(from.clone()).filter(|from| !from.is_empty()),
             step: step.kind(),
-            unusual: step.unusual(),
+            cautions: step.unusual(),
             force: self.wish.force,
             accept_risks: names_of(&update.accept_risks),
             accepted: newly,
@@ -190,13 +190,13 @@ impl Request<'_> {
         let mut warnings = Vec::new();
         if let Some(other) = self.asked().filter(|asked| asked.is_update() && !self.is_at(asked)) {
             warnings.push(format!(
-                "{} is asked for, and stays so: `fairway upgrade --clear` withdraws it",
+                "the request for {} remains; withdraw it with `fairway upgrade --clear`",
                 OneLine(Named::asked(other).name())
             ));
         }
         if action == Action::Latest && !self.status.conditional_updates.is_empty() {
             warnings.push(
-                "there are updates that are not recommended: see them with `fairway upgrade \
+                "some updates are not recommended; list them with `fairway upgrade \
                  --include-not-recommended`"
                     .to_owned(),
             );
@@ -258,20 +258,16 @@ impl Request<'_> {
         let open = open_risks(self.cluster_version, self.status, update, self.now);
         let condition = update.conditions.find(recommended::TYPE);
         let why = condition.map_or_else(
-            || "the operator has not said whether it is recommended".to_owned(),
+            || "the operator has not evaluated the update yet".to_owned(),
             |condition| OneLine(&condition.message).to_string(),
         );
-        let forced = if self.wish.force {
-            "; --force waives what the operator objects, and not this"
-        } else {
-            ""
-        };
+        let forced = if self.wish.force { "; --force does not waive this check" } else { "" };
         let word = Word(&update.release.version).to_string();
         let word = OneLine(&word);
         let hint = format!(
-            "`fairway upgrade --include-not-recommended` tells more; `fairway upgrade \
-             --to={word} --allow-not-recommended` accepts these risks for {version}, and no \
-             others, and asks for the update{forced}"
+            "run `fairway upgrade --include-not-recommended` for details; to accept only these \
+             risks for {version} and request the update, run `fairway upgrade --to={word} \
+             --allow-not-recommended`{forced}"
         );
         let (message, status) = self.objection(update, &open);
         let risks = open.iter().map(Shown::refused).collect();
@@ -290,16 +286,16 @@ impl Request<'_> {
             && risks::any_accepted_for(&acceptance, &update.release.version, self.now)
         {
             let new = names(&new);
-            let message = format!("risks were accepted for {version}, and these were not: {new}");
+            let message = format!("{version} has new unaccepted risks: {new}");
             (message, ExitStatus::NewRisks)
         } else if open.is_empty() {
-            (format!("{version} is not recommended for this cluster"), ExitStatus::No)
-        } else if open.iter().any(|risk| risk.exposure == Exposure::Applies) {
-            (format!("{version} is not recommended for this cluster: {risks}"), ExitStatus::No)
+            (format!("{version} is not recommended for this cluster"), ExitStatus::Refused)
+        } else if open.iter().any(|risk| risk.exposure == Exposure::Exposed) {
+            (format!("{version} is not recommended for this cluster: {risks}"), ExitStatus::Refused)
         } else {
             let message =
                 format!("it is not known whether {version} is good for this cluster: {risks}");
-            (message, ExitStatus::CannotTell)
+            (message, ExitStatus::Unknown)
         }
     }
 }

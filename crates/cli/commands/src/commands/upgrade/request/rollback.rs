@@ -22,9 +22,9 @@ pub(super) fn plan(
     cluster_version: &ClusterVersion,
     status: &ClusterVersionStatus,
 ) -> anyhow::Result<Plan> {
-    let current = version("the release of this cluster", Some(&status.desired.version))?;
+    let current = version("the current release", Some(&status.desired.version))?;
     let before = before(status).ok_or_else(|| nothing_before(status))?;
-    let previous = version("the release before", before.version.as_deref())?;
+    let previous = version("the previous release", before.version.as_deref())?;
     if previous >= current {
         return Err(not_earlier(&previous, &current).into());
     }
@@ -69,9 +69,9 @@ fn version(of: &str, text: Option<&str>) -> anyhow::Result<Version> {
     let text = text.unwrap_or_default();
     Version::parse(text).map_err(|error| {
         anyhow!("{}", OneLine(&error.to_string())).context(CannotTell {
-            message: format!("the version of {of} cannot be understood"),
-            hint: "`kubectl get clusterversion version -o yaml` shows it; --to-image with \
-                   --allow-explicit-upgrade asks for a release by its image"
+            message: format!("cannot parse the version of {of}"),
+            hint: "run `kubectl get clusterversion version -o yaml` to inspect it; to use an \
+                   image, pass --to-image and --allow-explicit-upgrade"
                 .to_owned(),
         })
     })
@@ -80,10 +80,11 @@ fn version(of: &str, text: Option<&str>) -> anyhow::Result<Version> {
 fn nothing_is_under_way(status: &ClusterVersionStatus) -> anyhow::Result<()> {
     let Some(progress) = status.conditions.find(progressing::TYPE) else {
         return Err(CannotTell {
-            message: "ClusterVersion has no condition Progressing: nobody says whether an update \
-                      is under way"
+            message: "ClusterVersion has no condition Progressing, so the state of the update is \
+                      unknown"
                 .to_owned(),
-            hint: "`kubectl get clusterversion version -o yaml` shows what it says".to_owned(),
+            hint: "run `kubectl get clusterversion version -o yaml` to inspect ClusterVersion"
+                .to_owned(),
         }
         .into());
     };
@@ -93,7 +94,7 @@ fn nothing_is_under_way(status: &ClusterVersionStatus) -> anyhow::Result<()> {
     let said = [&progress.reason, &progress.message].into_iter().flatten();
     let said: Vec<&str> = said.map(String::as_str).filter(|said| !said.is_empty()).collect();
     let refused = Refused {
-        message: format!("an update is under way: Progressing={}", progress.status),
+        message: format!("an update is in progress: Progressing={}", progress.status),
         hint: "wait until it is complete (`fairway upgrade status`), or withdraw it with \
                `fairway upgrade --clear`"
             .to_owned(),
@@ -107,21 +108,21 @@ fn nothing_is_under_way(status: &ClusterVersionStatus) -> anyhow::Result<()> {
 fn nothing_before(status: &ClusterVersionStatus) -> Refused {
     Refused {
         message: format!(
-            "this cluster had no release before {} ({})",
+            "this cluster has no release before {} ({})",
             OneLine(&status.desired.version),
             OneLine(&status.desired.image)
         ),
-        hint: "there is nothing to go back to".to_owned(),
+        hint: "a rollback requires a previous release in the history of ClusterVersion".to_owned(),
     }
 }
 
 fn not_earlier(previous: &Version, current: &Version) -> WithHint {
     WithHint {
-        message: format!("the release before, {previous}, is not earlier than {current}"),
+        message: format!("the previous release {previous} is not older than {current}"),
         hint: if previous == current {
-            "it is another image of the same version: --to-image asks for that".to_owned()
+            "it is another image of the same version: request it with --to-image".to_owned()
         } else {
-            format!("that is an update: ask for it with `fairway upgrade --to={previous}`")
+            format!("this is an update: request it with `fairway upgrade --to={previous}`")
         },
     }
 }
@@ -129,10 +130,10 @@ fn not_earlier(previous: &Version, current: &Version) -> WithHint {
 fn too_far(previous: &Version, current: &Version) -> Refused {
     Refused {
         message: format!(
-            "the release before, {previous}, is of another minor version than {current}, and a \
-             cluster goes back only within one"
+            "the previous release {previous} has another minor version than {current}, and a \
+             rollback is possible only within a minor version"
         ),
-        hint: "the way to leave a bad release is an update to a later one".to_owned(),
+        hint: "update to a later release instead: run `fairway upgrade` to list updates".to_owned(),
     }
 }
 
@@ -253,42 +254,42 @@ mod tests {
             }),
         ];
         insta::assert_snapshot!(refused.join("\n\n"), @r#"
-        4: the version of the release of this cluster cannot be understood
+        4: cannot parse the version of the current release
           "five" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
-        hint: `kubectl get clusterversion version -o yaml` shows it; --to-image with --allow-explicit-upgrade asks for a release by its image
+        hint: run `kubectl get clusterversion version -o yaml` to inspect it; to use an image, pass --to-image and --allow-explicit-upgrade
 
-        3: this cluster had no release before 5.1.4 (registry.example/release@sha256:e79bf2dcdfa1d3009d2481ce420f929cd5c2b4a832a273ecb159d9f78f5d8e87)
-        hint: there is nothing to go back to
+        3: this cluster has no release before 5.1.4 (registry.example/release@sha256:e79bf2dcdfa1d3009d2481ce420f929cd5c2b4a832a273ecb159d9f78f5d8e87)
+        hint: a rollback requires a previous release in the history of ClusterVersion
 
-        4: the version of the release before cannot be understood
+        4: cannot parse the version of the previous release
           "now" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
-        hint: `kubectl get clusterversion version -o yaml` shows it; --to-image with --allow-explicit-upgrade asks for a release by its image
+        hint: run `kubectl get clusterversion version -o yaml` to inspect it; to use an image, pass --to-image and --allow-explicit-upgrade
 
-        1: the release before, 5.1.5, is not earlier than 5.1.4
-        hint: that is an update: ask for it with `fairway upgrade --to=5.1.5`
+        1: the previous release 5.1.5 is not older than 5.1.4
+        hint: this is an update: request it with `fairway upgrade --to=5.1.5`
 
-        1: the release before, 5.1.4, is not earlier than 5.1.4
-        hint: it is another image of the same version: --to-image asks for that
+        1: the previous release 5.1.4 is not older than 5.1.4
+        hint: it is another image of the same version: request it with --to-image
 
-        3: the release before, 5.0.9, is of another minor version than 5.1.4, and a cluster goes back only within one
-        hint: the way to leave a bad release is an update to a later one
+        3: the previous release 5.0.9 has another minor version than 5.1.4, and a rollback is possible only within a minor version
+        hint: update to a later release instead: run `fairway upgrade` to list updates
 
-        3: the release before, 4.22.3, is of another minor version than 5.0.0, and a cluster goes back only within one
-        hint: the way to leave a bad release is an update to a later one
+        3: the previous release 4.22.3 has another minor version than 5.0.0, and a rollback is possible only within a minor version
+        hint: update to a later release instead: run `fairway upgrade` to list updates
 
-        4: ClusterVersion has no condition Progressing: nobody says whether an update is under way
-        hint: `kubectl get clusterversion version -o yaml` shows what it says
+        4: ClusterVersion has no condition Progressing, so the state of the update is unknown
+        hint: run `kubectl get clusterversion version -o yaml` to inspect ClusterVersion
         "#);
         let mut object = cluster(&["5.1.4", "5.1.3"]);
         hold(&mut object, condition("Progressing", true, "Busy", "Working towards\n5.1.4"));
         let busy = said(&object);
         hold(&mut object, condition("Progressing", ConditionStatus::Unknown, "", ""));
         insta::assert_snapshot!([busy, said(&object)].join("\n\n"), @"
-        3: an update is under way: Progressing=True
+        3: an update is in progress: Progressing=True
           Busy: Working towards 5.1.4
         hint: wait until it is complete (`fairway upgrade status`), or withdraw it with `fairway upgrade --clear`
 
-        3: an update is under way: Progressing=Unknown
+        3: an update is in progress: Progressing=Unknown
         hint: wait until it is complete (`fairway upgrade status`), or withdraw it with `fairway upgrade --clear`
         ");
     }
@@ -301,6 +302,6 @@ mod tests {
         hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.3"));
         let again = planned(&object).unwrap();
         assert!(again.patch().is_none() && again.outcome.awaits_an_answer());
-        insta::assert_snapshot!(again.outcome, @"An update to 5.1.3 is requested already");
+        insta::assert_snapshot!(again.outcome, @"An update to 5.1.3 is already requested");
     }
 }

@@ -10,12 +10,16 @@ use serde::Serialize;
 use super::super::risks::{self, Exposure};
 use crate::errors::{self, OpenRisk};
 
-/// A risk that stands against an update.
+/// Risk that blocks an update.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Shown {
+    /// Name by which the risk is accepted.
     pub(super) name: String,
+    /// Whether the risk applies to the cluster.
     pub(super) exposure: Exposure,
+    /// Description of the risk.
     pub(super) message: Option<String>,
+    /// Page about the risk.
     pub(super) url: Option<String>,
     #[serde(skip)]
     standing: Standing,
@@ -41,7 +45,7 @@ pub(super) fn open_risks(
         }
     });
     shown
-        .filter(|risk| risk.exposure != Exposure::DoesNotApply && !risk.standing.is_accepted())
+        .filter(|risk| risk.exposure != Exposure::NotExposed && !risk.standing.is_accepted())
         .collect()
 }
 
@@ -67,7 +71,7 @@ impl Shown {
         OpenRisk {
             name: self.name.clone(),
             exposure: match self.exposure {
-                Exposure::Applies => errors::Exposure::Applies,
+                Exposure::Exposed => errors::Exposure::Exposed,
                 _ => errors::Exposure::Unknown,
             },
             message: self.message.clone(),

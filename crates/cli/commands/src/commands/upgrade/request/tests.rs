@@ -5,10 +5,10 @@ use fairway_risk::ANNOTATION;
 use fairway_testkit::objects;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, State};
+use super::answer::{RequestStatus, State};
 use super::outcome::Outcome;
 use super::plan::Plan;
-use super::unusual::Unusual;
+use super::unusual::UpdateCaution;
 use super::wish::Wish;
 use crate::args::upgrade::RequestArgs;
 use crate::commands::upgrade::change::Change as _;
@@ -150,18 +150,18 @@ fn an_update_that_is_not_recommended_is_refused() {
     insta::assert_snapshot!(refusal(&risky(), &["--to=5.2.1"]), @"
     3: 5.2.1 is not recommended for this cluster: NoisyLogs (may apply), SlowDisks (applies)
       Not now. Really.
-    hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.1 --allow-not-recommended` accepts these risks for 5.2.1, and no others, and asks for the update
+    hint: run `fairway upgrade --include-not-recommended` for details; to accept only these risks for 5.2.1 and request the update, run `fairway upgrade --to=5.2.1 --allow-not-recommended`
     ");
     insta::assert_snapshot!(refusal(&risky(), &["--to=5.2.2"]), @"
-    4: it is not known whether 5.2.2 is good for this cluster: NoisyLogs (may apply)
+    4: it is unknown whether 5.2.2 is recommended for this cluster: NoisyLogs (may apply)
       Not now. Really.
-    hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.2 --allow-not-recommended` accepts these risks for 5.2.2, and no others, and asks for the update
+    hint: run `fairway upgrade --include-not-recommended` for details; to accept only these risks for 5.2.2 and request the update, run `fairway upgrade --to=5.2.2 --allow-not-recommended`
     ");
     let error = refused(&risky(), &["--to=5.2.1"]);
     let risks = errors::open_risks(&error).iter().map(|risk| (&*risk.name, risk.exposure));
     assert_eq!(
         risks.collect::<Vec<_>>(),
-        [("NoisyLogs", Exposure::Unknown), ("SlowDisks", Exposure::Applies)]
+        [("NoisyLogs", Exposure::Unknown), ("SlowDisks", Exposure::Exposed)]
     );
 }
 
@@ -186,20 +186,20 @@ fn what_an_operator_without_a_ledger_says_of_an_update_counts() {
 #[test]
 fn a_version_that_is_not_listed_is_refused() {
     insta::assert_snapshot!(refusal(&risky(), &["--to=5.1.1"]), @"
-    3: 5.1.1 is not one of the updates of this cluster
-    hint: did you mean 5.1.10? there are 5.2.2, 5.2.1, 5.1.10, 5.1.9; an image that is not listed is taken by --to-image with --allow-explicit-upgrade
+    3: 5.1.1 is not an available update of this cluster
+    hint: did you mean 5.1.10? available updates: 5.2.2, 5.2.1, 5.1.10, 5.1.9; to use an unlisted image, pass --to-image and --allow-explicit-upgrade
     ");
     let mut object = cluster_version();
     object.status.as_mut().unwrap().available_updates = Some(Vec::new());
     insta::assert_snapshot!(refusal(&object, &["--to=5.1.1"]), @"
-    3: 5.1.1 is not one of the updates of this cluster
-    hint: no updates are listed: wait for new ones, or name the release image with --to-image and --allow-explicit-upgrade
+    3: 5.1.1 is not an available update of this cluster
+    hint: no updates are available; to use an unlisted image, pass --to-image and --allow-explicit-upgrade
     ");
     hold(&mut object, condition("RetrievedUpdates", false, "RemoteFailed", "Nobody answers."));
     insta::assert_snapshot!(refusal(&object, &["--to=5.1.1"]), @"
-    4: it is not known which updates there are
+    4: the available updates are unknown
       Nobody answers.
-    hint: `fairway upgrade` shows why; a release image is taken by --to-image with --allow-explicit-upgrade
+    hint: run `fairway upgrade` for the reason; to use an unlisted image, pass --to-image and --allow-explicit-upgrade
     ");
     assert_eq!(refusal(&object, &["--to-latest"]), refusal(&object, &["--to=5.1.1"]));
 }
@@ -222,13 +222,13 @@ fn there_may_be_nothing_later() {
     assert!(plan.patch().is_none());
     insta::assert_snapshot!(said(&plan.outcome), @"
     Cluster is already at the latest available version 5.1.0
-    warning: there are updates that are not recommended: see them with `fairway upgrade --include-not-recommended`
+    warning: some updates are not recommended; list them with `fairway upgrade --include-not-recommended`
     ");
 }
 
 /// The text, and the warnings below.
 fn said(outcome: &Outcome) -> String {
-    let unusual = outcome.unusual.iter().map(ToString::to_string);
+    let unusual = outcome.cautions.iter().map(ToString::to_string);
     let warnings = unusual.chain(outcome.warnings.iter().cloned());
     let warnings = warnings.map(|warning| format!("\nwarning: {warning}"));
     format!("{outcome}{}", warnings.collect::<String>())
@@ -244,30 +244,30 @@ fn an_image_is_taken_as_it_is_typed() {
     assert_eq!((&update["version"], &update["image"]), (&json!("5.1.9"), &json!(mirror[11..])));
     assert_eq!(of(&[&mirror, "--to=5.1.9"]), update);
     insta::assert_snapshot!(refusal(&risky(), &[&mirror, "--to=5.1.10"]), @"
-    1: that image is 5.1.9, and not 5.1.10
-    hint: leave out --to, or name the version that the image has
+    1: the image has version 5.1.9, not 5.1.10
+    hint: omit --to, or set it to the version of the image
     ");
 
     let foreign = format!("--to-image=registry.example/release@sha256:{}", "0".repeat(64));
     insta::assert_snapshot!(refusal(&risky(), &[&foreign]), @"
-    3: registry.example/release@sha256:0000000000000000000000000000000000000000000000000000000000000000 is not one of the updates of this cluster
-    hint: there are 5.2.2, 5.2.1, 5.1.10, 5.1.9; an image that is not listed is taken by --to-image with --allow-explicit-upgrade
+    3: registry.example/release@sha256:0000000000000000000000000000000000000000000000000000000000000000 is not an available update of this cluster
+    hint: available updates: 5.2.2, 5.2.1, 5.1.10, 5.1.9; to use an unlisted image, pass --to-image and --allow-explicit-upgrade
     ");
     let plan = plan(&risky(), &[&foreign, "--allow-explicit-upgrade", "--to=5.3.0", "--force"]);
     let update = desired_update(&plan);
     assert_eq!((&update["version"], &update["force"]), (&json!("5.3.0"), &json!(true)));
     insta::assert_snapshot!(said(&plan.outcome), @"
     Requested update to 5.3.0
-    warning: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version
-    warning: --force waives the signature, all guards and all risks: be sure that you know this image
-    warning: the image is not that of any listed update
+    warning: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version
+    warning: --force waives the signature, all preconditions and all risks: make sure that you trust this image
+    warning: the image does not belong to an available update
     ");
 }
 
 #[test]
 fn a_tag_is_refused_unless_it_is_forced() {
     let wrong = wish(&["--to-image=registry.example/release:5.1.9"]).unwrap_err();
-    insta::assert_snapshot!(wrong, @"--to-image: registry.example/release:5.1.9 names a tag, which may mean another image tomorrow, and no signature is about a tag; give the digest as @sha256:…");
+    insta::assert_snapshot!(wrong, @"--to-image: registry.example/release:5.1.9 has a tag, which can change and has no signature; use the digest: @sha256:…");
     assert!(wish(&["--to-image=registry.example/release:5.1.9", "--force"]).is_ok());
 }
 
@@ -290,14 +290,14 @@ fn an_image_that_is_not_listed_is_known_by_what_it_says_about_itself() {
     insta::assert_snapshot!(said(&earlier.outcome), @"
     Requested update to 5.0.9
     warning: from 5.1.0 to 5.0.9 is a downgrade
-    warning: the image is not that of any listed update
+    warning: the image does not belong to an available update
     ");
     insta::assert_snapshot!(said(&unknown.outcome), @"
     Requested update to registry.example/release@sha256:0000000000000000000000000000000000000000000000000000000000000000
-    warning: it is not known which version that image has: nobody answers
-    warning: the image is not that of any listed update
+    warning: the version of the image is unknown: nobody answers
+    warning: the image does not belong to an available update
     ");
-    assert!(unknown.outcome.unusual.iter().all(Unusual::has_to_be_confirmed));
+    assert!(unknown.outcome.cautions.iter().all(UpdateCaution::has_to_be_confirmed));
 
     for known in [&["--to=5.1.9"][..], &["--to-image=a/b:c", "--force"]] {
         let Wish::Update(wish) = wish(known).unwrap() else { panic!("an update") };
@@ -310,9 +310,9 @@ fn risks_that_were_not_accepted_with_others_are_told_apart() {
     let mut object = risky();
     accept(&mut object, &["NoisyLogs"], None);
     insta::assert_snapshot!(refusal(&object, &["--to=5.2.1"]), @"
-    6: risks were accepted for 5.2.1, and these were not: SlowDisks (applies)
+    6: 5.2.1 has new unaccepted risks: SlowDisks (applies)
       Not now. Really.
-    hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.1 --allow-not-recommended` accepts these risks for 5.2.1, and no others, and asks for the update
+    hint: run `fairway upgrade --include-not-recommended` for details; to accept only these risks for 5.2.1 and request the update, run `fairway upgrade --to=5.2.1 --allow-not-recommended`
     ");
     for (annotation, code) in [
         (r#"{"NoisyLogs":{"for":"5.2.x"}}"#, "6"),
@@ -338,7 +338,7 @@ fn whoever_forces_an_update_accepts_its_risks_all_the_same() {
     insta::assert_snapshot!(refusal(&risky(), &["--to=5.2.1", "--force"]), @"
     3: 5.2.1 is not recommended for this cluster: NoisyLogs (may apply), SlowDisks (applies)
       Not now. Really.
-    hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.1 --allow-not-recommended` accepts these risks for 5.2.1, and no others, and asks for the update; --force waives what the operator objects, and not this
+    hint: run `fairway upgrade --include-not-recommended` for details; to accept only these risks for 5.2.1 and request the update, run `fairway upgrade --to=5.2.1 --allow-not-recommended`; --force does not waive this check
     ");
 }
 
@@ -351,25 +351,25 @@ fn a_cluster_that_is_there_is_left_alone() {
     let mut object = risky();
     hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.0: 3 of 4"));
     let on_its_way = plan(&object, &["--to=5.1.0"]).outcome;
-    insta::assert_snapshot!(on_its_way, @"Cluster is on its way to 5.1.0 already: Working towards 5.1.0: 3 of 4");
+    insta::assert_snapshot!(on_its_way, @"An update to 5.1.0 is already in progress: Working towards 5.1.0: 3 of 4");
     let message = Some("Working towards 5.1.0: 4 of 4".to_owned());
-    let answer = Some(Answer { state: State::Started, reason: None, message });
-    insta::assert_snapshot!(Outcome { answer, ..on_its_way }, @"
+    let answer = Some(RequestStatus { state: State::Started, reason: None, message });
+    insta::assert_snapshot!(Outcome { status: answer, ..on_its_way }, @"
     Cluster is on its way to 5.1.0 already
 
-    The operator has accepted it. Working towards 5.1.0: 4 of 4
+    The operator accepted the release. Working towards 5.1.0: 4 of 4
     ");
 
     let mut object = risky();
     object.spec.desired_update = Some(objects::update_to("5.1.9"));
     let image = format!("--to-image={}", objects::release("5.1.0").image);
     insta::assert_snapshot!(refusal(&object, &["--to=5.1.3", &image]), @"
-    1: that image is 5.1.0, and not 5.1.3
-    hint: leave out --to, or name the version that the image has
+    1: the image has version 5.1.0, not 5.1.3
+    hint: omit --to, or set it to the version of the image
     ");
     insta::assert_snapshot!(said(&plan(&object, &[&image]).outcome), @"
     Cluster is already at version 5.1.0
-    warning: 5.1.9 is asked for, and stays so: `fairway upgrade --clear` withdraws it
+    warning: the request for 5.1.9 remains; withdraw it with `fairway upgrade --clear`
     ");
 }
 
@@ -382,7 +382,7 @@ fn what_is_asked_for_already_is_not_written_again() {
     hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.9"));
     let again = plan(&object, &["--to=5.1.9"]);
     assert!(again.patch().is_none() && again.outcome.awaits_an_answer());
-    assert_eq!(again.outcome.to_string(), "An update to 5.1.9 is requested already");
+    assert_eq!(again.outcome.to_string(), "An update to 5.1.9 is already requested");
     let forced = Plan::of(&object, &wish(&["--to=5.1.9", "--force"]).unwrap(), now());
     assert!(forced.is_err(), "that is another request");
 }
@@ -404,16 +404,16 @@ fn there_are_bad_times_for_updates() {
     hold(&mut object, condition("Failing", true, "MultipleErrors", "a\nb"));
     hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.3"));
     insta::assert_snapshot!(refusal(&object, &["--to=5.1.9"]), @"
-    3: this is no good time for an update
-      ClusterVersion is invalid: InvalidClusterVersion: It is.; the cluster is failing: MultipleErrors: a b; the cluster is on its way to another release already: Working towards 5.1.3
-    hint: `fairway upgrade` tells more; --allow-upgrade-with-warnings asks for the update all the same
+    3: cannot update now
+      ClusterVersion is invalid: InvalidClusterVersion: It is.; the cluster is failing: MultipleErrors: a b; another update is in progress: Working towards 5.1.3
+    hint: run `fairway upgrade` for details; to update anyway, add --allow-upgrade-with-warnings
     ");
     let plan = plan(&object, &["--to=5.1.9", "--allow-upgrade-with-warnings"]);
     insta::assert_snapshot!(said(&plan.outcome), @"
     Requested update to 5.1.9
     warning: ClusterVersion is invalid: InvalidClusterVersion: It is.
     warning: the cluster is failing: MultipleErrors: a b
-    warning: the cluster is on its way to another release already: Working towards 5.1.3
+    warning: another update is in progress: Working towards 5.1.3
     ");
 }
 
@@ -470,11 +470,11 @@ fn a_request_that_is_withdrawn_on_the_way_says_where_the_cluster_goes() {
     };
     insta::assert_snapshot!(withdrawn("5.1.9", "5.1.0"), @"
     Withdrew the request for 5.1.9
-    warning: it has begun: the operator goes back to 5.1.0, unless it is that of 5.1.9 already; then the update goes on
+    warning: the update has started: the operator rolls back to 5.1.0, unless the operator of 5.1.9 already runs; then the update continues
     ");
     insta::assert_snapshot!(withdrawn("5.2.0", "5.1.9"), @"
     Withdrew the request for 5.2.0
-    warning: it has begun, and goes on to 5.2.0: a cluster goes back only to the release before, and only within a minor version
+    warning: the update has started and continues to 5.2.0: a rollback is possible only to the previous release of the same minor version
     ");
 }
 

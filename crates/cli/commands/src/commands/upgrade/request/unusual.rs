@@ -19,25 +19,25 @@ pub(in super::super) fn is_candidate(channel: &str) -> bool {
 /// feature and release candidates, and what is built each night.
 const UNFINISHED: [&str; 8] = ["alpha", "beta", "ec", "fc", "rc", "nightly", "ci", "dev"];
 
-/// What is unusual about a step.
+/// Property of an update that needs attention.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", tag = "kind")]
-pub(super) enum Unusual {
-    /// It leads to an earlier version.
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
+pub(super) enum UpdateCaution {
+    /// The target version is earlier.
     Downgrade { from: String, to: String },
-    /// It leaves out minor versions.
-    SkipLevel { from: String, to: String, skipped: u64 },
-    /// It leads to another major version.
+    /// The update skips minor versions.
+    SkipLevel { from: String, to: String, skipped_minors: u64 },
+    /// The target has another major version.
     Major { from: String, to: String },
-    /// The version says of itself that it is not finished.
+    /// The target is a pre-release.
     PreRelease { version: String },
-    /// The release is in candidate channels, and in no others that are known.
+    /// All known channels of the release are candidate channels.
     Candidate { channel: String },
-    /// Nobody knows which version the image has.
-    UnknownVersion { why: String },
-    /// Nobody can tell which of the two versions is the later one.
+    /// The version of the image is unknown.
+    UnknownVersion { message: String },
+    /// The order of the two versions is unknown.
     NotComparable { from: String, to: String },
-    /// Whatever the operator objects is waived.
+    /// Signature, preconditions and risks are waived.
     Forced,
 }
 
@@ -65,44 +65,46 @@ impl Step<'_> {
     }
 
     /// Everything that is unusual about it.
-    pub(super) fn unusual(&self) -> Vec<Unusual> {
+    pub(super) fn unusual(&self) -> Vec<UpdateCaution> {
         let between = self.ends().into_iter().flat_map(|(from, to)| between(&from, &to));
-        let unknown = self.release.version.is_empty().then(|| Unusual::UnknownVersion {
-            why: self.not_looked_up.unwrap_or("nobody has looked it up").to_owned(),
+        let unknown = self.release.version.is_empty().then(|| UpdateCaution::UnknownVersion {
+            message: self.not_looked_up.unwrap_or("nobody has looked it up").to_owned(),
         });
-        let forced = self.force.then_some(Unusual::Forced);
+        let forced = self.force.then_some(UpdateCaution::Forced);
         let unknown = unknown.or_else(|| self.not_comparable());
         between.chain(self.candidate()).chain(unknown).chain(forced).collect()
     }
 
     /// It may be any step, a downgrade too.
-    fn not_comparable(&self) -> Option<Unusual> {
+    fn not_comparable(&self) -> Option<UpdateCaution> {
         let (from, to) = (&self.status.desired.version, &self.release.version);
-        let unknown = || Unusual::NotComparable { from: from.clone(), to: to.clone() };
+        let unknown = || UpdateCaution::NotComparable { from: from.clone(), to: to.clone() };
         self.ends().is_none().then(unknown)
     }
 
     /// The release says which channels it is in; where it does not, it comes from the chosen one.
-    fn candidate(&self) -> Option<Unusual> {
+    fn candidate(&self) -> Option<UpdateCaution> {
         let known = &self.release.channels;
         let channel = match known.first() {
             Some(first) => known.iter().all(|channel| is_candidate(channel)).then_some(&first[..]),
             None => self.channel.filter(|channel| is_candidate(channel)),
         };
-        channel.map(|channel| Unusual::Candidate { channel: channel.to_owned() })
+        channel.map(|channel| UpdateCaution::Candidate { channel: channel.to_owned() })
     }
 }
 
-fn between(from: &Version, to: &Version) -> Vec<Unusual> {
+fn between(from: &Version, to: &Version) -> Vec<UpdateCaution> {
     let (names, kind) = (|| (from.to_string(), to.to_string()), Move::between(from, to));
     let step = match (names(), kind) {
-        ((from, to), Move::Downgrade) => Some(Unusual::Downgrade { from, to }),
-        ((from, to), Move::SkipLevel { skipped }) => Some(Unusual::SkipLevel { from, to, skipped }),
-        ((from, to), Move::Major) => Some(Unusual::Major { from, to }),
+        ((from, to), Move::Downgrade) => Some(UpdateCaution::Downgrade { from, to }),
+        ((from, to), Move::SkipLevel { skipped_minors }) => {
+            Some(UpdateCaution::SkipLevel { from, to, skipped_minors })
+        }
+        ((from, to), Move::Major) => Some(UpdateCaution::Major { from, to }),
         _ => None,
     };
     let pre_release =
-        is_less_finished(from, to).then(|| Unusual::PreRelease { version: names().1 });
+        is_less_finished(from, to).then(|| UpdateCaution::PreRelease { version: names().1 });
     step.into_iter().chain(pre_release).collect()
 }
 
@@ -117,7 +119,7 @@ fn is_less_finished(from: &Version, to: &Version) -> bool {
     !is_plain(to) && (is_plain(from) || (says_so(to) && !says_so(from)))
 }
 
-impl Unusual {
+impl UpdateCaution {
     /// Whether it has to be confirmed. Between major versions there is one way, and the operator
     /// guards it.
     pub(super) fn has_to_be_confirmed(&self) -> bool {
@@ -125,39 +127,40 @@ impl Unusual {
     }
 }
 
-impl fmt::Display for Unusual {
+impl fmt::Display for UpdateCaution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Downgrade { from, to } => {
                 write!(f, "from {from} to {to} is {}", Move::Downgrade)
             }
-            Self::SkipLevel { from, to, skipped } => {
-                write!(f, "from {from} to {to} is {}", Move::SkipLevel { skipped: *skipped })
+            Self::SkipLevel { from, to, skipped_minors } => {
+                let step = Move::SkipLevel { skipped_minors: *skipped_minors };
+                write!(f, "from {from} to {to} is {step}")
             }
             Self::Major { from, to } => write!(f, "from {from} to {to} is {}", Move::Major),
             Self::PreRelease { version } => write!(f, "{version} is a pre-release"),
             Self::Candidate { channel } => write!(
                 f,
-                "it comes from {}, whose releases are tried out and may never be supported",
+                "the release is in {}, whose releases are candidates and may never be supported",
                 OneLine(channel)
             ),
-            Self::UnknownVersion { why } => {
-                write!(f, "it is not known which version that image has: {}", OneLine(why))
+            Self::UnknownVersion { message } => {
+                write!(f, "it is not known which version that image has: {}", OneLine(message))
             }
             Self::NotComparable { from, to } if from.is_empty() => write!(
                 f,
-                "it is not known which version the cluster has, and what kind of step that to {} is",
+                "the version of the cluster is unknown, so the update to {} cannot be classified",
                 OneLine(to)
             ),
             Self::NotComparable { from, to } => write!(
                 f,
-                "it is not known what kind of step that from {} to {} is",
+                "the update from {} to {} cannot be classified",
                 OneLine(from),
                 OneLine(to)
             ),
             Self::Forced => f.write_str(
-                "--force waives the signature, all guards and all risks: be sure that you know \
-                 this image",
+                "--force waives the signature, all preconditions and all risks: make sure that you \
+                 trust this image",
             ),
         }
     }
@@ -220,9 +223,9 @@ mod tests {
         5.2.0-rc.2 5.2.0
         4.20.0-okd-scos.5 4.20.0-okd-scos.6
         4.20.0-okd-scos.5 4.21.0-okd-scos.ec.15; 4.21.0-okd-scos.ec.15 is a pre-release, to be confirmed
-        what is that 5.1.0; it is not known what kind of step that from what is that to 5.1.0 is, to be confirmed
-        5.1.0 latest; it is not known what kind of step that from 5.1.0 to latest is, to be confirmed
-         5.1.0; it is not known which version the cluster has, and what kind of step that to 5.1.0 is, to be confirmed
+        what is that 5.1.0; the update from what is that to 5.1.0 cannot be classified, to be confirmed
+        5.1.0 latest; the update from 5.1.0 to latest cannot be classified, to be confirmed
+         5.1.0; the version of the cluster is unknown, so the update to 5.1.0 cannot be classified, to be confirmed
         ");
     }
 
@@ -237,10 +240,10 @@ mod tests {
         ]
         .map(|(channel, channels)| said("5.1.0", "5.1.1", channel, channels));
         insta::assert_snapshot!(said.join("\n"), @"
-        5.1.0 5.1.1; it comes from candidate-5.1, whose releases are tried out and may never be supported, to be confirmed
+        5.1.0 5.1.1; the release is in candidate-5.1, whose releases are candidates and may never be supported, to be confirmed
         5.1.0 5.1.1
         5.1.0 5.1.1
-        5.1.0 5.1.1; it comes from candidate-5.1, whose releases are tried out and may never be supported, to be confirmed
+        5.1.0 5.1.1; the release is in candidate-5.1, whose releases are candidates and may never be supported, to be confirmed
         5.1.0 5.1.1
         ");
     }

@@ -64,8 +64,8 @@ impl Target {
             (Some(image), version) => {
                 if !image.by_digest && !args.force {
                     return Err(WrongUsage(format!(
-                        "--to-image: {} names a tag, which may mean another image tomorrow, and no \
-                         signature is about a tag; give the digest as @sha256:…",
+                        "--to-image: {} has a tag, which can change and has no signature; use the \
+                         digest: @sha256:…",
                         image.text
                     )));
                 }

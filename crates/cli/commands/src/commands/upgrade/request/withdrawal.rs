@@ -41,12 +41,12 @@ pub(super) fn consequence(status: &ClusterVersionStatus) -> String {
     let target = Version::parse(&desired.version).ok();
     match (before, target) {
         (Some(before), Some(target)) if before.stream() == target.stream() => format!(
-            "it has begun: the operator goes back to {before}, unless it is that of {target} \
-             already; then the update goes on"
+            "the update has started: the operator rolls back to {before}, unless the operator of \
+             {target} already runs; then the update continues"
         ),
         _ => format!(
-            "it has begun, and goes on to {}: a cluster goes back only to the release before, and \
-             only within a minor version",
+            "the update has started and continues to {}: a rollback is possible only to the \
+             previous release of the same minor version",
             OneLine(&desired.version)
         ),
     }

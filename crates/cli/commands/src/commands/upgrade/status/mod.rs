@@ -50,8 +50,7 @@ async fn ask(source: &Source) -> anyhow::Result<(Status, Alerts)> {
 
 fn tell(cluster: &Cluster, moment: Moment) -> anyhow::Result<Status> {
     Status::of(cluster, moment).map_err(|untold| {
-        let hint = "`fairway upgrade` shows what is known; is this a cluster whose platform is \
-                    updated as a whole?";
+        let hint = "run `fairway upgrade` to show the state of ClusterVersion";
         CannotTell { message: untold.to_string(), hint: hint.to_owned() }.into()
     })
 }
@@ -59,7 +58,7 @@ fn tell(cluster: &Cluster, moment: Moment) -> anyhow::Result<Status> {
 /// That alerts could not be read is nothing to overlook.
 pub(super) fn warn(alerts: &Alerts, printer: &Printer) {
     if let Alerts::Unreadable(why) = alerts {
-        printer.warnings(&[format!("the alerts of the cluster could not be read: {why}")]);
+        printer.warnings(&[format!("cannot read the alerts of the cluster: {why}")]);
     }
 }
 
@@ -70,8 +69,8 @@ fn print(
     printer: &Printer,
 ) -> anyhow::Result<()> {
     if args.output.output.is_document() {
-        for wait in &mut status.waits_for {
-            wait.look_at = printer.as_typed(&wait.look_at);
+        for wait in &mut status.pending_resources {
+            wait.inspect_command = printer.as_typed(&wait.inspect_command);
         }
     }
     let shown = Shown { status, details: args.details, watched };
@@ -81,7 +80,7 @@ fn print(
 
 /// Whether anything is wrong, told before or not.
 fn exit_status(status: &Status) -> ExitStatus {
-    if status.is_in_trouble() { ExitStatus::No } else { ExitStatus::Yes }
+    if status.is_in_trouble() { ExitStatus::Refused } else { ExitStatus::Success }
 }
 
 #[cfg(test)]

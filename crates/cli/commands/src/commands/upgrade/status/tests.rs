@@ -116,37 +116,37 @@ fn node(name: &str, role: &str, current: &str, desired: &str, state: &str) -> St
 #[test]
 fn an_update_without_pools() {
     insta::assert_snapshot!(Files::new().text(Details::None), @"
-    Update to 5.2.0 from 5.1.0: it goes on.
-      50% done: of 2 operators, 1 updated, 1 updating, 0 waiting
+    Update to 5.2.0 from 5.1.0: in progress.
+      50% complete; 2 operators: 1 updated, 1 updating, 0 waiting
       Operators: 2 healthy
-      So far it has taken 30m.
-      About 26m are left.
+      Duration: 30m
+      Time remaining: about 26m
 
-    It waits for
+    Waiting for
       operator network (Deploying), for 10m
         first line
         $ kubectl describe clusteroperator network
 
     Health
-      Nothing is known that holds it up.
-      Alerts are not known: the recording has no alerts.
+      No known issues.
+      Alerts are unknown: the recorded cluster has no alerts.
     ");
     insta::assert_snapshot!(Files::new().text(Details::Operators), @"
-    Update to 5.2.0 from 5.1.0: it goes on.
-      50% done: of 2 operators, 1 updated, 1 updating, 0 waiting
+    Update to 5.2.0 from 5.1.0: in progress.
+      50% complete; 2 operators: 1 updated, 1 updating, 0 waiting
       Operators: 2 healthy
-      So far it has taken 30m.
-      About 26m are left.
+      Duration: 30m
+      Time remaining: about 26m
 
-    It waits for
+    Waiting for
       operator network (Deploying), for 10m
         first line
         second line
         $ kubectl describe clusteroperator network
 
     Health
-      Nothing is known that holds it up.
-      Alerts are not known: the recording has no alerts.
+      No known issues.
+      Alerts are unknown: the recorded cluster has no alerts.
     ");
 }
 
@@ -161,13 +161,13 @@ fn an_update_with_nodes() {
     ];
     let files = Files::with_nodes(&nodes.concat());
     insta::assert_snapshot!(files.text(Details::None), @"
-    Update to 5.2.0 from 5.1.0: it goes on.
-      50% done: of 2 operators, 1 updated, 1 updating, 0 waiting
+    Update to 5.2.0 from 5.1.0: in progress.
+      50% complete; 2 operators: 1 updated, 1 updating, 0 waiting
       Operators: 2 healthy
-      So far it has taken 30m.
-      Nobody can tell how much is left: something stands in its way.
+      Duration: 30m
+      Time remaining: unknown (the update is blocked)
 
-    It waits for
+    Waiting for
       operator network (Deploying), for 10m
         first line
         $ kubectl describe clusteroperator network
@@ -195,25 +195,25 @@ fn an_update_with_nodes() {
 
     Health
       Error: Node worker-1 is degraded
-        the update does not go on
+        the update is stalled
       Error: Node worker-2 is degraded
-        the update does not go on
-      --details=health explains them, and says where to read what to do.
-      Alerts are not known: the recording has no alerts.
+        the update is stalled
+      Use --details=health for explanations and remediation.
+      Alerts are unknown: the recorded cluster has no alerts.
     ");
     insta::assert_snapshot!(files.text(Details::Health).split("\n\n").last().unwrap(), @"
     Health
       Error: Node worker-1 is degraded
-        the update does not go on
+        the update is stalled
         worker-1 is full
         nodes: worker-1
         https://docs.openshift.com/container-platform/latest/post_installation_configuration/machine-configuration-tasks.html#understanding-the-machine-config-operator
       Error: Node worker-2 is degraded
-        the update does not go on
+        the update is stalled
         worker-2 is full
         nodes: worker-2
         https://docs.openshift.com/container-platform/latest/post_installation_configuration/machine-configuration-tasks.html#understanding-the-machine-config-operator
-      Alerts are not known: the recording has no alerts.
+      Alerts are unknown: the recorded cluster has no alerts.
     ");
 }
 
@@ -228,7 +228,7 @@ fn many_nodes_are_counted() {
         text.split("\n\n").find(|part| part.starts_with("Worker pool worker")).unwrap().to_owned()
     };
     assert_eq!(pool(Details::None).lines().count(), 2 + 1 + 10 + 1);
-    insta::assert_snapshot!(pool(Details::None).lines().last().unwrap(), @"  4 more: 4 pending; --details=nodes shows them");
+    insta::assert_snapshot!(pool(Details::None).lines().last().unwrap(), @"  4 more: 4 pending; use --details=nodes to show them");
     assert_eq!(pool(Details::Nodes).lines().count(), 2 + 1 + 14);
 }
 
@@ -245,11 +245,11 @@ fn nothing_is_updating() {
     insta::assert_snapshot!(files.text(Details::None), @"
     The cluster is not updating.
 
-    An update to 5.3.0 is asked for and has not begun.
+    An update to 5.3.0 is requested and has not started.
 
-    It waits for
+    Waiting for
       release 5.3.0
-        the operator has not begun with it yet
+        the operator has not started the update yet
         $ fairway upgrade
     ");
 }
@@ -263,7 +263,7 @@ fn why_a_release_is_refused_is_told_to_the_end() {
     files.write("cv.yaml", &format!("{asked}{refused}"));
     let text = files.text(Details::None);
     assert!(
-        text.contains("An update to 5.3.0 is asked for, and the operator refuses it."),
+        text.contains("An update to 5.3.0 is requested, but the operator refuses it."),
         "{text}"
     );
     assert!(text.contains(": it is older\n"), "{text}");
@@ -303,16 +303,16 @@ fn files_that_are_missing_or_broken_are_named() {
     files.write("cv.yaml", "kind: List\nitems: []");
     problems.push(problem(&files.path()));
     insta::assert_snapshot!(problems.join("\n"), @"
-    …/y-cv.yaml is not there
-      `kubectl get clusterversion version -o yaml > X-cv.yaml` writes one
-    no ClusterOperator is recorded: there is none in …/version.yaml
-      `kubectl get clusteroperators -o yaml` writes what is there
-    no ClusterOperator is recorded: there is no …/x-co.yaml
-      `kubectl get clusteroperators -o yaml` writes what is there
+    …/y-cv.yaml does not exist
+      record it with `kubectl get clusterversion version -o yaml > X-cv.yaml`
+    no ClusterOperator recorded: none in …/version.yaml
+      record it with `kubectl get clusteroperators -o yaml`
+    no ClusterOperator recorded: …/x-co.yaml does not exist
+      record it with `kubectl get clusteroperators -o yaml`
     …/x-co.yaml: items is not a list
       
-    no ClusterVersion is recorded: there is none in …/x-cv.yaml
-      `kubectl get clusterversions -o yaml` writes what is there
+    no ClusterVersion recorded: none in …/x-cv.yaml
+      record it with `kubectl get clusterversions -o yaml`
     ");
 }
 
@@ -322,7 +322,7 @@ fn alerts_that_cannot_be_read_are_no_silence() {
     files.write("alerts.json", "{}");
     let text = files.text(Details::None);
     let text = text.replace(&files.directory.path().display().to_string(), "…");
-    insta::assert_snapshot!(text.lines().last().unwrap().trim(), @"Alerts are not known: …/x-alerts.json: cannot parse the list of alerts: missing field `status` at line 1 column 2.");
+    insta::assert_snapshot!(text.lines().last().unwrap().trim(), @"Alerts are unknown: …/x-alerts.json: the list of alerts cannot be read: missing field `status` at line 1 column 2.");
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn a_cluster_without_a_progress_cannot_be_told_about() {
         .write("cv.yaml", "kind: ClusterVersion\nmetadata: {name: version}\nspec: {clusterID: ''}");
     let (cluster, moment) = gathered(&files.path()).unwrap();
     let error = tell(&cluster, moment).unwrap_err();
-    assert_eq!(crate::errors::status(&error), ExitStatus::CannotTell);
+    assert_eq!(crate::errors::status(&error), ExitStatus::Unknown);
     insta::assert_snapshot!(error, @"ClusterVersion has no condition Progressing: nobody says whether it is updating");
 }
 
@@ -350,7 +350,7 @@ fn whoever_has_watched_is_told_how_it_ended() {
     let said = [true, false]
         .map(|watched| Shown { status: &status, details: Details::None, watched }.to_string());
     insta::assert_snapshot!(said.join("\n"), @"
-    The cluster has reached 5.2.0; that took 40m.
+    The cluster is updated to 5.2.0, duration 40m.
     The cluster is not updating.
     ");
 }
@@ -371,10 +371,10 @@ fn what_has_just_begun_to_fail_is_no_trouble_yet() {
     insta::assert_snapshot!(said.join("\n"), @"
     Yes
       Warning: Cluster Version version is failing to proceed with the update (Slow)
-        for 2s; that is usual at first; if it lasts, the update does not go on
+        for 2s; usual at first; if it persists, the update is stalled
     No
       Warning: Cluster Version version is failing to proceed with the update (Slow)
-        for 6m; the update does not go on
+        for 6m; the update is stalled
     ");
 }
 
@@ -401,11 +401,11 @@ fn what_becomes_of_a_request_is_news() {
     let request = |seen: bool| Request {
         version: Some("5.3.0".to_owned()),
         image: None,
-        seen,
+        spec_observed: seen,
         refused: false,
         reason: None,
         message: None,
-        since: None,
+        last_transition_time: None,
         age_seconds: None,
     };
     status.requested = Some(request(false));

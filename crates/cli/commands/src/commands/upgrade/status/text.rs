@@ -6,8 +6,8 @@ mod nodes;
 use std::fmt;
 
 use fairway_insight::status::{
-    Assessment, Change, Completed, ControlPlane, Doubt, Estimate, Request, Updating, Wait,
-    WaitKind, Way,
+    Assessment, Change, Completed, ControlPlane, Doubt, Estimate, PendingResource,
+    PendingResourceKind, Request, Updating, Way,
 };
 use fairway_insight::{Span, Status};
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ const FEW_NAMES: usize = 3;
 /// What others say at length is cut here; `--details` shows it all.
 const MUCH: usize = 160;
 
-/// The state of an update, and how much of it is shown.
+/// Status of an update, with its text output.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct Shown<'a> {
@@ -45,7 +45,7 @@ impl fmt::Display for Shown<'_> {
             ControlPlane::Updating(updating) => write_updating(f, updating)?,
         }
         if let Some(quiet) = self.status.quiet_for() {
-            write!(f, "\n  Nothing has changed for {quiet}.")?;
+            write!(f, "\n  No progress for {quiet}.")?;
         }
         if let Some(request) = &self.status.requested {
             write!(f, "\n\n")?;
@@ -59,7 +59,7 @@ impl fmt::Display for Shown<'_> {
 
 impl Shown<'_> {
     fn write_idle(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.status.reached {
+        match &self.status.last_completed_update {
             Some(reached) if self.watched => write_reached(f, reached)?,
             _ => f.write_str("The cluster is not updating.")?,
         }
@@ -71,20 +71,20 @@ impl Shown<'_> {
     }
 
     fn write_waits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let waits = &self.status.waits_for;
+        let waits = &self.status.pending_resources;
         if waits.is_empty() {
             return Ok(());
         }
         let in_full = self.details.has(Details::Operators);
-        let groups: Vec<&[Wait]> = waits.chunk_by(is_alike).collect();
+        let groups: Vec<&[PendingResource]> = waits.chunk_by(is_alike).collect();
         let shown = if in_full { groups.len() } else { groups.len().min(FEW_WAITS) };
-        f.write_str("\n\nIt waits for")?;
+        f.write_str("\n\nWaiting for")?;
         for group in &groups[..shown] {
             write_wait(f, group, in_full)?;
         }
         match groups[shown..].iter().map(|group| group.len()).sum() {
             0 => Ok(()),
-            more => write!(f, "\n  {more} more: --details=operators shows them"),
+            more => write!(f, "\n  {more} more: use --details=operators to show them"),
         }
     }
 }
@@ -92,19 +92,19 @@ impl Shown<'_> {
 fn write_completed(f: &mut fmt::Formatter<'_>, completed: &Completed) -> fmt::Result {
     write!(f, "The control plane is updated to {}", OneLine(&completed.version))?;
     if let Some(at) = completed.completed_at {
-        write!(f, " since {at}")?;
+        write!(f, ", completed at {at}")?;
     }
     if let Some(seconds) = completed.duration_seconds {
-        write!(f, "; that took {}", Span(seconds))?;
+        write!(f, ", duration {}", Span(seconds))?;
     }
     f.write_str(".")
 }
 
 /// The end that somebody has waited for.
 fn write_reached(f: &mut fmt::Formatter<'_>, reached: &Completed) -> fmt::Result {
-    write!(f, "The cluster has reached {}", OneLine(&reached.version))?;
+    write!(f, "The cluster is updated to {}", OneLine(&reached.version))?;
     match reached.duration_seconds {
-        Some(seconds) => write!(f, "; that took {}.", Span(seconds)),
+        Some(seconds) => write!(f, ", duration {}.", Span(seconds)),
         None => f.write_str("."),
     }
 }
@@ -112,15 +112,15 @@ fn write_reached(f: &mut fmt::Formatter<'_>, reached: &Completed) -> fmt::Result
 fn write_updating(f: &mut fmt::Formatter<'_>, updating: &Updating) -> fmt::Result {
     write_way(f, &updating.way)?;
     let assessment = match updating.assessment {
-        Assessment::Progressing => "it goes on",
-        Assessment::Slow => "it goes on slowly",
-        Assessment::Stalled => "it is stalled",
+        Assessment::Progressing => "in progress",
+        Assessment::Slow => "in progress, slower than expected",
+        Assessment::Stalled => "stalled",
     };
     let counts = updating.operators;
     write!(f, ": {assessment}.")?;
     write!(
         f,
-        "\n  {}% done: of {} operators, {} updated, {} updating, {} waiting",
+        "\n  {}% complete; {} operators: {} updated, {} updating, {} waiting",
         updating.percent, counts.total, counts.updated, counts.updating, counts.waiting
     )?;
     let health = updating.health;
@@ -131,7 +131,7 @@ fn write_updating(f: &mut fmt::Formatter<'_>, updating: &Updating) -> fmt::Resul
         }
     }
     if let Some(seconds) = updating.duration_seconds {
-        write!(f, "\n  So far it has taken {}.", Span(seconds))?;
+        write!(f, "\n  Duration: {}", Span(seconds))?;
     }
     updating.estimate.as_ref().map_or(Ok(()), |estimate| write_estimate(f, estimate))
 }
@@ -143,9 +143,9 @@ fn write_way(f: &mut fmt::Formatter<'_>, way: &Way) -> fmt::Result {
         Change::Install => write!(f, "Installation of {target}"),
         Change::Update => write!(f, "Update to {target} from {from}"),
         Change::UpdateFromIncomplete => {
-            write!(f, "Update to {target} from {from}, which was never completed")
+            write!(f, "Update to {target} from {from}, which never completed")
         }
-        Change::MultiArch => write!(f, "Change of {target} to several architectures"),
+        Change::MultiArch => write!(f, "Migration of {target} to multiple architectures"),
     }
 }
 
@@ -153,44 +153,43 @@ fn write_estimate(f: &mut fmt::Formatter<'_>, estimate: &Estimate) -> fmt::Resul
     let why = match estimate.doubt {
         None => {
             return match estimate.remaining.strip_prefix('<') {
-                Some(limit) => write!(f, "\n  Less than {limit} are left."),
-                None => write!(f, "\n  About {} are left.", estimate.remaining),
+                Some(limit) => write!(f, "\n  Time remaining: less than {limit}"),
+                None => write!(f, "\n  Time remaining: about {}", estimate.remaining),
             };
         }
-        Some(Doubt::MultiArch) => "a change of architectures takes as long as its nodes take",
-        Some(Doubt::Overdue) => "it should be over by now",
-        Some(Doubt::Blocked) => "something stands in its way",
-        Some(Doubt::Quiet) => "nothing has changed for long",
-        Some(Doubt::NothingToCompareWith) => {
-            "it has just begun, and no update before it says how long they take here"
-        }
+        Some(Doubt::MultiArch) => "depends on the number of nodes",
+        Some(Doubt::Overdue) => "slower than expected",
+        Some(Doubt::Blocked) => "the update is blocked",
+        Some(Doubt::Quiet) => "no recent progress",
+        Some(Doubt::NothingToCompareWith) => "just started, no previous update to compare",
     };
-    write!(f, "\n  Nobody can tell how much is left: {why}.")
+    write!(f, "\n  Time remaining: unknown ({why})")
 }
 
 fn write_request(f: &mut fmt::Formatter<'_>, request: &Request) -> fmt::Result {
     let name = OneLine(request.name());
     if request.refused {
-        return write!(f, "An update to {name} is asked for, and the operator refuses it.");
+        return write!(f, "An update to {name} is requested, but the operator refuses it.");
     }
-    write!(f, "An update to {name} is asked for and has not begun.")
+    write!(f, "An update to {name} is requested and has not started.")
 }
 
 /// Whether two things are waited for in the same way, so that it is said once.
-fn is_alike(one: &Wait, other: &Wait) -> bool {
-    let told = |wait: &Wait| (wait.kind, wait.reason.clone(), wait.message.clone());
-    told(one) == told(other) && (one.look_at == other.look_at || one.kind == WaitKind::Node)
+fn is_alike(one: &PendingResource, other: &PendingResource) -> bool {
+    let told = |wait: &PendingResource| (wait.kind, wait.reason.clone(), wait.message.clone());
+    told(one) == told(other)
+        && (one.inspect_command == other.inspect_command || one.kind == PendingResourceKind::Node)
 }
 
 /// Things that are waited for in the same way.
-fn write_wait(f: &mut fmt::Formatter<'_>, group: &[Wait], in_full: bool) -> fmt::Result {
+fn write_wait(f: &mut fmt::Formatter<'_>, group: &[PendingResource], in_full: bool) -> fmt::Result {
     let Some(first) = group.first() else { return Ok(()) };
     let (one, several) = match first.kind {
-        WaitKind::Release => ("release", "releases"),
-        WaitKind::Operator => ("operator", "operators"),
-        WaitKind::ClusterVersion => ("the operator of ClusterVersion", "operators"),
-        WaitKind::Pool => ("pool", "pools"),
-        WaitKind::Node => ("node", "nodes"),
+        PendingResourceKind::Release => ("release", "releases"),
+        PendingResourceKind::Operator => ("operator", "operators"),
+        PendingResourceKind::ClusterVersion => ("the operator of ClusterVersion", "operators"),
+        PendingResourceKind::Pool => ("pool", "pools"),
+        PendingResourceKind::Node => ("node", "nodes"),
     };
     let shown = if in_full { group.len() } else { group.len().min(FEW_NAMES) };
     let names: Vec<&str> = group[..shown].iter().map(|wait| wait.name.as_str()).collect();
@@ -209,9 +208,9 @@ fn write_wait(f: &mut fmt::Formatter<'_>, group: &[Wait], in_full: bool) -> fmt:
     }
     if let Some(message) = &first.message {
         // Why a release is refused stands at the end of what is said about it.
-        write_said(f, message, "    ", in_full || first.kind == WaitKind::Release)?;
+        write_said(f, message, "    ", in_full || first.kind == PendingResourceKind::Release)?;
     }
-    write!(f, "\n    $ {}", OneLine(&first.look_at))
+    write!(f, "\n    $ {}", OneLine(&first.inspect_command))
 }
 
 /// What others say: all lines of it, or as much of the first as is needed to know it.

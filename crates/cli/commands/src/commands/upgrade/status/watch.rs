@@ -80,10 +80,10 @@ pub(super) fn news(status: &Status) -> String {
         }
     }
     if let Some(requested) = &status.requested {
-        let (name, seen, reason) = (requested.name(), requested.seen, &requested.reason);
+        let (name, seen, reason) = (requested.name(), requested.spec_observed, &requested.reason);
         let _ = write!(news, "\n{name} {seen} {} {reason:?}", requested.refused);
     }
-    for wait in &status.waits_for {
+    for wait in &status.pending_resources {
         let _ = write!(news, "\n{} {:?} {:?}", wait.name, wait.reason, wait.message);
     }
     for node in &status.nodes {

@@ -244,7 +244,7 @@ fn every_update_of_a_recording_has_its_verdict() -> Result<()> {
             "{} {} {}",
             line(&told["target"]),
             told["unaccepted"],
-            told["notOffered"]
+            told["notOfferedMessage"]
         ))
     };
     let versions = ["9.1.4", "9.1.1", "9.2.1", "9.1.9", "9.3.0", "10.0.0"];
@@ -253,9 +253,9 @@ fn every_update_of_a_recording_has_its_verdict() -> Result<()> {
     "9.1.4" "True" null [] null
     "9.1.1" "Unknown" "EvaluationFailed" ["ConditionalUpdateRisk"] null
     "9.2.1" "False" "AdminAckRequired" ["ConditionalUpdateRisk"] null
-    null null null [] "no update to 9.1.9 is offered"
-    null null null [] "no updates to 9.3 are offered"
-    null null null [] "no updates to 10 are offered"
+    null null null [] "no update to 9.1.9 is available"
+    null null null [] "no updates to 9.3 are available"
+    null null null [] "no updates to 10 are available"
     "#);
     Ok(())
 }
@@ -270,20 +270,20 @@ fn a_quiet_question_is_answered_by_its_exit_code() -> Result<()> {
     insta::assert_snapshot!(ask(&["9.1.2"]), @"
     exit code: 3
     ----- stderr -----
-    error: an update to 9.1.2 has issues that are not accepted: ConditionalUpdateRisk
-    hint: `fairway upgrade recommend --version=9.1.2` tells more
+    error: the update to 9.1.2 has unaccepted issues: ConditionalUpdateRisk
+    hint: run `fairway upgrade recommend --version=9.1.2` for details
     ");
     insta::assert_snapshot!(ask(&["9.3.0"]), @"
     exit code: 4
     ----- stderr -----
-    error: no updates to 9.3 are offered
-    hint: `fairway upgrade recommend --show-outdated-releases` lists what is
+    error: no updates to 9.3 are available
+    hint: run `fairway upgrade recommend --show-outdated-releases` to list available updates
     ");
     insta::assert_snapshot!(ask(&["9.1.4"]), @"
     exit code: 4
     ----- stderr -----
-    error: the alerts are not known: the recording has no alerts
-    hint: `fairway upgrade recommend --version=9.1.4` tells more
+    error: the alerts are unknown: the recorded cluster has no alerts
+    hint: run `fairway upgrade recommend --version=9.1.4` for details
     ");
     recording.file("-alerts.json", &json!({"status": "success", "data": {"alerts": []}}))?;
     insta::assert_snapshot!(ask(&["9.1.4"]), @"exit code: 0");
@@ -311,24 +311,25 @@ fn of_a_recording_it_is_told_what_would_come_of_a_change() -> Result<()> {
 
     exit code: 0
     ----- stdout -----
-    Nothing was changed; without --dry-run it would be:
+    Dry run, nothing changed. Without --dry-run:
 
-    Channel: fast-9.2 (before: stable-9.2)
+    Channel: fast-9.2 (previously: stable-9.2)
 
-    The operator will ask the update service again.
+    The operator retrieves the updates of this channel.
     ----- stderr -----
-    warning: it is not known which channels the running release is in, so fast-9.2 was not checked
+    warning: channel fast-9.2 is not verified: the channels of the running release are unknown
 
     exit code: 2
     ----- stderr -----
-    error: --from-file reads a recorded cluster, in which nothing can be changed: --dry-run tells what would come of it
+    error: --from-file reads a recorded cluster, which cannot be changed; add --dry-run to preview the change
 
     exit code: 2
     ----- stderr -----
-    error: --from-file reads a recorded cluster, in which nothing can be changed: --dry-run tells what would come of it
+    error: --from-file reads a recorded cluster, which cannot be changed; add --dry-run to preview the change
 
     exit code: 0
     ----- stdout -----
+    apiVersion: fairway.dev/v1alpha1
     kind: AcceptedRisks
     version: 1
     risks: []
@@ -345,7 +346,8 @@ fn what_to_look_at_is_of_the_cluster_that_was_named() -> Result<()> {
     let recording = Recording::new()?;
     recording.write()?;
     let status = recording.document(&["status", "--as=alice"])?;
-    let look_at = status["waitsFor"][0]["lookAt"].as_str().context("nothing is waited for")?;
-    assert_eq!(look_at, "kubectl describe clusteroperator machine-config --as=alice");
+    let inspect = status["pendingResources"][0]["inspectCommand"].as_str();
+    let inspect = inspect.context("no pending resource")?;
+    assert_eq!(inspect, "kubectl describe clusteroperator machine-config --as=alice");
     Ok(())
 }

@@ -2,17 +2,17 @@ use super::*;
 use crate::commands::upgrade::preflight::of_a_fleet::fixtures;
 use crate::exit::ExitStatus;
 use crate::text;
-use fairway_insight::fleet::Unread;
+use fairway_insight::fleet::ClusterError;
 
-fn failed(message: &str, hint: &str) -> Unread {
-    Unread { message: message.to_owned(), hint: Some(hint.to_owned()) }
+fn failed(message: &str, hint: &str) -> ClusterError {
+    ClusterError { message: message.to_owned(), hint: Some(hint.to_owned()) }
 }
 
 /// One release, asked about five clusters.
 fn preflights(width: usize) -> FleetPreflight {
     let away = failed(
         "cannot reach the API server at https://lab.example:6443: Connection refused",
-        "check that it runs and that nothing stands in between",
+        "check that the server is running and reachable",
     );
     let clusters = [
         ("prod-eu", Ok(Some(fixtures::clean()))),
@@ -39,7 +39,7 @@ fn a_preflight_of_a_fleet_on_a_wide_terminal() {
 #[test]
 fn a_preflight_of_a_fleet_at_40_columns() {
     let text = text::laid_out(&preflights(40).to_string(), 40);
-    let mut lines = text.lines().take_while(|line| !line.starts_with("See where"));
+    let mut lines = text.lines().take_while(|line| !line.starts_with("Show the state"));
     assert!(lines.all(|line| line.chars().count() <= 40), "{text}");
     insta::assert_snapshot!(text);
 }
@@ -55,9 +55,9 @@ fn the_worst_of_all_clusters_is_how_it_ends() {
         });
         all.exit_status()
     };
-    assert_eq!(ends(&[0, 4]), ExitStatus::Yes);
-    assert_eq!(ends(&[0, 1, 2, 3]), ExitStatus::No);
+    assert_eq!(ends(&[0, 4]), ExitStatus::Success);
+    assert_eq!(ends(&[0, 1, 2, 3]), ExitStatus::Refused);
     assert_eq!(ends(&[0, 2]), ExitStatus::TimedOut);
-    assert_eq!(ends(&[0, 2, 3]), ExitStatus::CannotTell);
+    assert_eq!(ends(&[0, 2, 3]), ExitStatus::Unknown);
     assert_eq!(ends(&[3]), ExitStatus::Error, "nobody could be asked");
 }

@@ -1,6 +1,6 @@
 use fairway_api::cluster_version::{Update, UpdateHistory, UpdateState};
 use fairway_api::{ClusterVersion, Version};
-use fairway_insight::fleet::{Member, Said, Unread};
+use fairway_insight::fleet::{ClusterError, Member, Said};
 use fairway_testkit::objects;
 
 use super::*;
@@ -34,10 +34,10 @@ fn preflight(mut member: Member, result: PreflightResult, findings: &[&str]) -> 
 }
 
 fn unread(name: &str) -> Member {
-    let why = Unread {
+    let why = ClusterError {
         message: "cannot reach the API server at https://lab.example:6443: Connection refused"
             .to_owned(),
-        hint: Some("check that it runs and that nothing stands in between".to_owned()),
+        hint: Some("check that the server is running and reachable".to_owned()),
     };
     Member { name: name.to_owned(), said: Err(why) }
 }
@@ -60,7 +60,7 @@ fn fleet() -> Vec<Member> {
     status.history.insert(0, partial);
     hold(&mut updating, condition("Progressing", true, "", "Working towards 5.2.0"));
     vec![
-        preflight(member("prod-eu", risky(&["SlowDisks"])), PreflightResult::NothingFound, &[]),
+        preflight(member("prod-eu", risky(&["SlowDisks"])), PreflightResult::NoFindings, &[]),
         preflight(
             member("prod-us", failing),
             PreflightResult::Findings,
@@ -124,7 +124,8 @@ fn what_clusters_say_does_not_steer_the_terminal() {
     status.history[0].version = Some("5.1.0\u{7}".to_owned());
     hold(&mut hostile, condition("Failing", true, "Bad\u{9b}", "\u{1b}]0;title\u{7}"));
     let mut members = vec![member("a\u{1b}[0m", hostile), unread("b\u{1b}[0m")];
-    members[1].said = Err(Unread { message: "no\u{1b}c".into(), hint: Some("\u{1b}c".into()) });
+    members[1].said =
+        Err(ClusterError { message: "no\u{1b}c".into(), hint: Some("\u{1b}c".into()) });
     for width in [20, 200] {
         for targets in [&["5.2.0"][..], &[]] {
             let text = shown(&members, targets, width);
@@ -143,7 +144,7 @@ fn many_risks_and_names_are_told_in_short() {
     CLUSTER  AT     TO     UPDATE
     a        5.1.0  5.2.0  not recommended: Risk00 +11
     ");
-    assert!(text.contains("\n  and 2 more: -o json has all of them\n"), "{text}");
+    assert!(text.contains("\n  2 more: use -o json to list all\n"), "{text}");
 }
 
 #[test]
@@ -152,9 +153,9 @@ fn who_needs_no_update_may_not_be_counted_among_those_who_may() {
     let last = |targets: &[&str]| shown(&members, targets, 200).lines().last().unwrap().to_owned();
     let texts = [last(&["5.1.0"]), last(&["5.0.9", "5.1.0", "5.1.10"]), last(&["5.1.9", "5.1.10"])];
     insta::assert_snapshot!(texts.join("\n"), @"
-    Of 2 clusters, 0 may update to 5.1.0, 2 need not, 0 may not, and of 0 it cannot be told.
-    Of 2 clusters, 2 may update to 5.0.9, 5.1.0 and 5.1.10, 0 may not, and of 0 it cannot be told.
-    Of 2 clusters, 2 may update to 5.1.9 and 5.1.10, 0 may not, and of 0 it cannot be told.
+    2 clusters: 0 can update to 5.1.0, 2 already updated, 0 cannot, 0 unknown.
+    2 clusters: 2 can update to 5.0.9, 5.1.0 and 5.1.10, 0 cannot, 0 unknown.
+    2 clusters: 2 can update to 5.1.9 and 5.1.10, 0 cannot, 0 unknown.
     ");
 }
 
@@ -163,11 +164,11 @@ fn what_is_listed_may_be_out_of_date() {
     let mut object = cluster_version();
     hold(&mut object, condition("RetrievedUpdates", false, "VersionNotFound", "No such version."));
     let text = shown(&[member("lab", object)], &["5.1.10"], 100);
-    let blocks = text.lines().skip_while(|line| *line != "What blocks updates:").take(5);
+    let blocks = text.lines().skip_while(|line| *line != "Blockers:").take(5);
     insta::assert_snapshot!(blocks.collect::<Vec<_>>().join("\n"), @"
-    What blocks updates:
+    Blockers:
 
-      lab: CannotRetrieveUpdates, so what is listed may be out of date (VersionNotFound)
+      lab: CannotRetrieveUpdates, available updates may be out of date (VersionNotFound)
         No such version.
     ");
 }
@@ -191,12 +192,12 @@ fn preflights_that_could_not_be_read_are_told() {
     let text = shown(&[blind], &["5.1.10"], 200);
     insta::assert_snapshot!(text, @"
     CLUSTER  AT     TO      UPDATE       PREFLIGHT
-    a        5.1.0  5.1.10  recommended  cannot be read
+    a        5.1.0  5.1.10  recommended  error
 
-    Preflights that could not be read:
+    Preflights with errors:
 
       a: you may not list ConfigMaps
 
-    Of 1 cluster, 1 may update to 5.1.10, 0 may not, and of 0 it cannot be told.
+    1 cluster: 1 can update to 5.1.10, 0 cannot, 0 unknown.
     ");
 }

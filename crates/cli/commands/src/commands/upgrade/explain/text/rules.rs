@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fairway_insight::explain::{AnswerToQuery, NotesKnown, Rule};
+use fairway_insight::explain::{EvaluationAvailability, Rule, RuleEvaluation};
 use fairway_risk::evaluations::Conclusion;
 
 use super::super::super::report::text::Age;
@@ -12,17 +12,15 @@ use crate::foreign_text::OneLine;
 /// The rules of a risk.
 pub(super) struct Rules<'a> {
     pub(super) rules: &'a [Rule],
-    pub(super) notes: &'a NotesKnown,
+    pub(super) notes: &'a EvaluationAvailability,
 }
 
 impl fmt::Display for Rules<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rules {
-            [] => return f.write_str("\n\nThe risk has no rules, so it applies to all clusters."),
-            [_] => f.write_str("\n\nHow it is found out whether it applies:")?,
-            _ => f.write_str(
-                "\n\nHow it is found out whether it applies, by the first rule that can tell:",
-            )?,
+            [] => return f.write_str("\n\nIt has no rules, so it applies to every cluster."),
+            [_] => f.write_str("\n\nEvaluation:")?,
+            _ => f.write_str("\n\nEvaluation (the first rule with a result decides):")?,
         }
         self.rules.iter().enumerate().try_for_each(|(index, rule)| self.write(f, index + 1, rule))
     }
@@ -31,37 +29,37 @@ impl fmt::Display for Rules<'_> {
 impl Rules<'_> {
     fn write(&self, f: &mut fmt::Formatter<'_>, number: usize, rule: &Rule) -> fmt::Result {
         write!(f, "\n  {number}. {}", OneLine(&rule.type_))?;
-        let decides = rule.decides && self.rules.len() > 1;
+        let decides = rule.decisive && self.rules.len() > 1;
         let sign = if decides { " (this one decides)" } else { "" };
         match (&rule.promql, rule.type_.as_str()) {
             (Some(query), _) => {
                 f.write_str(sign)?;
                 write_indented(f, query, "     ")?;
-                self.write_answer(f, rule.answer.as_ref())
+                self.write_answer(f, rule.evaluation.as_ref())
             }
-            (None, "Always") => write!(f, ": it concerns every cluster{sign}"),
-            (None, _) => f.write_str(": not known here, so it is skipped"),
+            (None, "Always") => write!(f, ": applies to every cluster{sign}"),
+            (None, _) => f.write_str(": unknown rule type, skipped"),
         }
     }
 
     fn write_answer(
         &self,
         f: &mut fmt::Formatter<'_>,
-        answer: Option<&AnswerToQuery>,
+        answer: Option<&RuleEvaluation>,
     ) -> fmt::Result {
-        match (answer, &self.notes.why) {
+        match (answer, &self.notes.message) {
             (Some(answer), _) => write!(f, "{}", Answer(answer)),
-            (None, Some(why)) => write!(f, "\n     Answers are not known: {}.", OneLine(why)),
-            (None, None) if self.notes.omitted > 0 => {
-                f.write_str("\n     Its answer is not noted: there was no room for all of them.")
-            }
-            (None, None) => f.write_str("\n     No answer yet."),
+            (None, Some(why)) => write!(f, "\n     Results are unavailable: {}.", OneLine(why)),
+            (None, None) if self.notes.omitted > 0 => f.write_str(
+                "\n     The result is not stored: the number of stored results is limited.",
+            ),
+            (None, None) => f.write_str("\n     Not evaluated yet."),
         }
     }
 }
 
 /// What came of a query.
-struct Answer<'a>(&'a AnswerToQuery);
+struct Answer<'a>(&'a RuleEvaluation);
 
 impl fmt::Display for Answer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,14 +67,15 @@ impl fmt::Display for Answer<'_> {
         let asked = Age(answer.age_seconds);
         match &answer.conclusion {
             Conclusion::Matches => {
-                write!(f, "\n     This cluster is exposed: answered {asked} ago")?;
+                write!(f, "\n     This cluster is exposed: evaluated {asked} ago")?;
             }
             Conclusion::DoesNotMatch => {
-                write!(f, "\n     This cluster is not exposed: answered {asked} ago")?;
+                write!(f, "\n     This cluster is not exposed: evaluated {asked} ago")?;
             }
             Conclusion::Failed(why) => write!(
                 f,
-                "\n     No answer for {asked}: {}. It is asked again, with pauses of up to 10 minutes.",
+                "\n     No result for {asked}: {}. The operator retries with a backoff of up to 10 \
+                 minutes.",
                 OneLine(why)
             )?,
         }
@@ -84,7 +83,7 @@ impl fmt::Display for Answer<'_> {
         for sample in &answer.samples {
             write!(f, "\n       {}", OneLine(&sample.to_string()))?;
         }
-        match answer.series.saturating_sub(answer.samples.len()) {
+        match answer.series_count.saturating_sub(answer.samples.len()) {
             0 => Ok(()),
             more => write!(f, "\n       and {more} more"),
         }
@@ -93,15 +92,15 @@ impl fmt::Display for Answer<'_> {
 
 impl Answer<'_> {
     fn write_next(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.next_in_seconds {
+        match self.0.next_evaluation_seconds {
             None => Ok(()),
             Some(left) if self.0.overdue => write!(
                 f,
-                "; it should have been asked again {} ago: does the operator run?",
+                "; the next evaluation is overdue since {}: check that the operator is running",
                 Age(-left)
             ),
-            Some(left) if left <= 0 => f.write_str(", asked again now"),
-            Some(left) => write!(f, ", asked again in {}", Age(left)),
+            Some(left) if left <= 0 => f.write_str(", next evaluation now"),
+            Some(left) => write!(f, ", next evaluation in {}", Age(left)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use fairway_insight::Explanation;
-use fairway_insight::explain::{ExplainedUpdate, Offer, RiskOfUpdate, WhyNot};
+use fairway_insight::explain::{ExplainedUpdate, Offer, RiskOfUpdate, UpdateBlocker};
 use fairway_insight::plan::NotOffered;
 use fairway_risk::Source;
 
@@ -20,14 +20,14 @@ pub(super) fn write(
     write_release(f, update)?;
     write_risks(f, &update.risks)?;
     match update.offer {
-        _ if update.why_not.is_empty() => {}
+        _ if update.blockers.is_empty() => {}
         Offer::NotOffered => f.write_str("\n\nBecause:")?,
         _ => f.write_str("\n\nWhat else stands against it:")?,
     }
-    update.why_not.iter().try_for_each(|why| write!(f, "\n  {}", Because { why, update }))?;
+    update.blockers.iter().try_for_each(|why| write!(f, "\n  {}", Because { why, update }))?;
     let has_a_start = explanation.current.is_some();
     if update.offer == Offer::NotOffered && has_a_start && !leads_back(update) {
-        let to = OneLine(&update.to);
+        let to = OneLine(&update.version);
         write!(f, "\n\n`fairway upgrade plan --to={to}` looks for ways there.")?;
     }
     Ok(())
@@ -38,30 +38,30 @@ fn write_offer(
     update: &ExplainedUpdate,
     current: Option<&str>,
 ) -> fmt::Result {
-    let (to, from) = (OneLine(&update.to), OneLine(current.unwrap_or("an unknown version")));
+    let (to, from) = (OneLine(&update.version), OneLine(current.unwrap_or("an unknown version")));
     match update.offer {
-        Offer::Here => {
+        Offer::Current => {
             return write!(
                 f,
                 "{to} is the version of this cluster, or the one it is on its way to."
             );
         }
-        Offer::NotOffered => write!(f, "{to}: not offered from {from}")?,
+        Offer::NotOffered => write!(f, "{to}: not available from {from}")?,
         Offer::Unconditional => {
-            let not = if update.why_not.is_empty() { "" } else { "not " };
+            let not = if update.blockers.is_empty() { "" } else { "not " };
             write!(
                 f,
                 "{to}: {not}recommended. The update service offers it from {from} without conditions"
             )?;
         }
         Offer::Conditional if !has_conditions(update) => {
-            write!(f, "{to}: offered from {from}. Its risks come from this cluster")?;
+            write!(f, "{to}: available from {from}, conditional on risks of this cluster")?;
         }
         Offer::Conditional => {
-            write!(f, "{to}: offered from {from} to clusters that its risks do not concern")?;
+            write!(f, "{to}: available from {from}, conditional on its risks")?;
         }
     }
-    let Some(recommended) = &update.recommended else { return Ok(()) };
+    let Some(recommended) = &update.recommended_condition else { return Ok(()) };
     let (status, reason) = (OneLine(&recommended.status), OneLine(&recommended.reason));
     write!(f, "\nRecommended={status} for this cluster: {reason}")?;
     match recommended.age_seconds {
@@ -77,15 +77,15 @@ fn has_conditions(update: &ExplainedUpdate) -> bool {
 
 /// Whether no way can be looked for.
 fn leads_back(update: &ExplainedUpdate) -> bool {
-    update.why_not.contains(&WhyNot::NoWay(NotOffered::Older))
+    update.blockers.contains(&UpdateBlocker::NoPath(NotOffered::Older))
 }
 
 fn write_release(f: &mut fmt::Formatter<'_>, update: &ExplainedUpdate) -> fmt::Result {
-    let upstream = update.upstream.as_deref().unwrap_or("the operator's own choice");
+    let upstream = update.upstream.as_deref().unwrap_or("default of the operator");
     let channel = update.channel.as_deref().unwrap_or("none");
     write!(f, "\n\nChannel: {}\nUpdate service: {}", OneLine(channel), OneLine(upstream))?;
     if !update.channels.is_empty() {
-        write!(f, "\nThe release is in: {}", OneLine(&update.channels.join(", ")))?;
+        write!(f, "\nChannels of the release: {}", OneLine(&update.channels.join(", ")))?;
     }
     if let Some(image) = &update.image {
         write!(f, "\nImage: {}", OneLine(image))?;
@@ -106,48 +106,48 @@ fn write_risks(f: &mut fmt::Formatter<'_>, risks: &[RiskOfUpdate]) -> fmt::Resul
         let (name, sources) = (OneLine(&risk.name), Sources(&risk.sources));
         let accepted = Afterwards(&meaning.standing);
         write!(f, "\n  {name}: {}{accepted}; from {sources}", exposure(meaning.exposure))?;
-        let said = risk.applies.as_ref().map(|applies| applies.message.as_str());
+        let said = risk.applies_condition.as_ref().map(|applies| applies.message.as_str());
         for text in risk.message.as_deref().into_iter().chain(said.filter(|_| !is_same(risk))) {
             write_indented(f, text, "    ")?;
         }
     }
-    f.write_str("\n\n`fairway upgrade explain RISK` tells more about one of them.")
+    f.write_str("\n\nFor details of a risk, run `fairway upgrade explain RISK`.")
 }
 
 /// Whether the operator says of a risk what it says itself.
 fn is_same(risk: &RiskOfUpdate) -> bool {
-    let said = risk.applies.as_ref().map(|applies| applies.message.trim());
+    let said = risk.applies_condition.as_ref().map(|applies| applies.message.trim());
     said.zip(risk.message.as_deref()).is_some_and(|(said, message)| message.trim() == said)
 }
 
 /// Why an update is not offered, or what else stands against it.
 struct Because<'a> {
-    why: &'a WhyNot,
+    why: &'a UpdateBlocker,
     update: &'a ExplainedUpdate,
 }
 
 impl fmt::Display for Because<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.why {
-            WhyNot::NoChannel => f.write_str(
+            UpdateBlocker::NoChannel => f.write_str(
                 "No channel is chosen, so nobody looks for updates: `fairway upgrade channel` chooses one.",
             ),
-            WhyNot::UpdatesUnknown { reason, message } => {
+            UpdateBlocker::UpdatesNotRetrieved { reason, message } => {
                 f.write_str("It is not known which updates there are now")?;
                 write_reason(f, reason.as_deref(), message.as_deref())
             }
-            WhyNot::NotUpgradeable { reason, message } => {
+            UpdateBlocker::NotUpgradeable { reason, message } => {
                 f.write_str("Upgradeable=False stands against later minor versions")?;
                 write_reason(f, reason.as_deref(), message.as_deref())
             }
-            WhyNot::NoWay(why) => self.write_no_way(f, why),
-            WhyNot::NotListed { instead } if instead.is_empty() => f.write_str(
+            UpdateBlocker::NoPath(why) => self.write_no_way(f, why),
+            UpdateBlocker::NotListed { alternatives } if alternatives.is_empty() => f.write_str(
                 "The update service offers no version of that minor version from here, in this channel.",
             ),
-            WhyNot::NotListed { instead } => write!(
+            UpdateBlocker::NotListed { alternatives } => write!(
                 f,
                 "The update service offers others of that minor version: {}.",
-                OneLine(&instead.join(", "))
+                OneLine(&alternatives.join(", "))
             ),
         }
     }
@@ -156,37 +156,42 @@ impl fmt::Display for Because<'_> {
 impl Because<'_> {
     fn write_no_way(&self, f: &mut fmt::Formatter<'_>, why: &NotOffered) -> fmt::Result {
         match why {
-            NotOffered::UnknownHere => {
+            NotOffered::UnknownCurrentVersion => {
                 f.write_str("The graph does not have the version of this cluster.")
             }
             NotOffered::UnknownVersion => f.write_str("The graph has no such release."),
             NotOffered::Older => f.write_str("It is earlier than the version of this cluster."),
-            NotOffered::Channel { channels } => {
+            NotOffered::NotInChannel { channels } => {
                 let channel = self.update.channel.as_deref().unwrap_or("the channel");
                 let (channel, channels) = (OneLine(channel), channels.join(", "));
                 write!(f, "It is not in {channel}, but in {}.", OneLine(&channels))
             }
             NotOffered::Tombstoned { channel, file } => {
-                write!(f, "Maintainers keep it out of {}: {}.", OneLine(channel), OneLine(file))
+                write!(f, "Removed from {} by graph-data: {}.", OneLine(channel), OneLine(file))
             }
             NotOffered::Blocked { causes } => {
                 let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
-                write!(f, "Maintainers have removed the update: {}.", OneLine(&causes.join("; ")))
+                write!(f, "Blocked by graph-data: {}.", OneLine(&causes.join("; ")))
             }
-            NotOffered::NoEdge { from } if from.is_empty() => f.write_str("No update leads there."),
-            NotOffered::NoEdge { from } => {
+            NotOffered::NoEdge { from_versions } if from_versions.is_empty() => {
+                f.write_str("No update leads there.")
+            }
+            NotOffered::NoEdge { from_versions } => {
                 write!(
                     f,
                     "Updates lead there only from elsewhere, such as {}.",
-                    OneLine(&from.join(", "))
+                    OneLine(&from_versions.join(", "))
                 )
             }
-            NotOffered::Guard { minors: Some(minors) } => {
+            NotOffered::Guard { minor_distance: Some(minors) } => {
                 write!(f, "It is {minors} minor versions away, and one update crosses two at most.")
             }
-            NotOffered::Guard { minors: None } => {
+            NotOffered::Guard { minor_distance: None } => {
                 f.write_str("It is of another major version, to which no update leads from here.")
             }
+            NotOffered::Guard { minors: None } => f.write_str(
+                "It has another major version, and no update leads to it from this version.",
+            ),
         }
     }
 }

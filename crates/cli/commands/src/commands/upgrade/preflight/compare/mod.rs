@@ -77,11 +77,11 @@ async fn run_each(
     Ok(())
 }
 
-/// What several releases say.
+/// Preflight results of several releases.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Comparison {
-    /// In the order in which they were named.
+    /// Reports on the releases, in the order of the arguments.
     targets: Vec<Report>,
     /// Whether preflights can be run: a recorded cluster runs none.
     #[serde(skip)]
@@ -97,7 +97,7 @@ impl Comparison {
     /// The releases that do not have complete results.
     fn missing(&self) -> impl Iterator<Item = &Named> {
         let missing = self.targets.iter().filter(|report| {
-            let told = [Verdict::NothingFound, Verdict::FindingsAccepted, Verdict::Findings];
+            let told = [Verdict::NoFindings, Verdict::FindingsAccepted, Verdict::Findings];
             !told.contains(&report.result)
         });
         missing.filter_map(|report| report.target.as_ref())
@@ -113,8 +113,11 @@ impl Comparison {
     /// What is known to be wrong comes before what is not known.
     fn exit_status(&self) -> ExitStatus {
         let statuses = || self.targets.iter().map(Report::exit_status);
-        let worst = [ExitStatus::No, ExitStatus::CannotTell].into_iter();
-        worst.into_iter().find(|worst| statuses().any(|it| it == *worst)).unwrap_or(ExitStatus::Yes)
+        let worst = [ExitStatus::Refused, ExitStatus::Unknown].into_iter();
+        worst
+            .into_iter()
+            .find(|worst| statuses().any(|it| it == *worst))
+            .unwrap_or(ExitStatus::Success)
     }
 }
 

@@ -27,11 +27,11 @@ fn releases_stand_beside_each_other() {
     let mut far = with_findings("5.3.0", &[("DualStack", Severity::Critical), found[0]]);
     far.risks[1].reason = fairway_findings::Reason::PreflightPartial;
     let comparison = comparison(&["5.1.9", "5.2.0", "5.3.0"], &[document("5.1.9"), near, far]);
-    assert_eq!(comparison.exit_status(), ExitStatus::No);
+    assert_eq!(comparison.exit_status(), ExitStatus::Refused);
     assert_eq!(comparison.missing().count(), 0);
     insta::assert_snapshot!(comparison, @"
     RELEASE  CHECKED                                   AGE  RESULT
-    5.1.9    2 of 2 operators, 1 of 1 built-in checks  30m  nothing found that stands against the update
+    5.1.9    2 of 2 operators, 1 of 1 built-in checks  30m  no findings
     5.2.0    2 of 2 operators, 1 of 1 built-in checks  30m  1 finding, all accepted
     5.3.0    2 of 2 operators, 1 of 1 built-in checks  30m  1 finding
 
@@ -47,14 +47,14 @@ fn what_is_missing_is_said() {
     let mut partial = document("5.2.0");
     partial.checks[1].status = CheckStatus::Failed;
     let comparison = comparison(&["5.2.0", "5.3.0"], &[partial]);
-    assert_eq!(comparison.exit_status(), ExitStatus::CannotTell);
+    assert_eq!(comparison.exit_status(), ExitStatus::Unknown);
     assert_eq!(comparison.missing().count(), 2);
     insta::assert_snapshot!(comparison, @"
     RELEASE  CHECKED                                   AGE  RESULT
-    5.2.0    1 of 2 operators, 1 of 1 built-in checks  30m  incomplete, some checks gave no answer
+    5.2.0    1 of 2 operators, 1 of 1 built-in checks  30m  incomplete, some checks have no result
     5.3.0    –                                         –    not run
 
-    Run the preflights that are missing with --run.
+    Add --run to run the missing preflights.
     ");
 }
 
@@ -76,5 +76,5 @@ fn nobody_is_told_to_run_what_cannot_be_run() {
 fn whoever_has_nothing_against_them_says_yes() {
     let taken = with_findings("5.2.0", &[("OldDriver", Severity::Warning)]);
     let comparison = comparison(&["5.1.9", "5.2.0"], &[document("5.1.9"), taken]);
-    assert_eq!(comparison.exit_status(), ExitStatus::Yes);
+    assert_eq!(comparison.exit_status(), ExitStatus::Success);
 }

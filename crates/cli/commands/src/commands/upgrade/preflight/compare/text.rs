@@ -18,7 +18,7 @@ impl fmt::Display for Comparison {
             write!(f, "\n\n{}", Table(findings))?;
         }
         if self.wants_a_run() {
-            f.write_str("\n\nRun the preflights that are missing with --run.")?;
+            f.write_str("\n\nAdd --run to run the missing preflights.")?;
         }
         Ok(())
     }
@@ -72,7 +72,7 @@ fn standing(finding: &Finding) -> String {
     let severity = finding.severity.map_or_else(|| "found".to_owned(), |it| it.to_string());
     match finding {
         _ if finding.is_accepted() => format!("{severity}, accepted"),
-        _ if finding.is_unsure() => format!("{severity}, not sure"),
+        _ if finding.is_unsure() => format!("{severity}, inconclusive"),
         _ => severity,
     }
 }

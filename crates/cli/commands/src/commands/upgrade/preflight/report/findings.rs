@@ -21,22 +21,27 @@ const OF_THE_RUN: [&str; 2] = ["PreflightInProgress", "PreflightIncomplete"];
 /// How the reasons of preflights begin.
 const PREFLIGHT: &str = "Preflight";
 
-/// Something that a preflight found.
+/// Finding of a preflight.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct Finding {
+    /// Name by which the finding is accepted.
     pub(in super::super) name: String,
-    /// How bad it is, where the details say so.
+    /// Severity, if the details of the run are available.
     pub(in super::super) severity: Option<Severity>,
-    /// How sure it is: a reason of the condition `Applies`.
+    /// Certainty of the finding: a reason of the condition `Applies`.
     pub(super) reason: String,
+    /// Description of the problem.
     pub(super) message: String,
+    /// Page about the finding.
     pub(super) url: Option<String>,
+    /// Instruction that resolves the problem.
     pub(super) remediation: Option<String>,
+    /// Name of the check.
     pub(super) check: Option<String>,
-    /// Whether it stands against the update until it is accepted.
-    pub(in super::super) counts: bool,
-    /// Whether the administrator takes it, in one word.
+    /// Whether the finding blocks the update until it is accepted.
+    pub(in super::super) acceptance_required: bool,
+    /// State of the acceptance.
     acceptance: &'static str,
     #[serde(skip)]
     pub(super) standing: Standing,
@@ -57,7 +62,7 @@ impl Finding {
         let is_unsure = self.is_unsure();
         OpenRisk {
             name: self.name.clone(),
-            exposure: if is_unsure { errors::Exposure::Unknown } else { errors::Exposure::Applies },
+            exposure: if is_unsure { errors::Exposure::Unknown } else { errors::Exposure::Exposed },
             message: Some(self.message.clone()),
             url: self.url.clone(),
             acceptance: self.acceptance,
@@ -65,12 +70,16 @@ impl Finding {
     }
 }
 
-/// A risk of the update that is known without a preflight.
+/// Risk of the update that is known without a preflight.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct OtherRisk {
+    /// Name by which the risk is accepted.
     pub(super) name: String,
+    /// Whether the risk applies to the cluster.
     pub(super) exposure: Exposure,
+    /// Description of the risk.
     pub(super) message: Option<String>,
+    /// State of the acceptance.
     acceptance: &'static str,
     #[serde(skip)]
     pub(super) standing: Standing,
@@ -94,7 +103,7 @@ impl Look<'_> {
         };
         // The worst first, and what does not count last.
         findings.sort_by(|one, other| {
-            let key = |finding: &Finding| (finding.counts, finding.severity);
+            let key = |finding: &Finding| (finding.acceptance_required, finding.severity);
             key(other).cmp(&key(one)).then_with(|| one.name.cmp(&other.name))
         });
         let found: BTreeSet<&str> = findings.iter().map(|finding| finding.name.as_str()).collect();
@@ -114,7 +123,7 @@ impl Look<'_> {
                 url: given(&finding.url),
                 remediation: given(&finding.remediation),
                 check: given(&finding.check),
-                counts: finding.reason == Reason::PreflightValidation
+                acceptance_required: finding.reason == Reason::PreflightValidation
                     && finding.severity >= Severity::Warning,
                 acceptance: standing.word(),
                 standing,
@@ -138,7 +147,7 @@ impl Look<'_> {
                 url: definition.map(|risk| risk.url.clone()),
                 remediation: None,
                 check: None,
-                counts: applies.reason == Reason::PreflightValidation.to_string()
+                acceptance_required: applies.reason == Reason::PreflightValidation.to_string()
                     && applies.status == ConditionStatus::True,
                 acceptance: standing.word(),
                 standing,
@@ -159,7 +168,7 @@ impl Look<'_> {
             let of_preflight = applies.is_some_and(|it| it.reason.starts_with(PREFLIGHT));
             let standing = self.standing(name, target);
             let exposure = Exposure::of(status, update, name, standing.is_accepted());
-            let is_other = !of_preflight && exposure != Exposure::DoesNotApply;
+            let is_other = !of_preflight && exposure != Exposure::NotExposed;
             is_other.then(|| OtherRisk {
                 name: name.to_owned(),
                 exposure,

@@ -1,5 +1,6 @@
 //! What is known about the preflight of a release: the answer of `--status-preflight`.
 
+mod checks;
 mod findings;
 pub(super) mod text;
 
@@ -15,6 +16,7 @@ use super::phase::Phase;
 use super::records::Records;
 use super::release;
 use crate::exit::ExitStatus;
+use checks::CheckSummary;
 pub(super) use fairway_insight::fleet::PreflightResult as Verdict;
 pub(super) use findings::Finding;
 use findings::OtherRisk;
@@ -27,63 +29,77 @@ pub(super) struct Look<'a> {
     pub(super) now: Timestamp,
 }
 
-/// What is known about the preflight of a release.
+/// Preflight of a release.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report {
-    /// The release; none where no preflight is asked for and nothing is kept.
+    /// Target release, `null` if no preflight is requested and no results are kept.
     pub(super) target: Option<Named>,
-    /// The version that the cluster has.
+    /// Version of the cluster.
     source_version: Option<String>,
-    /// What it comes to.
+    /// Result of the preflight.
     pub(super) result: Verdict,
-    /// How far the preflight is that is asked for; that of another release is `notRequested`.
+    /// Phase of the requested preflight, `notRequested` if another release is requested.
     pub(super) phase: Phase,
-    /// What the operator says about it.
+    /// Reason of the condition `PreflightFailed` if it is `True`, else of `PreflightRunning`.
     reason: Option<String>,
+    /// Message of the same condition.
     message: Option<String>,
-    /// What is known about the run that answered last.
+    /// Latest run.
     pub(super) run: Option<Run>,
-    /// What was found.
+    /// Findings of the checks.
     pub(super) findings: Vec<Finding>,
-    /// Risks that are known without a preflight.
+    /// Risks of the update that are known without a preflight.
     other_risks: Vec<OtherRisk>,
-    /// Other releases of which results are kept.
-    others: Vec<Named>,
-    /// Why the details are not at hand.
-    details_missing: Option<String>,
+    /// Other releases with kept results.
+    other_releases: Vec<Named>,
+    /// Why the details of the run are not available.
+    details_message: Option<String>,
     /// Whether they will be in a moment.
     #[serde(skip)]
     is_behind: bool,
 }
 
-/// One run.
+/// Run of a preflight.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Run {
+    /// ID of the run.
     #[serde(rename = "preflightID")]
     preflight_id: String,
-    /// The version that it looked at.
+    /// Version of the cluster during the run.
     source_version: String,
+    /// Execution status of the run.
     execution_status: ExecutionStatus,
+    /// Start of the run.
     #[schemars(with = "Option<String>")]
-    started: Option<Timestamp>,
+    start_time: Option<Timestamp>,
+    /// Time at which all checks had completed once.
     #[schemars(with = "Option<String>")]
-    completed: Option<Timestamp>,
+    completion_time: Option<Timestamp>,
+    /// Time of the latest update of the results.
     #[schemars(with = "Option<String>")]
-    pub(super) updated: Option<Timestamp>,
-    /// How old the oldest of its answers is.
+    pub(super) last_update_time: Option<Timestamp>,
+    /// Age of the oldest result of a check.
     pub(super) age_seconds: Option<i64>,
+    /// Checks of the components of the release.
     operators: Counts,
+    /// Built-in checks.
     built_in: Counts,
+    /// Results of the checks.
+    #[serde(serialize_with = "checks::serialize")]
+    #[schemars(with = "Vec<CheckSummary<'static>>")]
     checks: Vec<CheckReport>,
 }
 
-/// How many checks have come to an end.
+/// Numbers of checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 struct Counts {
+    /// Checks with a result.
     answered: usize,
+    /// Checks without a result.
     failed: usize,
+    /// All checks.
     total: usize,
 }
 
@@ -117,8 +133,13 @@ impl<'a> Look<'a> {
             reason: said.and_then(|condition| condition.reason.clone()),
             message: said.and_then(|condition| condition.message.clone()),
             run: document.map(|document| Run::of(document, self.now)),
-            others: self.records.all().map(named).filter(|named| !is_target(named)).collect(),
-            details_missing: if is_behind {
+            other_releases: self
+                .records
+                .all()
+                .map(named)
+                .filter(|named| !is_target(named))
+                .collect(),
+            details_message: if is_behind {
                 Some("they are still being written".to_owned())
             } else {
                 self.records.missing.clone()
@@ -220,9 +241,9 @@ impl<'a> Look<'a> {
 }
 
 fn of_findings(findings: &[Finding]) -> Verdict {
-    let mut counting = findings.iter().filter(|finding| finding.counts).peekable();
+    let mut counting = findings.iter().filter(|finding| finding.acceptance_required).peekable();
     if counting.peek().is_none() {
-        Verdict::NothingFound
+        Verdict::NoFindings
     } else if counting.all(Finding::is_accepted) {
         Verdict::FindingsAccepted
     } else {
@@ -243,9 +264,9 @@ impl Run {
             preflight_id: document.preflight_id.clone(),
             source_version: document.source_version.clone(),
             execution_status: document.execution_status,
-            started: document.started,
-            completed: document.completed,
-            updated: document.updated,
+            start_time: document.started,
+            completion_time: document.completed,
+            last_update_time: document.updated,
             age_seconds: document.oldest_answer().map(age),
             operators: Counts::of(document, CheckKind::Operator),
             built_in: Counts::of(document, CheckKind::BuiltIn),
@@ -279,22 +300,24 @@ impl Report {
 
     /// The findings that count and are not accepted.
     pub(super) fn open(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(|finding| finding.counts && !finding.is_accepted())
+        self.findings.iter().filter(|finding| finding.acceptance_required && !finding.is_accepted())
     }
 
     /// How a command ends with it. What is found stands, also where others have to look again.
     pub(super) fn exit_status(&self) -> ExitStatus {
         match self.result {
-            Verdict::NothingFound | Verdict::FindingsAccepted => ExitStatus::Yes,
-            Verdict::Findings => ExitStatus::No,
-            Verdict::Incomplete | Verdict::Stale if self.open().next().is_some() => ExitStatus::No,
-            _ => ExitStatus::CannotTell,
+            Verdict::NoFindings | Verdict::FindingsAccepted => ExitStatus::Success,
+            Verdict::Findings => ExitStatus::Refused,
+            Verdict::Incomplete | Verdict::Stale if self.open().next().is_some() => {
+                ExitStatus::Refused
+            }
+            _ => ExitStatus::Unknown,
         }
     }
 
     /// Whether it says as much as there is to say.
     pub(super) fn has_details(&self) -> bool {
-        !self.is_behind && (self.run.is_some() || self.details_missing.is_some())
+        !self.is_behind && (self.run.is_some() || self.details_message.is_some())
     }
 }
 

@@ -71,16 +71,16 @@ fn what_a_check_was_granted_is_told() {
 #[test]
 fn nothing_stands_against_the_update() {
     let report = report(&monitored(), &[document("5.2.0")]);
-    assert_eq!(report.exit_status(), ExitStatus::Yes);
+    assert_eq!(report.exit_status(), ExitStatus::Success);
     insta::assert_snapshot!(report, @"
-    Preflight of 5.2.0: nothing found that stands against the update
+    Preflight of 5.2.0: no findings
 
       Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
       From: 5.1.0
       Checked: 2 of 2 operators, 1 of 1 built-in checks
-      Age: 30m, and brought up to date when the cluster changes
+      Age: 30m, rechecked when the cluster changes
 
-      CHECK         OF        OUTCOME
+      CHECK         SOURCE    RESULT
       network       operator  passed
       storage       operator  passed
       new-operator  operator  skipped
@@ -91,7 +91,7 @@ fn nothing_stands_against_the_update() {
 
     End the preflight with
       fairway upgrade --clear-preflight
-    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    Do not remove only `mode`: the rest of spec.desiredUpdate would start the update.
     ");
 }
 
@@ -100,17 +100,17 @@ fn what_was_found_is_shown_with_what_to_do_and_whether_it_is_accepted() {
     let mut object = monitored();
     accept(&mut object, &["OldDriver"], None);
     let open = report(&object, &[findings(), document("5.1.9")]);
-    assert_eq!(open.exit_status(), ExitStatus::No);
+    assert_eq!(open.exit_status(), ExitStatus::Refused);
     insta::assert_snapshot!(open, @"
-    Preflight of 5.2.0: 2 findings, 1 of them not accepted
+    Preflight of 5.2.0: 2 findings, 1 not accepted
 
       Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
       From: 5.1.0
       Checked: 2 of 2 operators, 1 of 1 built-in checks
-      Age: 30m, and brought up to date when the cluster changes
+      Age: 30m, rechecked when the cluster changes
 
-      CHECK         OF        OUTCOME
-      network       operator  found something
+      CHECK         SOURCE    RESULT
+      network       operator  findings
       storage       operator  passed
       new-operator  operator  skipped
       removed-apis  Fairway   passed
@@ -119,34 +119,34 @@ fn what_was_found_is_shown_with_what_to_do_and_whether_it_is_accepted() {
 
       DualStack: critical, from network
         DualStack will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/DualStack
 
       OldDriver: warning, from network, accepted
         OldDriver will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/OldDriver
 
       KernelNote: info, from network
         KernelNote will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/KernelNote
 
-    Remove the causes, or take a risk with
+    Resolve the findings, or accept a risk with
       fairway upgrade accept NAME --for=5.2.0
 
-    There are results of 5.1.9 as well: compare them with
+    Results of 5.1.9 are also stored. Compare them with
       fairway upgrade compare RELEASE…
 
     End the preflight with
       fairway upgrade --clear-preflight
-    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    Do not remove only `mode`: the rest of spec.desiredUpdate would start the update.
     ");
 
     accept(&mut object, &["OldDriver", "DualStack"], None);
     let taken = report(&object, &[findings()]);
     assert_eq!(taken.result, Verdict::FindingsAccepted);
-    assert_eq!(taken.exit_status(), ExitStatus::Yes);
+    assert_eq!(taken.exit_status(), ExitStatus::Success);
     assert_eq!(taken.headline(), "2 findings, all accepted");
 
     accept(&mut object, &["OldDriver", "DualStack"], Some(r#"{"DualStack":{"for":"5.3.x"}}"#));
@@ -239,7 +239,7 @@ fn as_long_as_it_runs_it_does_not_tell() {
     running.execution_status = ExecutionStatus::Running;
     running.checks[1].status = CheckStatus::Waiting;
     let report = report(&asked("Checking", None, None), &[running]);
-    assert_eq!(report.exit_status(), ExitStatus::CannotTell);
+    assert_eq!(report.exit_status(), ExitStatus::Unknown);
     insta::assert_snapshot!(report, @"
     Preflight of 5.2.0: running
 
@@ -250,8 +250,8 @@ fn as_long_as_it_runs_it_does_not_tell() {
       Reason: Checking
       Message: 2 of 4 checks done
 
-      CHECK         OF        OUTCOME
-      network       operator  found something
+      CHECK         SOURCE    RESULT
+      network       operator  findings
       storage       operator  waiting
       new-operator  operator  skipped
       removed-apis  Fairway   passed
@@ -260,25 +260,25 @@ fn as_long_as_it_runs_it_does_not_tell() {
 
       DualStack: critical, from network
         DualStack will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/DualStack
 
       OldDriver: warning, from network
         OldDriver will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/OldDriver
 
       KernelNote: info, from network
         KernelNote will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/KernelNote
 
-    See how far it is with
+    Show its progress with
       fairway upgrade --status-preflight
 
     End the preflight with
       fairway upgrade --clear-preflight
-    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    Do not remove only `mode`: the rest of spec.desiredUpdate would start the update.
     ");
 }
 
@@ -301,35 +301,35 @@ fn answers_that_are_overtaken_are_no_reason_to_go_on() {
         let report = report(&monitored(), &[document]);
         (report.result, report.exit_status())
     };
-    let clean = (Verdict::NothingFound, ExitStatus::Yes);
+    let clean = (Verdict::NoFindings, ExitStatus::Success);
     assert_eq!(overtaken(document("5.2.0"), 40), clean, "it is being looked at again");
-    assert_eq!(overtaken(document("5.2.0"), 41), (Verdict::Stale, ExitStatus::CannotTell));
-    let found = (Verdict::Stale, ExitStatus::No);
+    assert_eq!(overtaken(document("5.2.0"), 41), (Verdict::Stale, ExitStatus::Unknown));
+    let found = (Verdict::Stale, ExitStatus::Refused);
     assert_eq!(overtaken(findings(), 41), found, "what was found stands");
     let mut document = document("5.2.0");
     (document.checks[0].stale, document.updated) = (true, Some(now()));
     insta::assert_snapshot!(report(&monitored(), &[document]), @"
-    Preflight of 5.2.0: overtaken, the cluster has changed since some checks looked
+    Preflight of 5.2.0: stale, the cluster has changed since some checks ran
 
       Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
       From: 5.1.0
       Checked: 2 of 2 operators, 1 of 1 built-in checks
-      Age: 30m, and brought up to date when the cluster changes
+      Age: 30m, rechecked when the cluster changes
       Reason: Monitoring
       Message: 2 of 4 checks done
 
-      CHECK         OF        OUTCOME
-      network       operator  passed (being looked at again)
+      CHECK         SOURCE    RESULT
+      network       operator  passed (rechecking)
       storage       operator  passed
       new-operator  operator  skipped
       removed-apis  Fairway   passed
 
-    They look again by themselves. See whether they have with
+    The operator reruns these checks. Show their progress with
       fairway upgrade --status-preflight
 
     End the preflight with
       fairway upgrade --clear-preflight
-    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    Do not remove only `mode`: the rest of spec.desiredUpdate would start the update.
     ");
 }
 
@@ -342,22 +342,22 @@ fn a_check_without_an_answer_leaves_it_open() {
     let report = report(&asked("Monitoring", None, Some("CheckTimedOut")), &[partial]);
     assert_eq!(
         (report.result, report.exit_status()),
-        (Verdict::Incomplete, ExitStatus::No),
+        (Verdict::Incomplete, ExitStatus::Refused),
         "what was found stands"
     );
     insta::assert_snapshot!(report, @"
-    Preflight of 5.2.0: incomplete, some checks gave no answer
+    Preflight of 5.2.0: incomplete, some checks have no result
 
       Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
       From: 5.1.0
       Checked: 1 of 2 operators, 1 of 1 built-in checks
-      Age: 30m, and brought up to date when the cluster changes
+      Age: 30m, rechecked when the cluster changes
       Reason: CheckTimedOut
       Message: It went wrong.
 
-      CHECK         OF        OUTCOME
-      network       operator  found something
-      storage       operator  took too long: it took more than 300 s
+      CHECK         SOURCE    RESULT
+      network       operator  findings
+      storage       operator  timed out: it took more than 300 s
       new-operator  operator  skipped
       removed-apis  Fairway   passed
 
@@ -365,24 +365,24 @@ fn a_check_without_an_answer_leaves_it_open() {
 
       DualStack: critical, from network
         DualStack will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/DualStack
 
       OldDriver: warning, from network
         OldDriver will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/OldDriver
 
-      KernelNote: info, from network, not sure (PreflightPartial)
+      KernelNote: info, from network, inconclusive (PreflightPartial)
         KernelNote will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/KernelNote
 
     Find the cause in the events: `kubectl -n openshift-cluster-version-preflight get events`.
 
     End the preflight with
       fairway upgrade --clear-preflight
-    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    Do not remove only `mode`: the rest of spec.desiredUpdate would start the update.
     ");
 }
 
@@ -392,7 +392,7 @@ fn what_is_known_anyway_is_shown_where_the_preflight_cannot_run() {
     let slow = [risk("SlowDisks", "True"), risk("NotHere", "False")];
     offer(&mut object, "5.2.0", &slow, recommended("False", "SlowDisks", "Slow."));
     let report = report(&object, &[]);
-    assert_eq!((report.result, report.exit_status()), (Verdict::Failed, ExitStatus::CannotTell));
+    assert_eq!((report.result, report.exit_status()), (Verdict::Failed, ExitStatus::Unknown));
     insta::assert_snapshot!(report, @"
     Preflight of 5.2.0: failed
 
@@ -409,7 +409,7 @@ fn what_is_known_anyway_is_shown_where_the_preflight_cannot_run() {
 
     End the preflight with
       fairway upgrade --clear-preflight
-    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    Do not remove only `mode`: the rest of spec.desiredUpdate would start the update.
     ");
 }
 
@@ -434,7 +434,7 @@ fn without_details_the_summary_has_to_do() {
     Preflight of 5.2.0: 1 finding
 
       Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
-      Details: not at hand, you may not list configmaps
+      Details: unavailable, you may not list configmaps
 
     Findings:
 
@@ -442,16 +442,16 @@ fn without_details_the_summary_has_to_do() {
         DualStack may happen.
         https://example.com/DualStack
 
-      StorageUnknown, not sure (PreflightPartial)
+      StorageUnknown, inconclusive (PreflightPartial)
         StorageUnknown may happen.
         https://example.com/StorageUnknown
 
-    Remove the causes, or take a risk with
+    Resolve the findings, or accept a risk with
       fairway upgrade accept NAME --for=5.2.0
 
     End the preflight with
       fairway upgrade --clear-preflight
-    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    Do not remove only `mode`: the rest of spec.desiredUpdate would start the update.
     ");
 }
 
@@ -461,9 +461,9 @@ fn details_that_lag_behind_the_summary_do_not_count() {
     behind.execution_status = ExecutionStatus::Running;
     behind.checks[0].status = CheckStatus::Running;
     let report = report(&asked("Monitoring", Some("NoRisksFound"), None), &[behind]);
-    assert_eq!(report.result, Verdict::NothingFound);
+    assert_eq!(report.result, Verdict::NoFindings);
     assert!(!report.has_details() && report.run.is_none());
-    assert_eq!(report.details_missing.as_deref(), Some("they are still being written"));
+    assert_eq!(report.details_message.as_deref(), Some("they are still being written"));
 }
 
 #[test]
@@ -472,7 +472,7 @@ fn results_of_another_version_do_not_count() {
     old.source_version = "5.0.0".to_owned();
     let report = report(&monitored(), &[old]);
     assert_eq!(report.result, Verdict::Outdated);
-    assert_eq!(report.headline(), "outdated, the cluster had another version then");
+    assert_eq!(report.headline(), "outdated, the cluster had another version");
 }
 
 #[test]
@@ -490,12 +490,12 @@ fn nothing_is_known() {
     let mut object = cluster_version();
     let unknown = report(&object, &[]);
     assert_eq!(unknown.result, Verdict::Unsupported);
-    insta::assert_snapshot!(unknown, @"The operator of this cluster does not know preflights: ClusterVersion has no condition PreflightRunning.");
+    insta::assert_snapshot!(unknown, @"The operator of this cluster does not support preflights: ClusterVersion has no condition PreflightRunning.");
     hold(&mut object, condition("PreflightRunning", false, "NotRequested", ""));
     let none = report(&object, &[]);
     assert_eq!(none.result, Verdict::NotRun);
     insta::assert_snapshot!(none, @"
-    No preflight is asked for, and no results are kept. Run one with
+    No preflight is requested, and no results are stored. Run one with
       fairway upgrade --mode=preflight --to=VERSION
     ");
 
@@ -530,10 +530,10 @@ fn a_record_that_was_tampered_with_is_left_out_and_said() {
         records.missing.unwrap_or_default()
     });
     insta::assert_snapshot!(missing.join("\n"), @r#"
-    ConfigMap preflight-8ecd4901ea069209 of openshift-cluster-version cannot be read: the results are about registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
-    ConfigMap preflight-8ecd4901ea069209 of openshift-cluster-version cannot be read: cannot parse the results: unexpected end at line 1, column 20
-    ConfigMap preflight-8ecd4901ea069209 of openshift-cluster-version cannot be read: the results have the unsupported format "preflight-v2-json"; this release supports "preflight-v1-json"
-    ConfigMap  of openshift-cluster-version cannot be read: no annotation fairway.dev/preflight-target
+    cannot read ConfigMap openshift-cluster-version/preflight-8ecd4901ea069209: the results belong to registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+    cannot read ConfigMap openshift-cluster-version/preflight-8ecd4901ea069209: the results cannot be understood: broken off in line 1, column 20
+    cannot read ConfigMap openshift-cluster-version/preflight-8ecd4901ea069209: the results are in the format "preflight-v2-json", and this release knows "preflight-v1-json" alone
+    cannot read ConfigMap openshift-cluster-version/: annotation fairway.dev/preflight-target is missing
     "#);
 }
 
@@ -552,7 +552,7 @@ fn what_is_withdrawn_does_not_go_on() {
     let found = report(&monitored(), &[findings()]).withdrawn();
     assert_eq!((found.phase, &found.reason, &found.message), (Phase::NotRequested, &None, &None));
     let text = found.to_string();
-    assert!(!text.contains("--clear-preflight") && !text.contains("brought up to date"), "{text}");
+    assert!(!text.contains("--clear-preflight") && !text.contains("rechecked when"), "{text}");
 
     let failed = report(&asked("Monitoring", None, Some("CheckTimedOut")), &[]).withdrawn();
     assert_eq!(

@@ -32,33 +32,31 @@ impl Report {
             return f.write_str(NOT_KNOWN);
         }
         f.write_str(
-            "No preflight is asked for, and no results are kept. Run one with\n  \
-             fairway upgrade --mode=preflight --to=VERSION",
+            "No preflight is requested, and no results are stored. Run one with\n  fairway upgrade \
+             --mode=preflight --to=VERSION",
         )
     }
 
     /// What it comes to, in one line.
     pub(in super::super) fn headline(&self) -> String {
-        let counting = self.findings.iter().filter(|finding| finding.counts).count();
+        let counting = self.findings.iter().filter(|finding| finding.acceptance_required).count();
         let open = self.open().count();
         match self.result {
-            Verdict::NothingFound => "nothing found that stands against the update".to_owned(),
+            Verdict::NoFindings => "nothing found that stands against the update".to_owned(),
             Verdict::FindingsAccepted => format!("{}, all accepted", counted(counting, "finding")),
             Verdict::Findings if open == counting => counted(open, "finding"),
             Verdict::Findings => {
-                format!("{}, {open} of them not accepted", counted(counting, "finding"))
+                format!("{}, {open} not accepted", counted(counting, "finding"))
             }
             Verdict::Running => match self.phase {
-                Phase::Pending => "the operator has not seen the request yet".to_owned(),
+                Phase::Pending => "the operator has not processed the request yet".to_owned(),
                 Phase::Starting => "starting".to_owned(),
-                Phase::Restarting => "starting again on another node".to_owned(),
+                Phase::Restarting => "restarting on another node".to_owned(),
                 _ => "running".to_owned(),
             },
-            Verdict::Incomplete => "incomplete, some checks gave no answer".to_owned(),
-            Verdict::Stale => {
-                "overtaken, the cluster has changed since some checks looked".to_owned()
-            }
-            Verdict::Outdated => "outdated, the cluster had another version then".to_owned(),
+            Verdict::Incomplete => "incomplete, some checks have no result".to_owned(),
+            Verdict::Stale => "stale, the cluster has changed since some checks ran".to_owned(),
+            Verdict::Outdated => "outdated, the cluster had another version".to_owned(),
             Verdict::Failed => "failed".to_owned(),
             Verdict::NotRun => "not run".to_owned(),
             Verdict::Unsupported => "not supported".to_owned(),
@@ -75,7 +73,7 @@ impl Report {
             write!(f, "\n  Checked: {}", run.progress())?;
             if let Some(age) = run.age_seconds {
                 let monitored = if self.phase == Phase::Monitoring {
-                    ", and brought up to date when the cluster changes"
+                    ", rechecked when the cluster changes"
                 } else {
                     ""
                 };
@@ -85,7 +83,7 @@ impl Report {
         if !self.tells() {
             write_reason(f, self.reason.as_deref(), self.message.as_deref())?;
         }
-        if let Some(why) = &self.details_missing {
+        if let Some(why) = &self.details_message {
             write!(f, "\n  Details: not at hand, {}", OneLine(why))?;
         }
         if self.phase == Phase::Unsupported {
@@ -100,7 +98,7 @@ impl Report {
         };
         let longest = run.checks.iter().map(|check| check.name.chars().count()).max();
         let width = longest.unwrap_or_default().clamp("CHECK".len(), MAX_WIDTH) + 2;
-        write!(f, "\n\n  {:width$}{:KIND_WIDTH$}OUTCOME", "CHECK", "OF")?;
+        write!(f, "\n\n  {:width$}{:KIND_WIDTH$}RESULT", "CHECK", "SOURCE")?;
         for check in &run.checks {
             let name = OneLine(&check.name).to_string();
             let kind = match check.kind {
@@ -140,16 +138,16 @@ impl Report {
             write!(f, "\n\n{remedy}.")?;
         }
         match self.result {
-            Verdict::NothingFound | Verdict::FindingsAccepted => {
+            Verdict::NoFindings | Verdict::FindingsAccepted => {
                 write!(f, "\n\nStart the update with\n  fairway upgrade {choice}")?;
             }
             Verdict::Findings => write!(
                 f,
-                "\n\nRemove the causes, or take a risk with\n  fairway upgrade accept NAME{}",
+                "\n\nResolve the findings, or accept a risk with\n  fairway upgrade accept NAME{}",
                 ForVersion(target)
             )?,
             Verdict::Running => {
-                f.write_str("\n\nSee how far it is with\n  fairway upgrade --status-preflight")?;
+                f.write_str("\n\nShow its progress with\n  fairway upgrade --status-preflight")?;
             }
             Verdict::NotRun | Verdict::Outdated => {
                 write!(f, "\n\nRun it with\n  fairway upgrade --mode=preflight {choice}")?;
@@ -158,16 +156,17 @@ impl Report {
                 write!(f, "\n\nRun it again with\n  fairway upgrade --mode=preflight {choice}")?;
             }
             Verdict::Stale => f.write_str(
-                "\n\nThey look again by themselves. See whether they have with\n  fairway upgrade \
+                "\n\nThe operator reruns these checks. Show their progress with\n  fairway upgrade \
                  --status-preflight",
             )?,
             Verdict::Incomplete | Verdict::Failed | Verdict::Unsupported => {}
         }
-        if !self.others.is_empty() {
-            let names: Vec<&str> = self.others.iter().map(Named::name).collect();
+        if !self.other_releases.is_empty() {
+            let names: Vec<&str> = self.other_releases.iter().map(Named::name).collect();
             write!(
                 f,
-                "\n\nThere are results of {} as well: compare them with\n  fairway upgrade compare RELEASE…",
+                "\n\nResults of {} are also stored. Compare them with\n  fairway upgrade compare \
+                 RELEASE…",
                 OneLine(&names.join(", "))
             )?;
         }
@@ -179,7 +178,7 @@ impl Report {
 
     /// Whether it is answered what stands against the update.
     fn tells(&self) -> bool {
-        matches!(self.result, Verdict::NothingFound | Verdict::FindingsAccepted | Verdict::Findings)
+        matches!(self.result, Verdict::NoFindings | Verdict::FindingsAccepted | Verdict::Findings)
     }
 
     /// What to do about what went wrong.
@@ -191,11 +190,12 @@ impl Report {
 }
 
 /// How a preflight is ended; and how not.
-pub(in super::super) const ENDING: &str = "End the preflight with\n  fairway upgrade --clear-preflight\nand never by \
-                      removing `mode` alone: what is left in spec.desiredUpdate starts the update.";
+pub(in super::super) const ENDING: &str = "End the preflight with\n  fairway upgrade \
+                                           --clear-preflight\nDo not remove only `mode`: the rest \
+                                           of spec.desiredUpdate would start the update.";
 
-const NOT_KNOWN: &str = "The operator of this cluster does not know preflights: ClusterVersion has \
-                         no condition PreflightRunning.";
+const NOT_KNOWN: &str = "The operator of this cluster does not support preflights: ClusterVersion \
+                         has no condition PreflightRunning.";
 
 /// Names that are longer push what follows aside.
 const MAX_WIDTH: usize = 40;
@@ -257,17 +257,17 @@ impl fmt::Display for Outcome<'_> {
             CheckStatus::Waiting => "waiting",
             CheckStatus::Running => "running",
             CheckStatus::Passed => "passed",
-            CheckStatus::Found => "found something",
+            CheckStatus::Found => "findings",
             CheckStatus::Skipped => "skipped",
-            CheckStatus::CannotTell => "cannot tell",
-            CheckStatus::VersionSkew => "the versions are too far apart",
-            CheckStatus::TimedOut => "took too long",
+            CheckStatus::CannotTell => "no result",
+            CheckStatus::VersionSkew => "unsupported version skew",
+            CheckStatus::TimedOut => "timed out",
             CheckStatus::Failed => "failed",
             CheckStatus::Refused => "refused",
-            CheckStatus::AccessRefused => "refused, for what it asks to read",
-            CheckStatus::NotStarted => "could not be started",
+            CheckStatus::AccessRefused => "refused, requested access is not allowed",
+            CheckStatus::NotStarted => "not started",
         })?;
-        f.write_str(if check.stale { " (being looked at again)" } else { "" })?;
+        f.write_str(if check.stale { " (rechecking)" } else { "" })?;
         match check.message.as_str() {
             "" => Ok(()),
             message => write!(f, ": {}", OneLine(message)),
@@ -285,14 +285,14 @@ impl fmt::Display for Finding {
             write!(f, ", from {}", OneLine(check))?;
         }
         if self.is_unsure() {
-            write!(f, ", not sure ({})", OneLine(&self.reason))?;
+            write!(f, ", inconclusive ({})", OneLine(&self.reason))?;
         }
         write!(f, "{}", Afterwards(&self.standing))?;
         for line in lines(&self.message) {
             write!(f, "\n    {line}")?;
         }
         if let Some(remediation) = &self.remediation {
-            write!(f, "\n    To do: {}", OneLine(remediation))?;
+            write!(f, "\n    Remediation: {}", OneLine(remediation))?;
         }
         match &self.url {
             Some(url) => write!(f, "\n    {}", OneLine(url)),
@@ -304,9 +304,9 @@ impl fmt::Display for Finding {
 impl fmt::Display for OtherRisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exposure = match self.exposure {
-            Exposure::Applies => "applies",
-            Exposure::DoesNotApply => "does not apply",
-            Exposure::Unknown | Exposure::NotPublished => "may apply",
+            Exposure::Exposed => "applies",
+            Exposure::NotExposed => "does not apply",
+            Exposure::Unknown | Exposure::NotReported => "may apply",
         };
         write!(f, "{}: {exposure}{}", OneLine(&self.name), Afterwards(&self.standing))?;
         match &self.message {

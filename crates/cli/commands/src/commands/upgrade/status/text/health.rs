@@ -15,17 +15,17 @@ impl Shown<'_> {
         let insights = &self.status.insights;
         f.write_str("\n\nHealth")?;
         if insights.is_empty() {
-            f.write_str("\n  Nothing is known that holds it up.")?;
+            f.write_str("\n  No known issues.")?;
         }
         for insight in insights {
             write_insight(f, insight, in_full)?;
         }
         if !insights.is_empty() && !in_full {
-            f.write_str("\n  --details=health explains them, and says where to read what to do.")?;
+            f.write_str("\n  Use --details=health for explanations and remediation.")?;
         }
-        match &self.status.alerts.why {
+        match &self.status.alerts.message {
             None => Ok(()),
-            Some(why) => write!(f, "\n  Alerts are not known: {}.", OneLine(why)),
+            Some(why) => write!(f, "\n  Alerts are unknown: {}.", OneLine(why)),
         }
     }
 }
@@ -57,11 +57,11 @@ fn write_insight(f: &mut fmt::Formatter<'_>, insight: &Insight, in_full: bool) -
 fn impact(insight: &Insight) -> Option<&'static str> {
     match insight.impact {
         Impact::None | Impact::Unknown => None,
-        Impact::ApiAvailability => Some("clients of its API may notice"),
+        Impact::ApiAvailability => Some("API availability may be reduced"),
         Impact::UpdateSpeed => Some("the update takes longer"),
-        Impact::UpdateStalled if insight.may_pass => {
+        Impact::UpdateStalled if insight.transient => {
             Some("that is usual at first; if it lasts, the update does not go on")
         }
-        Impact::UpdateStalled => Some("the update does not go on"),
+        Impact::UpdateStalled => Some("the update is stalled"),
     }
 }

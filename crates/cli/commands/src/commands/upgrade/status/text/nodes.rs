@@ -106,7 +106,7 @@ fn write_left_out(f: &mut fmt::Formatter<'_>, nodes: &[&NodeStatus]) -> fmt::Res
             sign = ',';
         }
     }
-    f.write_str("; --details=nodes shows them")
+    f.write_str("; use --details=nodes to show them")
 }
 
 fn write_pool(f: &mut fmt::Formatter<'_>, pool: &PoolStatus) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! An error as a document: whoever reads documents gets one, whatever comes.
+//! The document that a command prints if it fails: `Failure`.
 
 use std::io::Write;
 
@@ -14,38 +14,39 @@ use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
 /// What documents of it are called.
-const KIND: &str = "Refusal";
+const KIND: &str = "Failure";
 
 /// The shape of those documents.
 pub(crate) fn shape() -> Shape {
-    schema::of::<Refusal>(KIND)
+    schema::of::<Failure>(KIND)
 }
 
-/// Why something was not done, or a question was not answered.
+/// Error of a command.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Refusal {
-    /// What the exit code means.
-    answer: ExitStatus,
+pub(crate) struct Failure {
+    /// Meaning of the exit code.
+    reason: ExitStatus,
+    /// Exit code of the command.
     exit_code: u8,
-    /// What is wrong.
+    /// Error message.
     message: String,
-    /// Why, down to the first cause.
+    /// Causes of the error, the root cause last.
     causes: Vec<String>,
-    /// What to do about it.
+    /// Next step, with a command.
     hint: Option<String>,
-    /// The risks that are to be accepted first, where that is what is wrong.
+    /// Unaccepted risks, if they are the cause.
     risks: Vec<OpenRisk>,
 }
 
-impl Refusal {
-    /// What an error says.
+impl Failure {
+    /// The document of an error.
     pub(crate) fn of(error: &anyhow::Error, printer: &Printer) -> Self {
         let mut messages = errors::chain(error).into_iter();
-        let answer = errors::status(error);
+        let reason = errors::status(error);
         Self {
-            answer,
-            exit_code: answer.code(),
+            reason,
+            exit_code: reason.code(),
             message: messages.next().unwrap_or_default(),
             causes: messages.collect(),
             hint: errors::hint(error).map(|hint| printer.as_typed(hint)),
@@ -53,7 +54,7 @@ impl Refusal {
         }
     }
 
-    /// Writes the document. People read the error instead.
+    /// Writes the document. With text output there is none: the error is on standard error.
     pub(crate) fn write(&self, out: impl Write, format: ReportFormat) -> anyhow::Result<()> {
         match format {
             ReportFormat::Text => Ok(()),
@@ -94,15 +95,15 @@ mod tests {
         let printer = Printer::new(ColorChoice::Never, Verbosity::Normal, program)
             .calling(Whom::of(&arguments));
         let mut out = Vec::new();
-        Refusal::of(error, &printer).write(&mut out, format).unwrap();
+        Failure::of(error, &printer).write(&mut out, format).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn risks_that_are_not_accepted_are_told_one_by_one() {
+    fn document_of_unaccepted_risks_lists_them() {
         let risk = OpenRisk {
             name: "SlowDisks".to_owned(),
-            exposure: Exposure::Applies,
+            exposure: Exposure::Exposed,
             message: Some("Disks are slow.".to_owned()),
             url: Some("https://example.com/slow".to_owned()),
             acceptance: "expired",
@@ -117,9 +118,9 @@ mod tests {
         let arguments = ["kubectl-fairway", "upgrade", "--to=5.2.0", "--context=prod"];
         insta::assert_snapshot!(written(&error, ReportFormat::Json, &arguments), @r#"
         {
-          "kind": "Refusal",
-          "version": 1,
-          "answer": "newRisks",
+          "apiVersion": "fairway.dev/v1alpha1",
+          "kind": "Failure",
+          "reason": "newRisks",
           "exitCode": 6,
           "message": "5.2.0 is not recommended",
           "causes": [
@@ -129,7 +130,7 @@ mod tests {
           "risks": [
             {
               "name": "SlowDisks",
-              "exposure": "applies",
+              "exposure": "exposed",
               "message": "Disks are slow.",
               "url": "https://example.com/slow",
               "acceptance": "expired"
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn each_error_has_its_answer() {
+    fn document_of_each_error_has_its_reason() {
         let cannot_tell = CannotTell { message: "unknown".to_owned(), hint: "ask".to_owned() };
         let errors = [
             anyhow!("broken").context("cannot read"),
@@ -149,9 +150,9 @@ mod tests {
         ];
         let documents = errors.map(|error| written(&error, ReportFormat::Yaml, &["fairway"]));
         insta::assert_snapshot!(documents.join("---\n"), @"
-        kind: Refusal
-        version: 1
-        answer: error
+        apiVersion: fairway.dev/v1alpha1
+        kind: Failure
+        reason: error
         exitCode: 1
         message: cannot read
         causes:
@@ -159,18 +160,18 @@ mod tests {
         hint: null
         risks: []
         ---
-        kind: Refusal
-        version: 1
-        answer: usage
+        apiVersion: fairway.dev/v1alpha1
+        kind: Failure
+        reason: usage
         exitCode: 2
         message: both
         causes: []
         hint: null
         risks: []
         ---
-        kind: Refusal
-        version: 1
-        answer: cannotTell
+        apiVersion: fairway.dev/v1alpha1
+        kind: Failure
+        reason: unknown
         exitCode: 4
         message: unknown
         causes: []
