@@ -53,13 +53,13 @@ impl ExitStatus {
     /// What the number means.
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Success => "yes: done, or nothing stands in the way",
-            Self::Error => "error: something went wrong on the way",
-            Self::Usage => "usage: the arguments make no sense",
-            Self::Refused => "no: a risk or a check speaks against it",
-            Self::Unknown => "cannot tell: unknown, incomplete or not supported",
-            Self::TimedOut => "timed out: what was waited for did not happen",
-            Self::NewRisks => "new risks: some have appeared since the last acceptance",
+            Self::Success => "yes: done, or no issues",
+            Self::Error => "error: the command failed",
+            Self::Usage => "usage: invalid arguments",
+            Self::Refused => "no: a risk, a check or a finding blocks it",
+            Self::Unknown => "unknown: no result, incomplete or not supported",
+            Self::TimedOut => "timed out: the expected state did not occur in time",
+            Self::NewRisks => "new risks: risks have appeared since the last acceptance",
         }
     }
 }

@@ -194,7 +194,9 @@ mod tests {
                     schemas.values().for_each(|schema| each_schema(schema, visit));
                 }
                 (_, Value::Array(schemas)) => {
-                    schemas.iter().for_each(|schema| each_schema(schema, visit));
+                    for schema in schemas {
+                        each_schema(schema, visit);
+                    }
                 }
                 (_, schema) => each_schema(schema, visit),
             }

@@ -241,10 +241,10 @@ impl fmt::Display for Move {
             Self::Patch => f.write_str("a patch update"),
             Self::NextMinor => f.write_str("an update to the next minor version"),
             Self::SkipLevel { skipped_minors: 1 } => {
-                f.write_str("a skip-level update, past one minor version")
+                f.write_str("a skip-level update that skips one minor version")
             }
             Self::SkipLevel { skipped_minors } => {
-                write!(f, "a skip-level update, past {skipped_minors} minor versions")
+                write!(f, "a skip-level update that skips {skipped_minors} minor versions")
             }
             Self::Major => f.write_str("an update to another major version"),
             Self::Downgrade => f.write_str("a downgrade"),

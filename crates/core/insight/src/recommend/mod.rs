@@ -172,7 +172,7 @@ fn one(updates: Vec<Target>, version: &Version, updates_retrieved: bool) -> Answ
     let same_stream =
         |target: &Target| parsed(target).is_some_and(|one| one.stream() == version.stream());
     let not_offered = if !updates_retrieved {
-        "it is not known which updates there are".to_owned()
+        "the available updates are unknown".to_owned()
     } else if updates.is_empty() {
         "no updates are available".to_owned()
     } else if !updates.iter().any(same_major) {

@@ -271,7 +271,9 @@ fn of_pool(pool: &Pool) -> Vec<Insight> {
                           pool is resumed."
                 .to_owned(),
             reference: reference::PAUSED.to_owned(),
-            resources: vec![format!("machineconfigpools.machineconfiguration.openshift.io: {name}")],
+            resources: vec![format!(
+                "machineconfigpools.machineconfiguration.openshift.io: {name}"
+            )],
             last_transition_time: None,
             age_seconds: None,
             transient: false,

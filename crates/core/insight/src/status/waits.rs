@@ -71,8 +71,8 @@ pub(super) fn of(
 
 /// A request waits for its release to be accepted.
 pub(super) fn for_request(request: &Request) -> PendingResource {
-    let unseen = || "the operator has not seen the request yet".to_owned();
-    let accepted = || "the operator has not begun with it yet".to_owned();
+    let unseen = || "the operator has not processed the request yet".to_owned();
+    let accepted = || "the operator has not started the update yet".to_owned();
     let message = match &request.message {
         _ if !request.spec_observed => unseen(),
         Some(message) => message.clone(),

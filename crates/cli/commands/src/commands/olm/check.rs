@@ -175,7 +175,7 @@ impl CatalogFinding {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cluster_version, packages, findings } = self;
-        write!(f, "On {cluster_version}:")?;
+        write!(f, "Platform {cluster_version}:")?;
         for Checked { name, bundles } in packages {
             write!(f, "\n\n{}", OneLine(name))?;
             for row in bundles {

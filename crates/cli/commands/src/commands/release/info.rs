@@ -165,7 +165,7 @@ impl Display for Info {
         write!(f, "release {}", release.version)?;
         line(f, "image", image.as_ref())?;
         line(f, "created", release.creation_time)?;
-        line(f, "about it", release.url.as_ref())?;
+        line(f, "url", release.url.as_ref())?;
         line(f, "channels", listed(&release.channels))?;
         line(f, "updates from", listed(&release.previous))?;
         line(f, "updates to", listed(&release.next))?;

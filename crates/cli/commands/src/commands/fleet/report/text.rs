@@ -182,16 +182,16 @@ fn rows(cluster: &ClusterReport, few: usize) -> Vec<Row> {
         blocked: names(&target.blocker_names, few),
         preflight: match &target.preflight {
             Some(known) => Some(preflight(known)),
-            None => cluster.preflight_error.as_ref().map(|_| "cannot be read".to_owned()),
+            None => cluster.preflight_error.as_ref().map(|_| "error".to_owned()),
         },
     };
     if !cluster.targets.is_empty() {
         return cluster.targets.iter().map(row).collect();
     }
     let update = match cluster {
-        ClusterReport { error: Some(_), .. } => "cannot be read",
-        ClusterReport { updates_retrieved: true, .. } => "nothing later is offered",
-        _ => "updates are not known",
+        ClusterReport { error: Some(_), .. } => "error",
+        ClusterReport { updates_retrieved: true, .. } => "no updates available",
+        _ => "updates unknown",
     };
     let all = cluster.blockers.iter().filter(|blocker| blocker.scope == Scope::AllUpdates);
     let all: Vec<String> = all.map(|blocker| blocker.name.clone()).collect();
@@ -204,10 +204,10 @@ fn update(target: &TargetReport, few: usize) -> String {
         Verdict::Recommended => "recommended",
         Verdict::NotRecommended => "not recommended",
         Verdict::Unknown => "unknown",
-        Verdict::NotOffered => "not offered",
-        Verdict::Current => "already there",
-        Verdict::Older => "already later",
-        Verdict::InProgress => "on its way",
+        Verdict::NotOffered => "not available",
+        Verdict::Current => "already updated",
+        Verdict::Older => "already newer",
+        Verdict::InProgress => "in progress",
     };
     let reason = || target.reason.iter().find(|reason| !reason.is_empty());
     let why = names(&target.risks, few).or_else(|| Some(OneLine(reason()?).to_string()));
@@ -217,8 +217,8 @@ fn update(target: &TargetReport, few: usize) -> String {
 /// What a preflight came to, and when.
 fn preflight(preflight: &Preflight) -> String {
     let result = match preflight.result {
-        PreflightResult::NoFindings => "nothing found",
-        PreflightResult::FindingsAccepted => "findings, all accepted",
+        PreflightResult::NoFindings => "no findings",
+        PreflightResult::FindingsAccepted => "all findings accepted",
         PreflightResult::Findings => &counted(preflight.findings.len(), "finding"),
         PreflightResult::Running => "running",
         PreflightResult::Incomplete => "incomplete",

@@ -11,14 +11,14 @@ impl fmt::Display for List {
         let Self { cluster_version, operators, limitations } = self;
         match cluster_version {
             Some(version) => write!(f, "The cluster runs {version}.")?,
-            None => write!(f, "The cluster does not say which version of the platform it runs.")?,
+            None => write!(f, "The version of the cluster is unknown.")?,
         }
         if operators.is_empty() {
             let nothing = "No OLM operators are installed.";
             write!(
                 f,
                 "\n{}",
-                if limitations.is_empty() { nothing } else { "No operators are known." }
+                if limitations.is_empty() { nothing } else { "OLM operators are unknown." }
             )?;
         }
         for operator in operators {
@@ -34,7 +34,7 @@ impl fmt::Display for List {
             )?;
         }
         for part in limitations {
-            write!(f, "\n\nLeft out: {}", OneLine(part))?;
+            write!(f, "\n\nSkipped: {}", OneLine(part))?;
         }
         Ok(())
     }
@@ -43,8 +43,7 @@ impl fmt::Display for List {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { namespace, name, maximum, .. } = self;
-        let exceeded =
-            if self.maximum_exceeded { ", and the cluster has a later one already" } else { "" };
+        let exceeded = if self.maximum_exceeded { ", exceeded by the cluster" } else { "" };
         write!(f, "{}/{}", OneLine(namespace), OneLine(name))?;
         match (maximum, &self.declaration_source, &self.declaration_error) {
             (Some(maximum), Some(origin), _) => {
@@ -56,7 +55,7 @@ impl fmt::Display for Row {
             _ => write!(f, "\n  declares no maximum version")?,
         }
         if let Some(before) = &self.superseded_declaration {
-            write!(f, "\n  declared when it was installed: {}", OneLine(before))?;
+            write!(f, "\n  declared at installation: {}", OneLine(before))?;
         }
         for (verdict, targets) in by_verdict(&self.targets) {
             write!(f, "\n  {}: {verdict}", targets.join(", "))?;

@@ -253,15 +253,15 @@ mod tests {
         ];
         let refused = refused.map(|text| errors::chain(&read(&text).unwrap_err())[1..].join(": "));
         insta::assert_snapshot!(refused.join("\n"), @r#"
-        it does not say kind: AcceptedRisks
-        it does not say kind: AcceptedRisks
-        it has version 2, and 1 is understood
+        expected kind: AcceptedRisks
+        expected kind: AcceptedRisks
+        version 2 is not supported, expected 1
         unsupported apiVersion "fairway.dev/v2": expected fairway.dev/v1alpha1
-        risks[0] has no name, or one that is too long
-        risks[1] has no name, or one that is too long
-        risks[0] has "untill", which is not understood
-        risks[2] is A, which is there before
-        it has 1001 risks, and a cluster keeps at most 1000
+        risks[0]: the name is empty or too long
+        risks[1]: the name is empty or too long
+        risks[0]: unknown field "untill"
+        risks[2]: duplicate name A
+        1001 risks exceed the maximum of 1000
         "#);
         assert!(read("risks: [").is_err());
         assert!(read(&document("{name: A, until: soon}")).is_err(), "no end is not any end");

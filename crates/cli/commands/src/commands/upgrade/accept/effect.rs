@@ -58,7 +58,7 @@ impl Effect {
                 (false, true) => effect.newly_recommended.push(version),
                 (false, false) => effect.not_recommended.push(BlockedUpdate { version, risks }),
                 (true, false) => {
-                    effect.no_longer_recommended.push(BlockedUpdate { version, risks })
+                    effect.no_longer_recommended.push(BlockedUpdate { version, risks });
                 }
             }
         }

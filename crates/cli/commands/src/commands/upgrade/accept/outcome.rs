@@ -35,6 +35,7 @@ pub(super) struct Outcome {
 /// Newly accepted risk.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the JSON field is `previouslyAccepted`")]
 pub(super) struct Accepted {
     /// Name of the risk.
     pub(super) name: String,
@@ -62,7 +63,7 @@ impl fmt::Display for Outcome {
             f.write_str("Dry run, nothing changed. Without --dry-run:\n\n")?;
         }
         for risk in &self.accepted {
-            let how = if risk.previously_accepted { "Accepted on new terms" } else { "Accepted" };
+            let how = if risk.previously_accepted { "Accepted with new terms" } else { "Accepted" };
             writeln!(f, "{how}: {}{}", OneLine(&risk.name), AfterName(&risk.terms))?;
         }
         for name in &self.unchanged {
@@ -88,9 +89,9 @@ impl fmt::Display for Effect {
         if *self == Self::default() {
             return Ok(());
         }
-        writeln!(f, "\nThe operator will re-evaluate; then")?;
+        writeln!(f, "\nAfter the operator has re-evaluated the updates:")?;
         if let Some(version) = &self.unblocked_update {
-            writeln!(f, "  the update to {}, which waits for this, goes on", OneLine(version))?;
+            writeln!(f, "  the pending update to {} continues", OneLine(version))?;
         }
         if let Some(held) = &self.blocked_update {
             let version = OneLine(&held.version);

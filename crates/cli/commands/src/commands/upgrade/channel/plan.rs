@@ -169,7 +169,7 @@ impl fmt::Display for Outcome {
             None => f.write_str("No channel is set, so the operator does not retrieve updates")?,
         }
         match &self.previous_channel {
-            Some(before) if self.changed => write!(f, " (before: {})", OneLine(before))?,
+            Some(before) if self.changed => write!(f, " (previously: {})", OneLine(before))?,
             _ => {}
         }
         if !self.channels.is_empty() {

@@ -78,7 +78,7 @@ fn exposure(exposure: Exposure) -> &'static str {
         Exposure::Exposed => "applies to this cluster",
         Exposure::NotExposed => "does not apply to this cluster",
         Exposure::Unknown => "may apply to this cluster",
-        Exposure::NotReported => "the operator does not say whether it applies",
+        Exposure::NotReported => "exposure not reported by the operator",
     }
 }
 
@@ -117,7 +117,7 @@ fn write_updates(f: &mut fmt::Formatter<'_>, updates: &[ConcernedUpdate]) -> fmt
     for update in updates {
         let version = OneLine(&update.version).to_string();
         let recommended = OneLine(&update.recommended);
-        let against = if update.meaning.blocking { ", stands against it" } else { "" };
+        let against = if update.meaning.blocking { ", because of this risk" } else { "" };
         let accepted = Afterwards(&update.meaning.standing);
         write!(f, "\n  {version:width$}  Recommended={recommended}{against}{accepted}")?;
     }

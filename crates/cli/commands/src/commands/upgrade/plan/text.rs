@@ -89,14 +89,14 @@ impl Shown<'_> {
         match &self.0.graph_source {
             GraphSource::UpdateService { url, channels, .. } => {
                 let channels = channels.iter().map(String::as_str).collect();
-                write!(f, "\nUpdates are known from {}, for {}.", OneLine(url), Names(channels))
+                write!(f, "\nSource of updates: {}, for {}.", OneLine(url), Names(channels))
             }
-            GraphSource::File { file } => write!(f, "\nUpdates are known from {}.", OneLine(file)),
+            GraphSource::File { file } => write!(f, "\nSource of updates: {}.", OneLine(file)),
             GraphSource::ClusterVersion { message } => {
                 let message = message.trim_end_matches('.');
                 write!(
                     f,
-                    "\nOnly the next updates are known, from ClusterVersion ({}).",
+                    "\nSource of updates: ClusterVersion, next updates only ({}).",
                     OneLine(message)
                 )
             }
@@ -104,12 +104,12 @@ impl Shown<'_> {
         match &self.0.metrics_source {
             None => Ok(()),
             Some(MetricsSource { file, observation_time: None }) => {
-                write!(f, "\nQueries were answered by {}.", OneLine(file))
+                write!(f, "\nSource of metrics: {}.", OneLine(file))
             }
             Some(MetricsSource { file, observation_time: Some(at) }) => {
                 let (file, age) =
                     (OneLine(file), self.0.observation_time.duration_since(*at).as_secs());
-                write!(f, "\nQueries were answered by {file}, as of {at}, {} ago.", Age(age))
+                write!(f, "\nSource of metrics: {file}, as of {at}, {} ago.", Age(age))
             }
         }
     }
@@ -168,10 +168,10 @@ impl fmt::Display for Mended<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Prerequisite::Repair { condition, .. } if condition == failing::TYPE => {
-                f.write_str("The cluster is failing, and has to be mended")
+                f.write_str("The cluster is failing and must be repaired")
             }
             Prerequisite::Repair { condition, .. } if condition == invalid::TYPE => {
-                f.write_str("ClusterVersion is invalid, and has to be mended")
+                f.write_str("ClusterVersion is invalid and must be corrected")
             }
             _ => f.write_str("The cluster is not upgradeable and must be repaired"),
         }
@@ -227,13 +227,17 @@ fn write_risk(
     let mut message = risk.message.as_str();
     match need {
         Some(Prerequisite::Operator { operator, .. }) => {
-            write!(f, "\n   {} has to be moved first, or {name} accepted", OneLine(operator))?;
+            write!(f, "\n   Update operator {} first, or accept {name}", OneLine(operator))?;
         }
         Some(Prerequisite::Component { component, .. }) => {
-            write!(f, "\n   {} is not ready: see to it, or accept {name}", OneLine(component))?;
+            write!(
+                f,
+                "\n   Component {} is not ready: resolve this, or accept {name}",
+                OneLine(component)
+            )?;
         }
         Some(Prerequisite::Confirmation { message: asked, .. }) => {
-            write!(f, "\n   Somebody has to confirm {name}")?;
+            write!(f, "\n   Admin ack required: {name}")?;
             message = asked;
         }
         Some(need @ Prerequisite::Repair { .. }) => write!(f, "\n   {name}: {}", Mended(need))?,
@@ -253,13 +257,11 @@ fn write_risk(
 
 fn exposed(risk: &HopRisk) -> &'static str {
     match (risk.exposure, &risk.standing) {
-        (Exposure::NotEvaluated, _) => "may apply: nobody has asked yet",
-        (Exposure::Unknown, _) => "may apply: that cannot be found out",
-        (_, Standing::Expired(_)) => "applies, and was accepted until a time that has passed",
-        (_, Standing::OutOfScope(_)) => "applies, and was accepted for other versions",
-        (_, Standing::TermsUnreadable(_)) => {
-            "applies, and was accepted on terms that cannot be read"
-        }
+        (Exposure::NotEvaluated, _) => "may apply: not evaluated yet",
+        (Exposure::Unknown, _) => "may apply: cannot be evaluated",
+        (_, Standing::Expired(_)) => "applies, and its acceptance has expired",
+        (_, Standing::OutOfScope(_)) => "applies, and is accepted only for other versions",
+        (_, Standing::TermsUnreadable(_)) => "applies, and its acceptance terms are invalid",
         _ => "applies",
     }
 }
@@ -287,21 +289,21 @@ impl fmt::Display for Unknown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Limitation::Operators { message } => {
-                write!(f, "Operators that OLM has installed are not known: {}.", OneLine(message))
+                write!(f, "OLM operators are unknown: {}.", OneLine(message))
             }
             Limitation::Queries { message } => {
-                write!(f, "Queries of risks could not be asked: {}.", OneLine(message))
+                write!(f, "PromQL rules cannot be evaluated: {}.", OneLine(message))
             }
             Limitation::Channels { channels, message } => {
                 let channels = Names(channels.iter().map(String::as_str).collect());
-                write!(f, "Updates of {channels} are not known: {}.", OneLine(message))
+                write!(f, "Updates of {channels} are unknown: {}.", OneLine(message))
             }
             Limitation::EmptyChannel { channel } => {
-                write!(f, "No release is in the channel {}: check its name.", OneLine(channel))
+                write!(f, "Channel {} has no releases: check its name.", OneLine(channel))
             }
-            Limitation::LaterReleases => f.write_str(
-                "What releases on the way say is known once they run: plan again after each of them.",
-            ),
+            Limitation::LaterReleases => {
+                f.write_str("Releases on this path can add risks: plan again after each update.")
+            }
         }
     }
 }

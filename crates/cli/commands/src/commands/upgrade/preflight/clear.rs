@@ -72,7 +72,7 @@ impl fmt::Display for Outcome {
         match &self.withdrawn {
             None => f.write_str("No preflight is requested")?,
             Some(target) => {
-                let kept = if self.results_kept { "; what it has found is kept" } else { "" };
+                let kept = if self.results_kept { "; its results are kept" } else { "" };
                 write!(f, "Withdrew the preflight of {}{kept}", OneLine(target.name()))?;
             }
         }

@@ -95,11 +95,11 @@ impl Asked {
     /// What became of the request, in a word or two.
     pub(in crate::commands) fn request(&self) -> &'static str {
         match (self.outcome.request_state, self.outcome.action) {
-            (RequestState::Superseded, _) => "replaced by another",
+            (RequestState::Superseded, _) => "superseded",
             (RequestState::Withdrawn, _) => "withdrawn",
-            (RequestState::Active, Action::Requested) => "made",
-            (RequestState::Active, Action::RequestedAgain) => "made once more",
-            (RequestState::Active, Action::AlreadyRequested) => "made before",
+            (RequestState::Active, Action::Requested) => "requested",
+            (RequestState::Active, Action::RequestedAgain) => "repeated",
+            (RequestState::Active, Action::AlreadyRequested) => "already requested",
         }
     }
 

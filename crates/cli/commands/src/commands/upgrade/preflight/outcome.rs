@@ -150,13 +150,13 @@ impl fmt::Display for Outcome {
             RequestState::Active
                 if self.timed_out && self.report.as_ref().is_none_or(is_running) =>
             {
-                f.write_str("\n\nIt was waited for in vain; the request stands.")
+                f.write_str("\n\nTimed out waiting for the result; the request remains.")
             }
             RequestState::Withdrawn if self.timed_out => {
-                f.write_str("\n\nIt was waited for in vain; the request is withdrawn.")
+                f.write_str("\n\nTimed out waiting for the result; the request is withdrawn.")
             }
             RequestState::Superseded => {
-                f.write_str("\n\nSomebody else has asked for something else meanwhile.")
+                f.write_str("\n\nSuperseded: another client changed spec.desiredUpdate.")
             }
             RequestState::Active | RequestState::Withdrawn => Ok(()),
         }

@@ -209,14 +209,14 @@ impl Replaced {
         let name = OneLine(self.release.name());
         match self.type_ {
             RequestType::Preflight => {
-                format!("this replaces the preflight of {name}: what that has found is kept")
+                format!("this replaces the preflight of {name}; its results are kept")
             }
             RequestType::UpdateInProgress => {
-                format!("the update to {name} goes on: a preflight does not interrupt it")
+                format!("the update to {name} continues: a preflight does not interrupt it")
             }
             RequestType::PendingUpdate => format!(
-                "this replaces the request to update to {name}, which has not begun: ask for it \
-                 again when the preflight is done"
+                "this replaces the request to update to {name}, which has not started; request it \
+                 again after the preflight"
             ),
         }
     }

@@ -76,7 +76,7 @@ impl Requirement {
                 ))
             }
             (Verdict::NoFindings | Verdict::FindingsAccepted, None) => {
-                cannot_tell("does not say how old it is".to_owned())
+                cannot_tell("has results of unknown age".to_owned())
             }
             _ => cannot_tell(format!("is inconclusive: {}", report.headline())),
         }

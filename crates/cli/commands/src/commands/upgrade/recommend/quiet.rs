@@ -25,7 +25,7 @@ pub(super) fn answer(
 
 /// What keeps the answer from being yes, and who tells more.
 fn why_not(report: &Recommendation, version: &Version) -> (String, String) {
-    let told = format!("`fairway upgrade recommend --version={version}` tells more");
+    let told = format!("run `fairway upgrade recommend --version={version}` for details");
     match (&report.answer, &report.alerts.message) {
         (Answer::One { not_offered_message: Some(why), .. }, _) => {
             let is_known = !report.issues.iter().any(|it| it.name == CANNOT_RETRIEVE_UPDATES);

@@ -41,8 +41,8 @@ impl fmt::Display for Shown<'_> {
             Answer::All { updates, .. } => self.write_updates(f, updates),
             Answer::One { target: Some(target), .. } => self.write_target(f, target),
             Answer::One { target: None, not_offered_message } => {
-                let why = not_offered_message.as_deref().unwrap_or("it is not offered");
-                write!(f, "Nothing can be told about that version: {}.", OneLine(why))
+                let why = not_offered_message.as_deref().unwrap_or("it is not available");
+                write!(f, "No recommendation for this version: {}.", OneLine(why))
             }
         }?;
         notes::write(f, &self.notes)
@@ -68,7 +68,7 @@ impl Shown<'_> {
     fn write_prechecks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said = self.report.issues.iter().any(|one| one.name == FAILED_TO_COMPLETE_PRECHECK);
         if let Some(why) = self.report.alerts.message.as_ref().filter(|_| !said) {
-            write!(f, "Alerts are not known: {}.\n\n", OneLine(why))?;
+            write!(f, "Alerts are unknown: {}.\n\n", OneLine(why))?;
         }
         let fine = self.report.prechecks.iter().filter(|precheck| precheck.passed);
         let fine: Vec<&str> =

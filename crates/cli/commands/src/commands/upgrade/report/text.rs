@@ -57,7 +57,10 @@ impl Report {
             write!(f, "\n\n{requested}")?;
         }
         if !self.spec_observed {
-            f.write_str("\n\nThe operator has not seen the latest change of ClusterVersion yet; what it says here is from before.")?;
+            f.write_str(
+                "\n\nThe operator has not processed the latest change of ClusterVersion yet; this \
+                 report shows the previous state.",
+            )?;
         }
         Ok(())
     }
@@ -143,12 +146,12 @@ impl Report {
             write!(f, "\n\n{condition}")?;
             if let Some(age) = condition.age_seconds {
                 let listed =
-                    if self.updates_retrieved { "; what is listed is from before" } else { "" };
+                    if self.updates_retrieved { "; the listed updates are older" } else { "" };
                 write!(f, "\n  Since: {} ago{listed}", Age(age))?;
             }
         }
         if !self.updates_retrieved {
-            return f.write_str("\n\nIt is not known which updates there are.");
+            return f.write_str("\n\nThe available updates are unknown.");
         }
         if self.recommended.is_empty() {
             return f.write_str("\n\nNo updates are recommended for this cluster.");
@@ -272,7 +275,7 @@ impl fmt::Display for Risk {
             Exposure::Exposed => "applies",
             Exposure::NotExposed => "does not apply",
             Exposure::Unknown => "may apply",
-            Exposure::NotReported => "the operator does not say whether it applies",
+            Exposure::NotReported => "exposure not reported by the operator",
         };
         write!(f, "{}: {exposure}{}", OneLine(&self.name), Afterwards(&self.standing))
     }

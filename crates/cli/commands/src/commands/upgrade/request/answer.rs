@@ -173,10 +173,9 @@ impl fmt::Display for RequestStatus {
                 }
                 f.write_str("\nThe request remains. Show its state with\n  fairway upgrade")
             }
-            State::Replaced => {
+            State::Superseded => {
                 f.write_str("Superseded: another client changed spec.desiredUpdate.")
             }
-            State::Superseded => f.write_str("Somebody else has asked for something else since."),
         }
     }
 }

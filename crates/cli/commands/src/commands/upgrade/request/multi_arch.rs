@@ -160,7 +160,7 @@ mod tests {
         assert!(RequestStatus::of(&object, &asked).is_one());
         hold(&mut object, condition("ReleaseAccepted", false, "RetrievePayload", "No."));
         insta::assert_snapshot!(RequestStatus::of(&object, &asked), @"
-        The operator refuses it:
+        The operator refuses the release:
 
           Reason: RetrievePayload
           Message: No.

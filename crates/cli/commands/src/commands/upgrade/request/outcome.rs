@@ -193,7 +193,7 @@ impl fmt::Display for Outcome {
                 None => write!(f, "Cluster is already at version {release}")?,
                 // The answer tells how far it is.
                 Some(_) if self.status.is_some() => {
-                    write!(f, "Cluster is on its way to {release} already")?;
+                    write!(f, "An update to {release} is already in progress")?;
                 }
                 Some(progress) => {
                     write!(

@@ -294,7 +294,7 @@ impl Request<'_> {
             (format!("{version} is not recommended for this cluster: {risks}"), ExitStatus::Refused)
         } else {
             let message =
-                format!("it is not known whether {version} is good for this cluster: {risks}");
+                format!("it is unknown whether {version} is recommended for this cluster: {risks}");
             (message, ExitStatus::Unknown)
         }
     }

@@ -68,7 +68,7 @@ impl Step<'_> {
     pub(super) fn unusual(&self) -> Vec<UpdateCaution> {
         let between = self.ends().into_iter().flat_map(|(from, to)| between(&from, &to));
         let unknown = self.release.version.is_empty().then(|| UpdateCaution::UnknownVersion {
-            message: self.not_looked_up.unwrap_or("nobody has looked it up").to_owned(),
+            message: self.not_looked_up.unwrap_or("not retrieved").to_owned(),
         });
         let forced = self.force.then_some(UpdateCaution::Forced);
         let unknown = unknown.or_else(|| self.not_comparable());
@@ -145,7 +145,7 @@ impl fmt::Display for UpdateCaution {
                 OneLine(channel)
             ),
             Self::UnknownVersion { message } => {
-                write!(f, "it is not known which version that image has: {}", OneLine(message))
+                write!(f, "the version of the image is unknown: {}", OneLine(message))
             }
             Self::NotComparable { from, to } if from.is_empty() => write!(
                 f,

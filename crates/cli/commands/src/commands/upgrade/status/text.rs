@@ -187,7 +187,7 @@ fn write_wait(f: &mut fmt::Formatter<'_>, group: &[PendingResource], in_full: bo
     let (one, several) = match first.kind {
         PendingResourceKind::Release => ("release", "releases"),
         PendingResourceKind::Operator => ("operator", "operators"),
-        PendingResourceKind::ClusterVersion => ("the operator of ClusterVersion", "operators"),
+        PendingResourceKind::ClusterVersion => ("ClusterVersion", "operators"),
         PendingResourceKind::Pool => ("pool", "pools"),
         PendingResourceKind::Node => ("node", "nodes"),
     };

@@ -30,7 +30,7 @@ impl Rules<'_> {
     fn write(&self, f: &mut fmt::Formatter<'_>, number: usize, rule: &Rule) -> fmt::Result {
         write!(f, "\n  {number}. {}", OneLine(&rule.type_))?;
         let decides = rule.decisive && self.rules.len() > 1;
-        let sign = if decides { " (this one decides)" } else { "" };
+        let sign = if decides { " (decides)" } else { "" };
         match (&rule.promql, rule.type_.as_str()) {
             (Some(query), _) => {
                 f.write_str(sign)?;

@@ -21,14 +21,14 @@ pub(super) fn write(
     write_risks(f, &update.risks)?;
     match update.offer {
         _ if update.blockers.is_empty() => {}
-        Offer::NotOffered => f.write_str("\n\nBecause:")?,
-        _ => f.write_str("\n\nWhat else stands against it:")?,
+        Offer::NotOffered => f.write_str("\n\nReasons:")?,
+        _ => f.write_str("\n\nOther issues:")?,
     }
     update.blockers.iter().try_for_each(|why| write!(f, "\n  {}", Because { why, update }))?;
     let has_a_start = explanation.current.is_some();
     if update.offer == Offer::NotOffered && has_a_start && !leads_back(update) {
         let to = OneLine(&update.version);
-        write!(f, "\n\n`fairway upgrade plan --to={to}` looks for ways there.")?;
+        write!(f, "\n\nTo find an upgrade path, run `fairway upgrade plan --to={to}`.")?;
     }
     Ok(())
 }
@@ -41,18 +41,12 @@ fn write_offer(
     let (to, from) = (OneLine(&update.version), OneLine(current.unwrap_or("an unknown version")));
     match update.offer {
         Offer::Current => {
-            return write!(
-                f,
-                "{to} is the version of this cluster, or the one it is on its way to."
-            );
+            return write!(f, "{to} is the current or the desired version of this cluster.");
         }
         Offer::NotOffered => write!(f, "{to}: not available from {from}")?,
         Offer::Unconditional => {
             let not = if update.blockers.is_empty() { "" } else { "not " };
-            write!(
-                f,
-                "{to}: {not}recommended. The update service offers it from {from} without conditions"
-            )?;
+            write!(f, "{to}: {not}recommended, available from {from} without conditions")?;
         }
         Offer::Conditional if !has_conditions(update) => {
             write!(f, "{to}: available from {from}, conditional on risks of this cluster")?;
@@ -105,7 +99,7 @@ fn write_risks(f: &mut fmt::Formatter<'_>, risks: &[RiskOfUpdate]) -> fmt::Resul
         let meaning = &risk.meaning;
         let (name, sources) = (OneLine(&risk.name), Sources(&risk.sources));
         let accepted = Afterwards(&meaning.standing);
-        write!(f, "\n  {name}: {}{accepted}; from {sources}", exposure(meaning.exposure))?;
+        write!(f, "\n  {name}: {}{accepted}; source: {sources}", exposure(meaning.exposure))?;
         let said = risk.applies_condition.as_ref().map(|applies| applies.message.as_str());
         for text in risk.message.as_deref().into_iter().chain(said.filter(|_| !is_same(risk))) {
             write_indented(f, text, "    ")?;
@@ -130,23 +124,24 @@ impl fmt::Display for Because<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.why {
             UpdateBlocker::NoChannel => f.write_str(
-                "No channel is chosen, so nobody looks for updates: `fairway upgrade channel` chooses one.",
+                "No channel is set, so the operator does not retrieve updates. Set one with \
+                 `fairway upgrade channel CHANNEL`.",
             ),
             UpdateBlocker::UpdatesNotRetrieved { reason, message } => {
-                f.write_str("It is not known which updates there are now")?;
+                f.write_str("The available updates are unknown")?;
                 write_reason(f, reason.as_deref(), message.as_deref())
             }
             UpdateBlocker::NotUpgradeable { reason, message } => {
-                f.write_str("Upgradeable=False stands against later minor versions")?;
+                f.write_str("Upgradeable=False blocks updates to later minor versions")?;
                 write_reason(f, reason.as_deref(), message.as_deref())
             }
             UpdateBlocker::NoPath(why) => self.write_no_way(f, why),
             UpdateBlocker::NotListed { alternatives } if alternatives.is_empty() => f.write_str(
-                "The update service offers no version of that minor version from here, in this channel.",
+                "The update service has no update to that minor version in this channel.",
             ),
             UpdateBlocker::NotListed { alternatives } => write!(
                 f,
-                "The update service offers others of that minor version: {}.",
+                "Other updates to that minor version are available: {}.",
                 OneLine(&alternatives.join(", "))
             ),
         }
@@ -157,10 +152,10 @@ impl Because<'_> {
     fn write_no_way(&self, f: &mut fmt::Formatter<'_>, why: &NotOffered) -> fmt::Result {
         match why {
             NotOffered::UnknownCurrentVersion => {
-                f.write_str("The graph does not have the version of this cluster.")
+                f.write_str("The version of this cluster is not in the update graph.")
             }
-            NotOffered::UnknownVersion => f.write_str("The graph has no such release."),
-            NotOffered::Older => f.write_str("It is earlier than the version of this cluster."),
+            NotOffered::UnknownVersion => f.write_str("The update graph has no such release."),
+            NotOffered::Older => f.write_str("It is older than the version of this cluster."),
             NotOffered::NotInChannel { channels } => {
                 let channel = self.update.channel.as_deref().unwrap_or("the channel");
                 let (channel, channels) = (OneLine(channel), channels.join(", "));
@@ -174,22 +169,22 @@ impl Because<'_> {
                 write!(f, "Blocked by graph-data: {}.", OneLine(&causes.join("; ")))
             }
             NotOffered::NoEdge { from_versions } if from_versions.is_empty() => {
-                f.write_str("No update leads there.")
+                f.write_str("No update leads to it.")
             }
             NotOffered::NoEdge { from_versions } => {
                 write!(
                     f,
-                    "Updates lead there only from elsewhere, such as {}.",
+                    "Updates to it start only from other versions, such as {}.",
                     OneLine(&from_versions.join(", "))
                 )
             }
             NotOffered::Guard { minor_distance: Some(minors) } => {
-                write!(f, "It is {minors} minor versions away, and one update crosses two at most.")
+                write!(
+                    f,
+                    "It is {minors} minor versions ahead, and an update can cross at most two."
+                )
             }
-            NotOffered::Guard { minor_distance: None } => {
-                f.write_str("It is of another major version, to which no update leads from here.")
-            }
-            NotOffered::Guard { minors: None } => f.write_str(
+            NotOffered::Guard { minor_distance: None } => f.write_str(
                 "It has another major version, and no update leads to it from this version.",
             ),
         }

@@ -43,7 +43,7 @@ impl fmt::Display for Told<'_> {
             (OneLine(&plan.from), OneLine(plan.target.as_deref().unwrap_or(&plan.goal)));
         match why {
             NotOffered::UnknownCurrentVersion => {
-                write!(f, "{from} is not in the graph")?;
+                write!(f, "{from} is not in the update graph")?;
                 if let GraphSource::UpdateService { architecture, .. } = &plan.graph_source {
                     write!(f, " for the architecture {}", OneLine(architecture))?;
                 }
@@ -71,7 +71,7 @@ impl fmt::Display for Told<'_> {
                 causes.iter().try_for_each(|cause| write!(f, "\n  {}", OneLine(&cause.to_string())))
             }
             NotOffered::NoEdge { from_versions: others } if others.is_empty() => {
-                f.write_str("no update leads there.")
+                f.write_str("no update leads to it.")
             }
             NotOffered::NoEdge { from_versions: others } => {
                 let others = others.join(", ");

@@ -140,7 +140,7 @@ impl<'a> Look<'a> {
                 .filter(|named| !is_target(named))
                 .collect(),
             details_message: if is_behind {
-                Some("they are still being written".to_owned())
+                Some("the results are still being written".to_owned())
             } else {
                 self.records.missing.clone()
             },

@@ -42,7 +42,7 @@ impl Report {
         let counting = self.findings.iter().filter(|finding| finding.acceptance_required).count();
         let open = self.open().count();
         match self.result {
-            Verdict::NoFindings => "nothing found that stands against the update".to_owned(),
+            Verdict::NoFindings => "no findings".to_owned(),
             Verdict::FindingsAccepted => format!("{}, all accepted", counted(counting, "finding")),
             Verdict::Findings if open == counting => counted(open, "finding"),
             Verdict::Findings => {
@@ -84,7 +84,7 @@ impl Report {
             write_reason(f, self.reason.as_deref(), self.message.as_deref())?;
         }
         if let Some(why) = &self.details_message {
-            write!(f, "\n  Details: not at hand, {}", OneLine(why))?;
+            write!(f, "\n  Details: unavailable, {}", OneLine(why))?;
         }
         if self.phase == Phase::Unsupported {
             write!(f, "\n  {NOT_KNOWN}")?;

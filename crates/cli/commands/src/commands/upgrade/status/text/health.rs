@@ -60,7 +60,7 @@ fn impact(insight: &Insight) -> Option<&'static str> {
         Impact::ApiAvailability => Some("API availability may be reduced"),
         Impact::UpdateSpeed => Some("the update takes longer"),
         Impact::UpdateStalled if insight.transient => {
-            Some("that is usual at first; if it lasts, the update does not go on")
+            Some("usual at first; if it persists, the update is stalled")
         }
         Impact::UpdateStalled => Some("the update is stalled"),
     }
