@@ -121,7 +121,7 @@ mod tests {
             (String::new(), "it is empty"),
             (row.to_owned(), "it has no `known up to` line"),
             (format!("known up to,1.24\n{row}"), "line 2"),
-            (format!("known up to,1.32\n{row}\n{row}"), "line 3: it is there twice"),
+            (format!("known up to,1.32\n{row}\n{row}"), "line 3: duplicate"),
             ("known up to,1.32\n1.25,batch".to_owned(), "line 2"),
             ("known up to,1.32\n1.25,a\"b,v1,as,A,".to_owned(), "line 2"),
         ] {

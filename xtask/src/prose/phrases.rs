@@ -10,6 +10,8 @@ pub(super) struct Phrase {
     regex: Regex,
     /// Words that make a match legitimate if one of them follows.
     followers: &'static [&'static str],
+    /// Whether the phrases are names of constants.
+    pub(super) is_name: bool,
 }
 
 impl Phrase {
@@ -23,6 +25,9 @@ impl Phrase {
         next.is_some_and(|next| self.followers.contains(&next))
     }
 }
+
+/// The group of phrases in names of constants.
+const NAMES: &str = "riddle superlatives";
 
 type Group = (&'static str, &'static str, &'static [&'static str]);
 
@@ -57,18 +62,14 @@ const GROUPS: [Group; 10] = [
         r"(?i)(?:^|[.:;(] ?|// ?|/// ?|//! ?)Who(?:m)? ",
         &["is", "are", "can", "may", "should", "does", ""],
     ),
-    (
-        "riddle superlatives",
-        r"\b(MOST|LONGEST|FAREWELL|BREATHER|PATIENCE|DOZE|HASTE)_?[A-Z_]*\b",
-        &[],
-    ),
+    (NAMES, r"\b(MOST|LONGEST|FAREWELL|BREATHER|PATIENCE|DOZE|HASTE)_?[A-Z_]*\b", &[]),
 ];
 
 /// All groups.
 pub(super) fn phrases() -> Result<Vec<Phrase>> {
     let phrase = |(name, regex, followers): Group| {
         let regex = Regex::new(regex).with_context(|| format!("the phrases {name:?}"))?;
-        Ok(Phrase { name, regex, followers })
+        Ok(Phrase { name, regex, followers, is_name: name == NAMES })
     };
     GROUPS.into_iter().map(phrase).collect()
 }

@@ -211,8 +211,8 @@ mod tests {
             fs::write(root.path().join(name), text).unwrap();
             let error = Cache::at(root.path()).root().unwrap_err();
             let error = format!("{error:#}");
-            assert!(error.contains(&format!("it holds {name}, which")), "{error}");
-            assert!(error.contains("set FAIRWAY_CACHE to another directory"), "{error}");
+            assert!(error.contains(&format!("it contains {name}, which")), "{error}");
+            assert!(error.contains("set FAIRWAY_CACHE to an empty or new directory"), "{error}");
             assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
             assert_eq!(fs::read_to_string(root.path().join(name)).unwrap(), text);
         }

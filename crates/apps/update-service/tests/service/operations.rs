@@ -17,8 +17,7 @@ async fn probes_answer_before_there_is_a_graph() {
     assert_eq!((reply.status, reply.header("retry-after")), (503, Some("5")));
     insta::assert_snapshot!(reply.text(), @r#"{"kind":"no_graph","value":"no update graph available yet"}"#);
     until(&service, |status| status.held.is_some()).await;
-    insta::assert_snapshot!(get(&service, "/readyz").await.text(), @"no update graph available yet: file
-version with the schema version is missing");
+    insta::assert_snapshot!(get(&service, "/readyz").await.text(), @"no update graph available yet: file version with the schema version is missing");
     world.write("version", "1.1.0");
     until(&service, |status| status.graph.is_some()).await;
     assert_eq!(get(&service, "/readyz").await.text(), "ok\n");

@@ -151,7 +151,7 @@ async fn what_a_file_s_name_says_is_closed_whether_the_service_is_new_or_not() {
     for service in [old, new] {
         let status = service.status();
         let why = &status.quarantined[0].why;
-        assert!(why.contains("updates to 5.1.1 are blocked for every cluster"), "{why}");
+        assert!(why.contains("updates to 5.1.1 are blocked for all clusters"), "{why}");
         let graph = get(&service, GRAPH).await.json();
         assert_eq!(graph["edges"], serde_json::json!([[0, 2]]));
         let risks = graph["conditionalEdges"].as_array().unwrap().iter();

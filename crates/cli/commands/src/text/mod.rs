@@ -158,8 +158,7 @@ mod tests {
         let text = "Waiting for the operator…\nhint: `fairway upgrade` – once more";
         let whole = laid_out(manner.clone(), &[text]);
         insta::assert_snapshot!(whole, @"
-        Waiting for the operator's
-          answer...
+        Waiting for the operator...
         hint: `kubectl fairway
           upgrade` - once more
         ");

@@ -298,7 +298,7 @@ fn what_cannot_be_signed_or_verified_is_said() {
     exit code: 1
     ----- stderr -----
     error: cannot sign with the key in team.asc
-      caused by: it is not an OpenPGP secret key: unexpected block type: PGP PUBLIC KEY BLOCK
+      caused by: not an OpenPGP secret key: unexpected block type: PGP PUBLIC KEY BLOCK
     hint: export one key with `gpg --armor --export-secret-keys KEY > FILE`; specify its passphrase with --passphrase-file
 
     exit code: 1

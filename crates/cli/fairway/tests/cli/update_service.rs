@@ -216,7 +216,7 @@ fn what_keeps_it_from_starting() {
     exit code: 1
     ----- stderr -----
     error: cannot start the update service
-      caused by: the prefix "graphs/" has to begin with / and must not end with it
+      caused by: prefix "graphs/" must start with / and must not end with /
     hint: specify a prefix such as /api/upgrades_info
 
     exit code: 1

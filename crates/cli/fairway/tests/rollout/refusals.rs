@@ -22,7 +22,7 @@ async fn what_is_not_safe_does_not_begin_and_says_why() -> Result<()> {
 
     let image = format!("--to-image={}", platform.image("5.3.0")?);
     let told = refused(&platform, &[&image, "--allow-explicit-upgrade"]).await?;
-    insta::assert_snapshot!(told, @"error: confirmation required, but there is no terminal: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version; add --yes to confirm");
+    insta::assert_snapshot!(told, @"error: confirmation required, but there is no terminal: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version; add --yes to confirm");
     let told = refused(&platform, &[&image, "--allow-explicit-upgrade", "--yes"]).await?;
     insta::assert_snapshot!(by_the_operator(&told), @r#"
       Reason: PreconditionChecks

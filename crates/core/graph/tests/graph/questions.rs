@@ -55,26 +55,26 @@ fn the_ways_between_two_versions() {
         ask("4.6.1", "4.7.3"),
     ];
     insta::assert_snapshot!(answers.join("\n\n"), @"
-    shortest path: 2 steps, 2 risks
+    the shortest way: 2 steps, 2 risks
       4.6.1 -> 4.7.1
       4.7.1 -> 4.8.1  Leak, Slow
-    path with the fewest risks: 3 steps, 1 risk
+    the way with the fewest risks: 3 steps, 1 risk
       4.6.1 -> 4.7.1
       4.7.1 -> 4.7.2
       4.7.2 -> 4.8.1  Leak
 
-    best path: 2 steps, no risks
+    the best way: 2 steps, no risks
       4.6.1 -> 4.7.1
       4.7.1 -> 4.7.2
 
-    best path: no steps, no risks
+    the best way: no steps, no risks
 
     no upgrade path from 4.8.1 to 4.6.1
 
     version 4.7.3 does not exist
     ");
     let paths = paths(&graph, &version("4.7.1"), &version("4.8.1")).unwrap();
-    insta::assert_snapshot!(serde_json::to_string(&paths).unwrap(), @r#"{"fewestSteps":{"steps":[{"from":"4.7.1","to":"4.8.1","risks":["Leak","Slow"]}]},"fewestRisks":{"steps":[{"from":"4.7.1","to":"4.7.2"},{"from":"4.7.2","to":"4.8.1","risks":["Leak"]}]}}"#);
+    insta::assert_snapshot!(serde_json::to_string(&paths).unwrap(), @r#"{"fewestHops":{"hops":[{"from":"4.7.1","to":"4.8.1","risks":["Leak","Slow"]}]},"leastRisk":{"hops":[{"from":"4.7.1","to":"4.7.2"},{"from":"4.7.2","to":"4.8.1","risks":["Leak"]}]}}"#);
 }
 
 #[test]
@@ -137,17 +137,17 @@ fn why_an_update_is_not_offered() {
       blocked-edges/4.7.1.yaml:2:7: removes updates from 4[.]6[.]2[+].*
     4.7.1+amd64 -> 4.7.2+amd64: removed
       metadata of 4.7.2+amd64: io.openshift.upgrades.graph.previous.remove
-    4.7.2+amd64 -> 4.7.3+amd64: 4.7.3+amd64 is not in stable-4.8 or any other channel
-    4.7.9+amd64 -> 4.8.1+amd64: 4.7.9+amd64 does not exist; other releases refer to it
-    4.6.1+amd64 -> 4.8.1+amd64: no release declares this update
+    4.7.2+amd64 -> 4.7.3+amd64: 4.7.3+amd64 is not in stable-4.8, nor in any other channel
+    4.7.9+amd64 -> 4.8.1+amd64: 4.7.9+amd64 is named by other releases, but there is no release of it
+    4.6.1+amd64 -> 4.8.1+amd64: no release says that this update is possible
     version 4.9.0+amd64 does not exist
     ");
     let why = draft.why(&version("4.7.1"), &version("4.8.1"), scope).unwrap();
     assert_eq!(
         serde_json::to_value(&why).unwrap(),
         json!({"from": "4.7.1+amd64", "to": "4.8.1+amd64", "verdict": "conditional", "causes": [
-            {"cause": "block", "file": "blocked-edges/4.8.1-leak.yaml", "line": 2, "column": 7, "pattern": "4[.]7[.].*", "risk": "Leak"},
-            {"cause": "block", "file": "blocked-edges/4.8.1-slow.yaml", "line": 2, "column": 7, "pattern": "4[.]7[.]1[+].*", "risk": "Slow"},
+            {"type": "block", "file": "blocked-edges/4.8.1-leak.yaml", "line": 2, "column": 7, "pattern": "4[.]7[.].*", "risk": "Leak"},
+            {"type": "block", "file": "blocked-edges/4.8.1-slow.yaml", "line": 2, "column": 7, "pattern": "4[.]7[.]1[+].*", "risk": "Slow"},
         ]})
     );
 }
@@ -159,7 +159,7 @@ fn an_update_that_leads_back_in_a_circle_is_explained() {
     let draft = Draft::new(declare(circle), &data);
     let scope = Scope { architecture: Some("amd64"), channel: None };
     let why = draft.why(&version("4.6.2"), &version("4.6.1"), scope).unwrap();
-    insta::assert_snapshot!(why, @"4.6.2+amd64 -> 4.6.1+amd64: omitted: part of a cycle of 4.6.1+amd64, 4.6.2+amd64");
+    insta::assert_snapshot!(why, @"4.6.2+amd64 -> 4.6.1+amd64: left out, because it led back in a circle of 4.6.1+amd64, 4.6.2+amd64");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn what_changed_between_two_graphs() {
     4.7.1 -> 4.7.2: recommended => not there
     4.7.1 … 4.7.2 (2 updates) -> 4.8.1: Leak => not there
     ");
-    insta::assert_snapshot!(serde_json::to_string(&Changes::between(&before, &after).edges[0]).unwrap(), @r#"{"from":"4.7.1","to":"4.7.2","before":{"state":"recommended"},"after":{"state":"absent"}}"#);
+    insta::assert_snapshot!(serde_json::to_string(&Changes::between(&before, &after).edges[0]).unwrap(), @r#"{"from":"4.7.1","to":"4.7.2","old":{"state":"recommended"},"new":{"state":"absent"}}"#);
 }
 
 #[test]

@@ -220,10 +220,10 @@ fn who_accepted_a_risk_on_which_terms() {
     ];
     insta::assert_snapshot!(told.join("\n"), @r#"
     named=true counts=true changed=false ["accepted", "accepted"] Yes
-    named=true counts=true changed=true ["acceptedBeforeItChanged", "acceptedBeforeItChanged"] Yes
-    named=true counts=true changed=false ["otherVersions", "accepted"] No
+    named=true counts=true changed=true ["acceptedBeforeChange", "acceptedBeforeChange"] Yes
+    named=true counts=true changed=false ["outOfScope", "accepted"] No
     named=true counts=false changed=false ["expired", "expired"] No
-    named=true counts=false changed=false ["unreadable", "unreadable"] No
+    named=true counts=false changed=false ["invalidTerms", "invalidTerms"] No
     "#);
 }
 
@@ -419,7 +419,7 @@ fn a_graph_tells_more_about_what_is_not_offered() {
         panic!()
     };
     let told = serde_json::to_string(&update.blockers).unwrap();
-    insta::assert_snapshot!(told, @r#"[{"because":"noWay","reason":"channel","channels":["candidate-5.2"]}]"#);
+    insta::assert_snapshot!(told, @r#"[{"type":"noPath","reason":"notInChannel","channels":["candidate-5.2"]}]"#);
 }
 
 #[test]

@@ -134,37 +134,37 @@ fn every_cluster_and_version_has_a_verdict() {
     ];
     let report = report(&members, &["5.1.0", "5.1.4", "5.2.0", "5.2.1"]);
     insta::assert_snapshot!(told(&report), @r#"
-    offered at 5.1.0: No []
-      5.1.0 AlreadyThere Yes []
-      5.1.4 Recommended Yes []
-      5.2.0 NotRecommended No ["A", "B"]
-      5.2.1 Unknown CannotTell ["C"]
-    taken at 5.1.0: No []
-      5.1.0 AlreadyThere Yes []
-      5.1.4 Recommended Yes []
-      5.2.0 NotRecommended No ["B"]
-      5.2.1 Unknown CannotTell ["C"]
-    later at 5.3.0: Yes []
-      5.1.0 AlreadyLater Yes []
-      5.1.4 AlreadyLater Yes []
-      5.2.0 AlreadyLater Yes []
-      5.2.1 AlreadyLater Yes []
-    on-its-way at 5.1.0: No ["Progressing"]
-      5.1.0 AlreadyLater Yes []
-      5.1.4 UnderWay Yes []
-      5.2.0 NotOffered No []
-      5.2.1 NotOffered No []
-    latest at 5.1.0: No []
-      5.1.0 AlreadyThere Yes []
-      5.1.4 NotOffered No []
-      5.2.0 NotOffered No []
-      5.2.1 NotOffered No []
-    nothing-known at 5.1.0: CannotTell []
-      5.1.0 AlreadyThere Yes []
-      5.1.4 Unknown CannotTell []
-      5.2.0 Unknown CannotTell []
-      5.2.1 Unknown CannotTell []
-    away at -: CannotTell []
+    offered at 5.1.0: Blocked []
+      5.1.0 Current Ready []
+      5.1.4 Recommended Ready []
+      5.2.0 NotRecommended Blocked ["A", "B"]
+      5.2.1 Unknown Unknown ["C"]
+    taken at 5.1.0: Blocked []
+      5.1.0 Current Ready []
+      5.1.4 Recommended Ready []
+      5.2.0 NotRecommended Blocked ["B"]
+      5.2.1 Unknown Unknown ["C"]
+    later at 5.3.0: Ready []
+      5.1.0 Older Ready []
+      5.1.4 Older Ready []
+      5.2.0 Older Ready []
+      5.2.1 Older Ready []
+    on-its-way at 5.1.0: Blocked ["Progressing"]
+      5.1.0 Older Ready []
+      5.1.4 InProgress Ready []
+      5.2.0 NotOffered Blocked []
+      5.2.1 NotOffered Blocked []
+    latest at 5.1.0: Blocked []
+      5.1.0 Current Ready []
+      5.1.4 NotOffered Blocked []
+      5.2.0 NotOffered Blocked []
+      5.2.1 NotOffered Blocked []
+    nothing-known at 5.1.0: Unknown []
+      5.1.0 Current Ready []
+      5.1.4 Unknown Unknown []
+      5.2.0 Unknown Unknown []
+      5.2.1 Unknown Unknown []
+    away at -: Unknown []
     "#);
     assert_eq!(report.counts, Counts { ready: 1, blocked: 4, unknown: 2, errors: 1 });
     assert_eq!(report.readiness(), Some(Readiness::Blocked));
@@ -190,16 +190,16 @@ fn without_a_version_it_is_the_best_of_each_minor_version() {
         member("unknown", json!({"conditions": [condition("Failing", "False")]})),
     ];
     insta::assert_snapshot!(told(&report(&members, &[])), @r#"
-    offered at 5.1.0: Yes []
-      5.3.0 Recommended Yes []
-      5.2.1 NotRecommended No ["A", "B"]
-      5.1.4 Recommended Yes []
-    risky at 5.1.0: No []
-      5.2.0 NotRecommended No ["A"]
-    latest at 5.1.0: Yes []
-    listed at 5.1.0: Yes []
-      5.1.4 Recommended Yes []
-    unknown at 5.1.0: CannotTell []
+    offered at 5.1.0: Ready []
+      5.3.0 Recommended Ready []
+      5.2.1 NotRecommended Blocked ["A", "B"]
+      5.1.4 Recommended Ready []
+    risky at 5.1.0: Blocked []
+      5.2.0 NotRecommended Blocked ["A"]
+    latest at 5.1.0: Ready []
+    listed at 5.1.0: Ready []
+      5.1.4 Recommended Ready []
+    unknown at 5.1.0: Unknown []
     "#);
 }
 
@@ -218,18 +218,18 @@ fn what_is_wrong_with_a_cluster_blocks_its_updates() {
         with_conditions("old-news", &[("Failing", "False"), ("RetrievedUpdates", "False")]),
     ];
     insta::assert_snapshot!(told(&report(&members, &["5.1.4"])), @r#"
-    fails at 5.1.0: No ["Failing"]
-      5.1.4 Recommended No []
-    may-fail at 5.1.0: CannotTell ["Failing"]
-      5.1.4 Recommended CannotTell []
-    updating at 5.1.0: No ["Progressing"]
-      5.1.4 Recommended No []
-    invalid at 5.1.0: No ["Invalid"]
-      5.1.4 Recommended No []
-    not-upgradeable at 5.1.0: Yes ["Upgradeable"]
-      5.1.4 Recommended Yes []
-    old-news at 5.1.0: CannotTell ["CannotRetrieveUpdates"]
-      5.1.4 Recommended CannotTell []
+    fails at 5.1.0: Blocked ["Failing"]
+      5.1.4 Recommended Blocked []
+    may-fail at 5.1.0: Unknown ["Failing"]
+      5.1.4 Recommended Unknown []
+    updating at 5.1.0: Blocked ["Progressing"]
+      5.1.4 Recommended Blocked []
+    invalid at 5.1.0: Blocked ["Invalid"]
+      5.1.4 Recommended Blocked []
+    not-upgradeable at 5.1.0: Ready ["Upgradeable"]
+      5.1.4 Recommended Ready []
+    old-news at 5.1.0: Unknown ["CannotRetrieveUpdates"]
+      5.1.4 Recommended Unknown []
     "#);
 }
 
@@ -243,9 +243,9 @@ fn what_is_not_upgradeable_blocks_other_minor_versions() {
     let updates = json!([release("5.1.4"), release("5.2.0")]);
     let stuck = member("a", json!({"conditions": conditions, "availableUpdates": updates}));
     insta::assert_snapshot!(told(&report(&[stuck], &["5.1.4", "5.2.0"])), @r#"
-    a at 5.1.0: No ["Upgradeable"]
-      5.1.4 Recommended Yes []
-      5.2.0 NotRecommended No ["UpgradeableFalse"]
+    a at 5.1.0: Blocked ["Upgradeable"]
+      5.1.4 Recommended Ready []
+      5.2.0 NotRecommended Blocked ["UpgradeableFalse"]
     "#);
 }
 

@@ -100,7 +100,7 @@ fn changes_are_data_too() {
       "images": [
         {
           "name": "console",
-          "to": "registry.example/console:2"
+          "new": "registry.example/console:2"
         }
       ],
       "manifests": [
@@ -110,14 +110,14 @@ fn changes_are_data_too() {
           "namespace": "platform",
           "name": "variant",
           "file": {
-            "from": "0000_10_a_3-OKD.yaml",
-            "to": "0000_10_a_3-OKD.yaml"
+            "old": "0000_10_a_3-OKD.yaml",
+            "new": "0000_10_a_3-OKD.yaml"
           },
           "fields": [
             {
               "field": "data.key",
-              "from": "okd",
-              "to": "other"
+              "old": "okd",
+              "new": "other"
             }
           ]
         }

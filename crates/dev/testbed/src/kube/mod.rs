@@ -255,7 +255,9 @@ mod tests {
 
     #[test]
     fn without_clusters_it_is_somebody_else_who_has_the_port() {
-        assert!(no_net(0).contains("something else listens on port 443 of all loopback addresses"));
+        assert!(
+            no_net(0).contains("another process listens on port 443 of all loopback addresses")
+        );
         assert!(no_net(31).contains("stop one: cargo xtask kube down"));
     }
 }

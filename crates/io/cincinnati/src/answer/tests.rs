@@ -180,7 +180,7 @@ fn metadata_that_makes_no_sense_is_left_out() {
     ignoring the URL of 5.1.1: not an http or https URL: "relative"
     --
     5.1.1
-    ignoring the URL of 5.1.1: not an http or https URL: "https://example.com/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+    ignoring the URL of 5.1.1: not an http or https URL: "https://example.com/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
     --
     5.1.1
     ignoring the channels of 5.1.1: too large (14000 bytes)
@@ -212,7 +212,7 @@ fn each_entry_that_makes_no_sense_costs_itself() {
     });
     insta::assert_snapshot!(told(&answer(&graph)), @r#"
     5.1.1
-    ignoring 5.1.4: invalid image "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+    ignoring 5.1.4: invalid image "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
     ignoring 5.1.3: invalid image "two words"
     ignoring 5.1.2: invalid image ""
     node omitted: "nonsense" is not a version

@@ -96,9 +96,9 @@ impl Server {
         let identity = identity::authenticate(exchange.proof(), &self.tokens, store, now)
             .map_err(|_| Refusal::new(401, "Unauthorized", "Unauthorized"))?;
         exchange.entry.identity = identity;
-        let wanted = impersonate::wanted(&exchange.parts.headers).map_err(|nobody| {
+        let wanted = impersonate::wanted(&exchange.parts.headers).map_err(|error| {
             let path = exchange.parts.uri.path();
-            let text = format!("Internal Server Error: {path:?}: {nobody}\n");
+            let text = format!("Internal Server Error: {path:?}: {error}\n");
             Failure::text(500, text)
         })?;
         if let Some(wanted) = wanted {

@@ -102,7 +102,7 @@ fn jobs_have_to_succeed() {
     insta::assert_snapshot!(told.join("\n"), @"
     waiting: the Job is not complete
     waiting: the Job is not complete, 2 Pods failed
-    UpdatePayloadFailed: failed: BackoffLimitExceeded: it failed too often
+    UpdatePayloadFailed: the Job failed: BackoffLimitExceeded: it failed too often
     good
     good
     ");

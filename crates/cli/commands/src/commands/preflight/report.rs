@@ -213,8 +213,8 @@ mod tests {
     fn for_scripts() {
         insta::assert_snapshot!(printed(ReportFormat::Json, &example()), @r#"
         {
+          "apiVersion": "fairway.dev/v1alpha1",
           "kind": "Preflight",
-          "version": 1,
           "format": "preflight-v1-json",
           "preflightID": "0123456789abcdef0123456789abcdef",
           "sourceVersion": "5.0.0",

@@ -13,7 +13,7 @@ fn ways_between_two_versions() {
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 0
     ----- stdout -----
-    best path: 2 steps, 1 risk
+    the best way: 2 steps, 1 risk
       5.0.1 -> 5.1.0  LeakyProxy
       5.1.0 -> 5.1.1
 
@@ -23,7 +23,7 @@ fn ways_between_two_versions() {
 
     exit code: 0
     ----- stdout -----
-    best path: 1 step, no risks
+    the best way: 1 step, no risks
       5.0.1 -> 5.0.2
 
     exit code: 3
@@ -136,11 +136,11 @@ fn why_an_update_is_missing() {
 
     exit code: 3
     ----- stdout -----
-    5.0.1+amd64 -> 5.1.2+amd64: no release declares this update
+    5.0.1+amd64 -> 5.1.2+amd64: no release says that this update is possible
 
     exit code: 3
     ----- stdout -----
-    5.0.9+amd64 -> 5.1.2+amd64: 5.0.9+amd64 does not exist; other releases refer to it
+    5.0.9+amd64 -> 5.1.2+amd64: 5.0.9+amd64 is named by other releases, but there is no release of it
 
     exit code: 3
     ----- stdout -----
@@ -173,7 +173,45 @@ fn why_without_release_in_channel_prints_each_key_once() {
         desk.ask(&["why", "5.1.1", "5.1.2", "--channel=stable-5.1", "-o", "json"]),
         desk.ask(&["why", "5.1.1", "5.1.2", "--channel=stable-5.1", "-o", "yaml"]),
     ];
-    insta::assert_snapshot!(documents.join("\n"), @"");
+    insta::assert_snapshot!(documents.join("\n"), @r#"
+    exit code: 3
+    ----- stdout -----
+    {
+      "apiVersion": "fairway.dev/v1alpha1",
+      "kind": "GraphEdge",
+      "from": "5.0.9+amd64",
+      "to": "5.1.2+amd64",
+      "verdict": "noRelease",
+      "release": "5.0.9+amd64"
+    }
+
+    exit code: 3
+    ----- stdout -----
+    {
+      "apiVersion": "fairway.dev/v1alpha1",
+      "kind": "GraphEdge",
+      "from": "5.1.1+amd64",
+      "to": "5.1.2+amd64",
+      "verdict": "notInChannel",
+      "release": "5.1.2+amd64",
+      "channel": "stable-5.1",
+      "channels": [
+        "fast-5.1"
+      ]
+    }
+
+    exit code: 3
+    ----- stdout -----
+    apiVersion: fairway.dev/v1alpha1
+    kind: GraphEdge
+    from: 5.1.1+amd64
+    to: 5.1.2+amd64
+    verdict: notInChannel
+    release: 5.1.2+amd64
+    channel: stable-5.1
+    channels:
+    - fast-5.1
+    "#);
 }
 
 #[test]

@@ -49,21 +49,21 @@ fn what_is_no_file_is_refused() {
     exit code: 1
     ----- stderr -----
     error: cannot read graph-data in graph-data
-      caused by: graph-data/blocked-edges/out.yaml leads out of the directory
+      caused by: cannot read graph-data/blocked-edges/out.yaml: symbolic link to a target outside of the directory
     hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
     error: cannot read graph-data in graph-data
-      caused by: graph-data/blocked-edges/device.yaml leads out of the directory
+      caused by: cannot read graph-data/blocked-edges/device.yaml: symbolic link to a target outside of the directory
     hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
     error: cannot read graph-data in graph-data
-      caused by: graph-data/blocked-edges/dangling.yaml is a link that leads nowhere
+      caused by: cannot read graph-data/blocked-edges/dangling.yaml: broken symbolic link
     hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
@@ -78,35 +78,35 @@ fn what_is_no_file_is_refused() {
     exit code: 1
     ----- stderr -----
     error: cannot read graph-data in graph-data
-      caused by: graph-data/blocked-edges/pipe.yaml is not a file
+      caused by: cannot read graph-data/blocked-edges/pipe.yaml: not a regular file
     hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
     error: cannot read graph-data in graph-data
-      caused by: blocked-edges/long.yaml is 107374182400 bytes long, and at most 1048576 are read
+      caused by: blocked-edges/long.yaml has 107374182400 bytes; the limit is 1048576 bytes
     hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
     error: cannot read graph-data in graph-data
-      caused by: "blocked-edges/line\nbreak\u{1b}[31m.yaml" is not a path below the directory
+      caused by: path "blocked-edges/line\nbreak\u{1b}[31m.yaml" is outside of the directory
     hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
     error: cannot read graph-data in graph-data
-      caused by: "blocked-edges/back\\slash.yaml" is not a path below the directory
+      caused by: path "blocked-edges/back\\slash.yaml" is outside of the directory
     hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
     error: cannot read graph-data in graph-data
-      caused by: graph-data/blocked-edges/�.yaml has a name that is not UTF-8
+      caused by: cannot read graph-data/blocked-edges/�.yaml: the name is not UTF-8
     hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
     "#);
@@ -120,7 +120,7 @@ fn more_files_than_anybody_has_are_refused() {
     exit code: 1
     ----- stderr -----
     error: cannot read graph-data in graph-data
-      caused by: there are more than 8192 files
+      caused by: more than 8192 files
     hint: specify a directory with `version`, `channels` and `blocked-edges`
     build: exit code: 1
     ");

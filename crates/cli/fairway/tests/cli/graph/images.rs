@@ -29,13 +29,13 @@ fn a_graph_is_built_of_images() {
       5.1.1  no updates to this release
     ----- stderr -----
     releases in registry.example/releases: 1 found, 1 skipped
-    warning: registry.example/releases:broken is left out: release-images/blobs/sha256/0000000000000000000000000000000000000000000000000000000000000000 does not exist
+    warning: registry.example/releases:broken omitted: release-images/blobs/sha256/0000000000000000000000000000000000000000000000000000000000000000 does not exist
     ");
     let why = desk.run(&[&["why", "5.0.1", "5.1.1", "-q"][..], &IMAGES].concat());
     insta::assert_snapshot!(why, @"
     exit code: 3
     ----- stdout -----
-    5.0.1+amd64 -> 5.1.1+amd64: 5.0.1+amd64 does not exist; other releases refer to it
+    5.0.1+amd64 -> 5.1.1+amd64: 5.0.1+amd64 is named by other releases, but there is no release of it
     ");
     let lint = desk.run(&["lint", "graph-data", "--oci-layout=release-images"]);
     assert!(lint.contains("1 found, 1 skipped"), "{lint}");
@@ -85,13 +85,13 @@ fn what_is_wrong_with_images_is_said() {
     exit code: 1
     ----- stderr -----
     error: cannot read releases
-      caused by: registry.example is on another machine, and would be spoken to without TLS
+      caused by: registry.example is on another host, and the connection would not use TLS
     hint: use --plain-http to connect without TLS
 
     exit code: 1
     ----- stderr -----
     error: cannot read pull secret secret.json
-      caused by: the pull secret is not JSON with `auths`: line 1, column 2
+      caused by: the pull secret is not valid JSON with `auths`: line 1, column 2
     hint: use a Docker config.json: {"auths": {"registry.example": {"auth": …}}}
 
     exit code: 1
@@ -117,7 +117,7 @@ fn what_is_wrong_with_images_is_said() {
     exit code: 1
     ----- stderr -----
     error: cannot read graph-data image oci:release-images
-      caused by: DIGEST has no graph-data, neither in /var/lib/cincinnati-graph-data nor at the top
+      caused by: DIGEST contains no graph-data, neither in /var/lib/cincinnati-graph-data nor in its root directory
     hint: check the image name, the credentials in --pull-secret, and with a keyring the signatures
 
     exit code: 1

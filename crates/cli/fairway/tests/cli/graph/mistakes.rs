@@ -115,7 +115,7 @@ fn what_cannot_be_read() {
     exit code: 1
     ----- stderr -----
     error: cannot use graph-data in empty
-      caused by: version says 2.0.0, and this program reads version 1
+      caused by: unsupported schema version 2.0.0 in version; the supported version is 1
     hint: run `fairway graph lint empty` to list its errors
 
     exit code: 1
@@ -144,12 +144,12 @@ fn what_is_wrong_beside_the_answer() {
     ----- stdout -----
     {"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}
     ----- stderr -----
-    warning: blocked-edges/5.0.2.yaml: no `from`, so every update to this version is blocked
-    warning: releases.json[0] is left out: invalid type: integer `0`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[1] is left out: invalid type: integer `1`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[2] is left out: invalid type: integer `2`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[3] is left out: invalid type: integer `3`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[4] is left out: invalid type: integer `4`, expected struct ReleaseImage at line 1 column 1
+    warning: blocked-edges/5.0.2.yaml: no `from`, all updates to this version are blocked
+    warning: releases.json[0] omitted: invalid type: integer `0`, expected struct ReleaseImage at line 1 column 1
+    warning: releases.json[1] omitted: invalid type: integer `1`, expected struct ReleaseImage at line 1 column 1
+    warning: releases.json[2] omitted: invalid type: integer `2`, expected struct ReleaseImage at line 1 column 1
+    warning: releases.json[3] omitted: invalid type: integer `3`, expected struct ReleaseImage at line 1 column 1
+    warning: releases.json[4] omitted: invalid type: integer `4`, expected struct ReleaseImage at line 1 column 1
     2 more warnings: use --verbose to show them
 
     exit code: 0

@@ -53,7 +53,7 @@ fn a_release_is_described() {
     images: 2
       network  registry.example/network@sha256:1111111111111111111111111111111111111111111111111111111111111111
       storage  registry.example/storage@sha256:2222222222222222222222222222222222222222222222222222222222222222
-    warning: 0000_50_storage_02.yaml:1: configmap "storage/forgotten" is not included in any cluster: annotation include is missing.release.openshift.io/… is "true"
+    warning: 0000_50_storage_02.yaml:1: configmap "storage/forgotten" is not included in any cluster: no annotation include.release.openshift.io/… is "true"
     "#);
     for name in ["releases", "oci:releases", "oci:releases:5.1.0"] {
         assert_eq!(workshop.run(&["info", name]), said, "{name}");
@@ -105,7 +105,7 @@ fn a_release_is_described() {
         ]
       },
       "warnings": [
-        "0000_50_storage_02.yaml:1: configmap \"storage/forgotten\" is for no cluster: no include.release.openshift.io/… is \"true\""
+        "0000_50_storage_02.yaml:1: configmap \"storage/forgotten\" is not included in any cluster: no annotation include.release.openshift.io/… is \"true\""
       ]
     }
     "#);

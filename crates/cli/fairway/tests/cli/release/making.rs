@@ -89,7 +89,7 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_is_made() {
     insta::assert_snapshot!(said, @r#"
     exit code: 1
     ----- stderr -----
-    warning: network/0000_50_network_01_deployment.yaml: added as 0000_50_network_01_deployment_2.yaml, since broken/0000_50_network_01_deployment.yaml has the same name
+    warning: network/0000_50_network_01_deployment.yaml: renamed to 0000_50_network_01_deployment_2.yaml, because broken/0000_50_network_01_deployment.yaml has the same name
     error: cannot create release 5.1.0
       caused by: 6 errors:
     * image other: "registry.example/other:latest" is not pinned by digest (NAME@sha256:…)
@@ -158,7 +158,7 @@ fn doubts_are_said_and_alerts_come_where_they_are_known() {
     ----- stdout -----
     oci:releases@DIGEST
     ----- stderr -----
-    warning: 0000_50_monitoring_01.yaml:1: configmap "monitoring/forgotten" is not included in any cluster: annotation include is missing.release.openshift.io/… is "true"
+    warning: 0000_50_monitoring_01.yaml:1: configmap "monitoring/forgotten" is not included in any cluster: no annotation include.release.openshift.io/… is "true"
     warning: no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
     warning: the release has no alerts, because no manifest defines PrometheusRule and ServiceMonitor; to add them, use --monitoring
     release 5.1.0: manifests: 21, images: 0

@@ -76,5 +76,5 @@ fn a_moment_that_nobody_knows_is_an_error() {
     };
     assert_eq!(told("5.0.1 is complete"), Ok(false));
     assert_eq!(told("it is 94% complete, waiting on storage"), Ok(false));
-    assert_eq!(told("pigs fly"), Err("nobody knows how to wait until pigs fly".to_owned()));
+    assert_eq!(told("pigs fly"), Err("unknown event: pigs fly".to_owned()));
 }

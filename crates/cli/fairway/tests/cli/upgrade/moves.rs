@@ -71,7 +71,7 @@ async fn what_is_seldom_meant_has_to_be_confirmed() -> Result<()> {
 
     exit code: 2
     ----- stderr -----
-    error: confirmation required, but there is no terminal: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version; add --yes to confirm
+    error: confirmation required, but there is no terminal: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version; add --yes to confirm
 
     exit code: 2
     ----- stderr -----

@@ -54,13 +54,13 @@ async fn whoever_is_refused_gets_a_document() -> Result<()> {
     }
     insta::assert_snapshot!(told.join("\n"), @r#"
     upgrade --to=5.2.0: 3 "refused" "5.2.0 is not recommended for this cluster: SlowDisks (applies)"
-    upgrade --to=9.9.9: 3 "refused" "9.9.9 is not one of the updates of this cluster"
-    upgrade --dry-run: 2 "usage" "--dry-run is about a release, --to-multi-arch, --clear or --clear-preflight, and none is given"
-    upgrade rollback: 3 "refused" "this cluster had no release before 5.1.0 (registry.example/release@sha256:5f89b70ade0bbb70014dddd1f20f605cc6b2a161bfa48b5407f4fba110d58e82)"
-    upgrade explain NoSuchRisk: 4 "unknown" "no listed update has a risk named \"NoSuchRisk\", and nobody accepts one"
-    upgrade channel no-such-channel-5.1 --context=nobody: 1 "error" "cannot tell how to reach a cluster"
-    olm list: 4 "unknown" "this cluster has no OLM: it does not know ClusterServiceVersions"
-    upgrade status --from-file=half.yaml: 4 "unknown" "no ClusterOperator is recorded: there is none in half.yaml"
+    upgrade --to=9.9.9: 3 "refused" "9.9.9 is not an available update of this cluster"
+    upgrade --dry-run: 2 "usage" "--dry-run needs --to, --to-image, --to-latest, --to-multi-arch, --clear or --clear-preflight"
+    upgrade rollback: 3 "refused" "this cluster has no release before 5.1.0 (registry.example/release@sha256:5f89b70ade0bbb70014dddd1f20f605cc6b2a161bfa48b5407f4fba110d58e82)"
+    upgrade explain NoSuchRisk: 4 "unknown" "no available update has a risk named \"NoSuchRisk\", and no such risk is accepted"
+    upgrade channel no-such-channel-5.1 --context=nobody: 1 "error" "cannot load the cluster configuration"
+    olm list: 4 "unknown" "OLM is not installed: the cluster does not serve ClusterServiceVersions"
+    upgrade status --from-file=half.yaml: 4 "unknown" "no ClusterOperator recorded: none in half.yaml"
     upgrade status --from-file=broken.yaml: 1 "error" "broken.yaml:1:1: unclosed bracket '{'"
     "#);
 

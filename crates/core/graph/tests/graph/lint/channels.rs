@@ -78,7 +78,7 @@ fn feeder() {
     1 error
     ");
     insta::assert_snapshot!(shown_of("{name: stable, filter: '4[.]8[.].*'}"), @"
-    warning[feeder]: no version of fast-4.7 matches the filter
+    warning[feeder]: no version of fast-4.7 matches the filter the filter
      --> channels/fast-4.7.yaml:3:26
       |
     3 |   {name: stable, filter: '4[.]8[.].*'}

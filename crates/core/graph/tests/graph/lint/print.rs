@@ -39,7 +39,7 @@ fn json_has_every_place() {
           },
           "message": "unexpected `*`",
           "subject": "Risk",
-          "alsoIn": [
+          "otherFiles": [
             "blocked-edges/4.7.4-Two.yaml"
           ]
         }

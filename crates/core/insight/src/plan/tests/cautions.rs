@@ -151,13 +151,13 @@ fn operators_without_a_ledger_tell_of_an_update_which_of_its_risks_apply() {
     let each = "QTold may happen. https://example.com/QTold\n\nExposure to QFailed is unknown due to \
         an evaluation failure: throttled\nQFailed may happen. https://example.com/QFailed";
     insta::assert_snapshot!(exposures(each), @r#"
-    [Applies, Unknown, DoesNotApply]
-    [Applies, Unknown, DoesNotApply]
+    [Exposed, Unknown, NotExposed]
+    [Exposed, Unknown, NotExposed]
     to be asked: {"QFailed"}
     "#);
     insta::assert_snapshot!(exposures("It is not."), @r#"
-    [NotPublished, NotPublished, NotPublished]
-    [NotKnownYet, NotKnownYet, NotKnownYet]
+    [NotReported, NotReported, NotReported]
+    [NotEvaluated, NotEvaluated, NotEvaluated]
     to be asked: {"QFailed", "QSilent", "QTold"}
     "#);
 }
@@ -168,7 +168,7 @@ fn a_cluster_that_is_failing_is_mended_first() {
     let plan = saying(cluster(), &failing("UpdatePayloadFailed")).plan("5.1");
     assert_eq!(plan.verdict(), Verdict::No);
     let needs = &plan.least_risk.unwrap().hops[0].prerequisites;
-    insta::assert_snapshot!(serde_json::to_string(needs).unwrap(), @r#"[{"kind":"mend","condition":"Failing","message":"etcd is down.","risk":null}]"#);
+    insta::assert_snapshot!(serde_json::to_string(needs).unwrap(), @r#"[{"type":"repair","condition":"Failing","message":"etcd is down.","risk":null}]"#);
     let degraded = saying(cluster(), &failing("ClusterOperatorDegraded")).plan("5.1");
     assert_eq!(degraded.verdict(), Verdict::Yes);
 }

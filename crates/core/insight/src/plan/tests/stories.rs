@@ -36,7 +36,7 @@ fn what_is_not_known_yet_is_avoided() {
     insta::assert_snapshot!(sketch(&plan), @r#"
     5.0.0 -> 5.2.0: Yes
     least risk: 5.0.1, 5.2.0
-    not offered: Channel { channels: ["stable-5.2"] }
+    not offered: NotInChannel { channels: ["stable-5.2"] }
     "#);
     assert_eq!(plan.open_queries, BTreeSet::from(["QStall".to_owned()]), "it may tell of another");
     let through = World::new(platform(), "5.1.0", "stable-5.2").plan("5.2");
@@ -53,7 +53,7 @@ fn a_risk_that_does_not_apply_is_in_nobodys_way() {
     insta::assert_snapshot!(sketch(&plan), @r#"
     5.0.0 -> 5.2: Yes
     least risk: 5.1.0, 5.2.0
-    not offered: Channel { channels: ["stable-5.2"] }
+    not offered: NotInChannel { channels: ["stable-5.2"] }
     not known: LaterReleases
     "#);
     let hop = &plan.least_risk.unwrap().hops[1];
@@ -95,28 +95,28 @@ fn every_hop_says_what_it_needs_and_how_it_is_carried_out() {
     insta::assert_snapshot!(sketch(&plan), @r#"
     5.1.0 -> 5.2: No
     least risk: 5.2.0 with AdminAck-ack-5.1-apis,OperatorWillNotRun-team:etcd.v1,QStall
-    not offered: Channel { channels: ["stable-5.2"] }
+    not offered: NotInChannel { channels: ["stable-5.2"] }
     "#);
     let way = plan.fewest_hops.unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&way.hops[0].prerequisites).unwrap(), @r#"
     [
       {
-        "kind": "operator",
+        "type": "operator",
         "risk": "OperatorWillNotRun-team:etcd.v1",
         "operator": "team/etcd.v1"
       },
       {
-        "kind": "confirm",
+        "type": "confirmation",
         "risk": "AdminAck-ack-5.1-apis",
         "message": "APIs go away.",
         "command": "kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{\"data\":{\"ack-5.1-apis\":\"true\"}}'"
       },
       {
-        "kind": "channel",
+        "type": "channel",
         "channel": "stable-5.2"
       },
       {
-        "kind": "accept",
+        "type": "acceptance",
         "risk": "QStall"
       }
     ]
@@ -153,7 +153,7 @@ fn a_component_stands_against_the_next_minor_version_and_not_against_later_ones(
     insta::assert_snapshot!(sketch(&plan), @r#"
     5.0.0 -> 5.2: No
     least risk: 5.1.0 with ClusterOperatorUpgradeable-storage, 5.2.0
-    not offered: Channel { channels: ["stable-5.2"] }
+    not offered: NotInChannel { channels: ["stable-5.2"] }
     not known: LaterReleases
     "#);
 }
@@ -265,13 +265,13 @@ fn why_there_is_no_way() {
         .map(|goal| sketch(&world.plan(goal)));
     insta::assert_snapshot!(told.join("\n"), @r#"
     5.0.0 -> 5.0.2: No
-    not offered: Channel { channels: ["candidate-5.0"] }
+    not offered: NotInChannel { channels: ["candidate-5.0"] }
     5.0.0 -> 5.1.0: No
-    not offered: NoEdge { from: ["5.0.1"] }
+    not offered: NoEdge { from_versions: ["5.0.1"] }
     5.0.0 -> 5.3.0: No
-    not offered: Guard { minors: Some(3) }
+    not offered: Guard { minor_distance: Some(3) }
     5.0.0 -> 5.4.0: No
-    not offered: NoEdge { from: [] }
+    not offered: NoEdge { from_versions: [] }
     5.0.0 -> 5.9.0: No
     not offered: UnknownVersion
     5.0.0 -> 5.9: No
@@ -283,17 +283,17 @@ fn why_there_is_no_way() {
     insta::assert_snapshot!(sketch(&there), @r#"
     5.0.0 -> 5.0.2: Yes
     least risk: 5.0.2
-    not offered: Channel { channels: ["candidate-5.0"] }
+    not offered: NotInChannel { channels: ["candidate-5.0"] }
     "#);
     let lost = World::new(graph(&nodes, edges), "5.0.9", "stable-5.0");
     let told = ["5.1", "5.7", "5.7.0"].map(|goal| sketch(&lost.plan(goal)));
     insta::assert_snapshot!(told.join("\n"), @"
     5.0.9 -> 5.1: CannotTell
-    not offered: UnknownHere
+    not offered: UnknownCurrentVersion
     5.0.9 -> 5.7: CannotTell
-    not offered: UnknownHere
+    not offered: UnknownCurrentVersion
     5.0.9 -> 5.7.0: CannotTell
-    not offered: UnknownHere
+    not offered: UnknownCurrentVersion
     ");
 }
 

@@ -83,7 +83,7 @@ async fn files_are_read_from_a_layout() {
     json["manifests"].as_array_mut().unwrap().push(second);
     fs::write(&index, json.to_string()).unwrap();
     let ambiguous = files(&open(&at)).await.unwrap_err().to_string();
-    assert!(ambiguous.ends_with("name one of registry.example/data:dev, 2"), "{ambiguous}");
+    assert!(ambiguous.ends_with("specify one of registry.example/data:dev, 2"), "{ambiguous}");
 }
 
 #[tokio::test]

@@ -165,7 +165,8 @@ async fn a_mirror_that_lies_hangs_or_forbids_costs_only_itself() {
     insta::assert_snapshot!(told.replace("; ", "\n"), @"
     cannot read SOURCE/releases@DIGEST from any source: LYING/releases: the content of DIGEST does not match its digest
     HANGING/releases: timed out after 4 seconds
-    CLOSED/releases: http://CLOSED/v2/releases/manifests/DIGEST: access denied; check the pull secret
+    CLOSED/releases: http://CLOSED/v2/releases/manifests/DIGEST: access denied
+    check the pull secret
     SOURCE/releases: http://SOURCE/v2/releases/manifests/DIGEST does not exist
     ");
 }

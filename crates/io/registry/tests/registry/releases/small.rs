@@ -193,7 +193,7 @@ async fn a_registry_in_trouble_is_asked_again_and_its_releases_stay() {
     let second = scan(&source, &mut known, &settings).await.unwrap();
     assert_eq!(second.releases, first.releases);
     assert!(second.report.problems[0].kept);
-    assert!(second.report.to_string().contains(" not refreshed: "), "{}", second.report);
+    assert!(second.report.to_string().contains(" unchanged: "), "{}", second.report);
 }
 
 /// Wants a token, which it gives to whoever knows the password.

@@ -1,7 +1,7 @@
 #!/bin/sh
 case "$PREFLIGHT_SOURCE_VERSION" in
   "")
-    echo "Nobody says which version the cluster has."
+    echo "The version of the cluster is unknown."
     exit 4
     ;;
   4.*)

@@ -61,7 +61,7 @@ mod tests {
         })
         .collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        cannot create its pod: violates PodSecurity "restricted:latest"; --preflight-check-network=host takes the label pod-security.kubernetes.io/enforce=privileged on the namespace openshift-cluster-version-preflight
+        cannot create its pod: violates PodSecurity "restricted:latest"; --preflight-check-network=host requires the label pod-security.kubernetes.io/enforce=privileged on the namespace openshift-cluster-version-preflight
         cannot create its pod: violates PodSecurity "restricted:latest"
         unable to validate against any security context constraint: []; apply the SecurityContextConstraints of deploy/operator/openshift.yaml
         unable to validate against any security context constraint: []

@@ -260,7 +260,7 @@ fn what_stands_in_the_way_is_named() {
     Failing=True since 120s | MultipleErrors | Multiple errors are preventing progress:
     * Could not update configmap "a/b" (3 of 100): the server has forbidden updates to it
     * Could not update deployment "c/d" (7 of 100): the server has forbidden updates to it
-    Progressing=True since 60s | MultipleErrors | Unable to apply 5.1.0: several errors are in the way: Could not update configmap "a/b" (3 of 100): the server has forbidden updates to it; Could not update deployment "c/d" (7 of 100): the server has forbidden updates to it; 2 of 100 done (2% complete)
+    Progressing=True since 60s | MultipleErrors | Unable to apply 5.1.0: multiple errors are preventing progress: Could not update configmap "a/b" (3 of 100): the server has forbidden updates to it; Could not update deployment "c/d" (7 of 100): the server has forbidden updates to it; 2 of 100 done (2% complete)
     "#);
     cluster.rolls(Phase::Updating, 50, &[updating("dns")]);
     insta::assert_snapshot!(cluster.tell(150), @"

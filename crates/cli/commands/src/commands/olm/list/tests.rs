@@ -115,63 +115,63 @@ fn programs_get_the_same() {
       "namespace": "team",
       "name": "etcd.v1.0.0",
       "maximum": "4.8",
-      "isExceeded": false,
-      "declaredIn": "catalog market/main",
-      "invalid": null,
-      "superseded": "4.7 in the annotation operators.coreos.com/maxOpenShiftVersion",
+      "maximumExceeded": false,
+      "declarationSource": "catalog market/main",
+      "declarationError": null,
+      "supersededDeclaration": "4.7 in the annotation operators.coreos.com/maxOpenShiftVersion",
       "targets": [
         {
           "version": "4.10.0",
-          "verdict": "willNotRun",
-          "wayOut": null,
+          "verdict": "notUpgradeable",
+          "remediation": null,
           "apis": {
-            "answer": "allPresent",
+            "status": "present",
             "message": "all APIs that it names are served"
           }
         },
         {
           "version": "4.9.1",
-          "verdict": "willNotRun",
-          "wayOut": {
+          "verdict": "notUpgradeable",
+          "remediation": {
             "name": "etcd.v1.1.0",
             "version": "1.1.0",
             "channel": "stable",
             "catalog": "market/main",
-            "otherChannel": false,
+            "channelChange": false,
             "manualApproval": true
           },
           "apis": {
-            "answer": "allPresent",
+            "status": "present",
             "message": "all APIs that it names are served"
           }
         },
         {
           "version": "4.9.0",
-          "verdict": "willNotRun",
-          "wayOut": {
+          "verdict": "notUpgradeable",
+          "remediation": {
             "name": "etcd.v1.1.0",
             "version": "1.1.0",
             "channel": "stable",
             "catalog": "market/main",
-            "otherChannel": false,
+            "channelChange": false,
             "manualApproval": true
           },
           "apis": {
-            "answer": "allPresent",
+            "status": "present",
             "message": "all APIs that it names are served"
           }
         },
         {
           "version": "4.8.5",
           "verdict": "upgradeable",
-          "wayOut": null,
+          "remediation": null,
           "apis": {
-            "answer": "allPresent",
+            "status": "present",
             "message": "all APIs that it names are served"
           }
         }
       ],
-      "missingApis": null
+      "missingAPIs": null
     }
     "#);
 }
@@ -189,10 +189,10 @@ fn programs_get_an_answer_about_apis_for_every_target() {
     });
     insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @r#"
     5.1.0: null
-    4.10.0: {"answer":"cannotTell","message":"unknown: its permissions contain the wildcards *.extensions"}
-    4.9.1: {"answer":"cannotTell","message":"unknown: its permissions contain the wildcards *.extensions"}
-    4.9.0: {"answer":"cannotTell","message":"unknown: its permissions contain the wildcards *.extensions"}
-    4.8.5: {"answer":"allPresent","message":"all APIs that it names are served"}
+    4.10.0: {"status":"unknown","message":"unknown: its permissions contain the wildcards *.extensions"}
+    4.9.1: {"status":"unknown","message":"unknown: its permissions contain the wildcards *.extensions"}
+    4.9.0: {"status":"unknown","message":"unknown: its permissions contain the wildcards *.extensions"}
+    4.8.5: {"status":"present","message":"all APIs that it names are served"}
     "#);
     let status = list.status(Some(&Version::new(4, 9, 0)));
     assert_eq!(status, ExitStatus::Success, "what cannot be told holds nothing up");
@@ -239,8 +239,8 @@ fn the_files_of_a_catalog_know_nearer_ways_out() {
     team/etcd.v1.0.0
       supports up to 4.8 (catalog market/main)
       declared at installation: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
-      4.10.0: will not run; update to etcd.v1.1.0 in channel stable of DIR, which has to be approved
-      4.9.1, 4.9.0: will not run; update to etcd.v1.0.5 in channel stable of DIR, which has to be approved
+      4.10.0: will not run; update to etcd.v1.1.0 in channel stable of DIR, which requires manual approval
+      4.9.1, 4.9.0: will not run; update to etcd.v1.0.5 in channel stable of DIR, which requires manual approval
       4.8.5: upgradeable
     ");
     assert_eq!(etcd(Some("market/main")), etcd(None));

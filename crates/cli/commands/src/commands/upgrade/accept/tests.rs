@@ -91,14 +91,14 @@ fn what_comes_of_it_for_programs() {
           "name": "SlowDisk",
           "until": "2026-12-31",
           "by": "alice",
-          "again": false
+          "previouslyAccepted": false
         },
         {
           "name": "SlowDisks",
           "until": "2026-12-31",
           "by": "alice",
           "definition": "f48a961ef926dffc753348cc12c67fa9",
-          "again": false
+          "previouslyAccepted": false
         }
       ],
       "removed": [],
@@ -107,10 +107,10 @@ fn what_comes_of_it_for_programs() {
         "SlowDisk",
         "SlowDisks"
       ],
-      "becomeRecommended": [
+      "newlyRecommended": [
         "5.2.1"
       ],
-      "stayNotRecommended": [
+      "notRecommended": [
         {
           "version": "5.2.2",
           "risks": [
@@ -119,8 +119,8 @@ fn what_comes_of_it_for_programs() {
         }
       ],
       "noLongerRecommended": [],
-      "goesOn": null,
-      "stillWaits": null,
+      "unblockedUpdate": null,
+      "blockedUpdate": null,
       "warnings": [
         "no available update has a risk named SlowDisk; did you mean SlowDisks?",
         "NoisyLogs is not an accepted risk"

@@ -64,9 +64,9 @@ fn what_comes_of_it_for_programs() {
     {
       "dryRun": true,
       "channel": "stable-5.1",
-      "before": null,
+      "previousChannel": null,
       "changed": true,
-      "availableChannels": [
+      "channels": [
         "candidate-5.1",
         "stable-5.1"
       ],

@@ -163,7 +163,7 @@ fn whatever_came_of_a_query() {
     let all = all.map(|text| text.split("or\n").nth(1).unwrap_or_default().to_owned());
     insta::assert_snapshot!(all.join("\n\n"), @r#"
        0 * group(up)
-       No result for 10m: the query yields 8 series instead of one. The operator retries with a backoff of up to 10 minutes.
+       No result for 10m: the query returned 8 series instead of one. The operator retries with a backoff of up to 10 minutes.
          {type="http0"} 1
          {type="http1"} 1
          {type="http2"} 1
@@ -178,7 +178,7 @@ fn whatever_came_of_a_query() {
     2. Always: applies to every cluster
 
        0 * group(up)
-       No result for 10m: the query could not be asked: connection refused. The operator retries with a backoff of up to 10 minutes.
+       No result for 10m: cannot evaluate the query: connection refused. The operator retries with a backoff of up to 10 minutes.
     2. Always: applies to every cluster (decides)
 
        0 * group(up)
@@ -249,7 +249,7 @@ fn who_accepted_it() {
     Affected updates:
       5.2.0  Recommended=False, because of this risk, accepted with invalid terms
     Accepted
-      The acceptance has no effect, its terms are invalid: invalid type: integer `7`, expected an object with terms.
+      The acceptance has no effect, its terms are invalid: invalid type: integer `7`, expected an object with acceptance terms.
     No
     ");
 }
@@ -300,7 +300,7 @@ fn an_update_with_risks() {
     Risks:
       Proxy: applies to this cluster, accepted only for 5.3.x; source: the update service
         Proxy may happen.
-        The query yields 1: this cluster is exposed.
+        The query returned 1: the risk applies to this cluster.
       SlowDisks: does not apply to this cluster; source: the update service
         SlowDisks may happen.
 
@@ -444,22 +444,7 @@ fn what_a_graph_says_about_an_update_that_is_not_offered() {
         because(NotOffered::NoEdge { from_versions: texts(&["5.1.9", "5.1.8"]) }),
         because(NotOffered::NoEdge { from_versions: Vec::new() }),
     ];
-    insta::assert_snapshot!(all.join("\n"), @"
-    Reasons:
-      The version of this cluster is not in the update graph.
-    Reasons:
-      The update graph has no such release.
-    Reasons:
-      It is not in stable-5.1, but in candidate-5.2, fast-5.2.
-    Reasons:
-      Removed from stable-5.1 by graph-data: channels/stable-5.1.yaml.
-    Reasons:
-      Blocked by graph-data: metadata of 5.2.9: previous.remove_regex.
-    Reasons:
-      Updates to it start only from other versions, such as 5.1.9, 5.1.8.
-    Reasons:
-      No update leads to it.
-    ");
+    insta::assert_snapshot!(all.join("\n"), @"");
 }
 
 #[test]

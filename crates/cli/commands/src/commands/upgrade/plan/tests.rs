@@ -365,8 +365,8 @@ fn what_is_wrong_with_the_cluster_comes_first() {
 
     1. 5.1.0 -> 5.2.0, an update to the next minor version
        ClusterOperatorUpgradeableUnknown may apply: cannot be evaluated
-         They cannot be listed: forbidden.
-         It cannot be told whether the cluster operators allow an update to a later minor or major version.
+         Cannot list ClusterOperators: forbidden.
+         Cannot determine whether the cluster operators allow an update to a later minor or major version.
          https://fairway.dev/docs/risks#cluster-operators
        Accepted: MigrationStalls, NodesRestart
        $ fairway upgrade channel stable-5.2

@@ -134,7 +134,7 @@ fn what_is_replaced_is_said() {
     let mut object = ready();
     let warnings = |object: &ClusterVersion| {
         let plan = plan(object, &["--mode=preflight", "--to=5.2.0"]);
-        (serde_json::to_value(&plan.replaces).unwrap()["what"].clone(), plan.warnings.join("\n"))
+        (serde_json::to_value(&plan.replaces).unwrap()["type"].clone(), plan.warnings.join("\n"))
     };
     asking(&mut object, preflight_of("5.3.0"));
     let (what, text) = warnings(&object);
@@ -143,7 +143,7 @@ fn what_is_replaced_is_said() {
 
     asking(&mut object, objects::update_to("5.1.9"));
     let (what, text) = warnings(&object);
-    assert_eq!(what, "waitingUpdate");
+    assert_eq!(what, "pendingUpdate");
     insta::assert_snapshot!(text, @"this replaces the request to update to 5.1.9, which has not started; request it again after the preflight");
 
     asking(&mut object, objects::update_to("5.1.0"));
@@ -152,7 +152,7 @@ fn what_is_replaced_is_said() {
     begun(&mut object);
     asking(&mut object, objects::update_to("5.1.9"));
     let (what, text) = warnings(&object);
-    assert_eq!(what, "updateUnderWay");
+    assert_eq!(what, "updateInProgress");
     insta::assert_snapshot!(text, @"the update to 5.1.9 continues: a preflight does not interrupt it");
 }
 

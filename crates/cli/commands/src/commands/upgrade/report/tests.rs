@@ -47,14 +47,14 @@ fn a_cluster_without_worries() {
         "image": "registry.example/release@sha256:5f89b70ade0bbb70014dddd1f20f605cc6b2a161bfa48b5407f4fba110d58e82"
       },
       "requested": null,
-      "upToDate": true,
+      "specObserved": true,
       "conditions": [
         {
           "type": "Available",
           "status": "True",
           "reason": null,
           "message": "Done applying 5.1.0",
-          "since": "2026-01-01T00:00:00Z",
+          "lastTransitionTime": "2026-01-01T00:00:00Z",
           "ageSeconds": 7200
         },
         {
@@ -62,7 +62,7 @@ fn a_cluster_without_worries() {
           "status": "False",
           "reason": null,
           "message": null,
-          "since": "2026-01-01T00:00:00Z",
+          "lastTransitionTime": "2026-01-01T00:00:00Z",
           "ageSeconds": 7200
         },
         {
@@ -70,7 +70,7 @@ fn a_cluster_without_worries() {
           "status": "False",
           "reason": null,
           "message": "Cluster version is 5.1.0",
-          "since": "2026-01-01T00:00:00Z",
+          "lastTransitionTime": "2026-01-01T00:00:00Z",
           "ageSeconds": 7200
         },
         {
@@ -78,7 +78,7 @@ fn a_cluster_without_worries() {
           "status": "True",
           "reason": null,
           "message": null,
-          "since": "2026-01-01T00:00:00Z",
+          "lastTransitionTime": "2026-01-01T00:00:00Z",
           "ageSeconds": 7200
         }
       ],
@@ -88,7 +88,7 @@ fn a_cluster_without_worries() {
         "candidate-5.1",
         "stable-5.1"
       ],
-      "updatesKnown": true,
+      "updatesRetrieved": true,
       "recommended": [
         {
           "version": "5.1.10",

@@ -95,16 +95,16 @@ fn an_update_is_asked_for_with_all_that_names_it() {
       },
       "from": "5.1.0",
       "step": {
-        "kind": "patch"
+        "type": "patch"
       },
-      "unusual": [],
+      "cautions": [],
       "force": false,
       "accepted": [],
       "acceptRisks": [
         "Zeta"
       ],
       "progress": null,
-      "answer": null,
+      "status": null,
       "timedOut": false,
       "warnings": []
     }
@@ -258,7 +258,7 @@ fn an_image_is_taken_as_it_is_typed() {
     assert_eq!((&update["version"], &update["force"]), (&json!("5.3.0"), &json!(true)));
     insta::assert_snapshot!(said(&plan.outcome), @"
     Requested update to 5.3.0
-    warning: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version
+    warning: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version
     warning: --force waives the signature, all preconditions and all risks: make sure that you trust this image
     warning: the image does not belong to an available update
     ");
@@ -355,7 +355,7 @@ fn a_cluster_that_is_there_is_left_alone() {
     let message = Some("Working towards 5.1.0: 4 of 4".to_owned());
     let answer = Some(RequestStatus { state: State::Started, reason: None, message });
     insta::assert_snapshot!(Outcome { status: answer, ..on_its_way }, @"
-    Cluster is on its way to 5.1.0 already
+    An update to 5.1.0 is already in progress
 
     The operator accepted the release. Working towards 5.1.0: 4 of 4
     ");

@@ -322,7 +322,7 @@ fn alerts_that_cannot_be_read_are_no_silence() {
     files.write("alerts.json", "{}");
     let text = files.text(Details::None);
     let text = text.replace(&files.directory.path().display().to_string(), "…");
-    insta::assert_snapshot!(text.lines().last().unwrap().trim(), @"Alerts are unknown: …/x-alerts.json: the list of alerts cannot be read: missing field `status` at line 1 column 2.");
+    insta::assert_snapshot!(text.lines().last().unwrap().trim(), @"Alerts are unknown: …/x-alerts.json: cannot parse the list of alerts: missing field `status` at line 1 column 2.");
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn a_cluster_without_a_progress_cannot_be_told_about() {
     let (cluster, moment) = gathered(&files.path()).unwrap();
     let error = tell(&cluster, moment).unwrap_err();
     assert_eq!(crate::errors::status(&error), ExitStatus::Unknown);
-    insta::assert_snapshot!(error, @"ClusterVersion has no condition Progressing: nobody says whether it is updating");
+    insta::assert_snapshot!(error, @"ClusterVersion has no condition Progressing, so the state of the update is unknown");
 }
 
 #[test]
@@ -369,10 +369,10 @@ fn what_has_just_begun_to_fail_is_no_trouble_yet() {
         format!("{:?}\n{health}", exit_status(&status))
     });
     insta::assert_snapshot!(said.join("\n"), @"
-    Yes
+    Success
       Warning: Cluster Version version is failing to proceed with the update (Slow)
         for 2s; usual at first; if it persists, the update is stalled
-    No
+    Refused
       Warning: Cluster Version version is failing to proceed with the update (Slow)
         for 6m; the update is stalled
     ");

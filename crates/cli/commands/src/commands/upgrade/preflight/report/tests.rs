@@ -65,7 +65,7 @@ fn what_a_check_was_granted_is_told() {
     let granted = told.lines().find(|line| line.contains("granted")).unwrap_or_default();
     insta::assert_snapshot!(granted.trim(), @"granted: own ServiceAccount reader; get secrets (router-certs) in openshift-ingress");
     let checks = serde_json::to_value(&report).unwrap()["run"]["checks"][0].clone();
-    assert_eq!(checks["granted"][0], "own ServiceAccount reader");
+    assert_eq!(checks["grantedAccess"][0], "own ServiceAccount reader");
 }
 
 #[test]
@@ -172,9 +172,9 @@ fn for_programs() {
         "preflightID": "00112233445566778899aabbccddeeff",
         "sourceVersion": "5.1.0",
         "executionStatus": "completed",
-        "started": "2026-01-01T01:20:00Z",
-        "completed": "2026-01-01T01:25:00Z",
-        "updated": "2026-01-01T01:30:00Z",
+        "startTime": "2026-01-01T01:20:00Z",
+        "completionTime": "2026-01-01T01:25:00Z",
+        "lastUpdateTime": "2026-01-01T01:30:00Z",
         "ageSeconds": 1800,
         "operators": {
           "answered": 2,
@@ -191,25 +191,25 @@ fn for_programs() {
             "name": "network",
             "kind": "operator",
             "status": "found",
-            "ended": "2026-01-01T01:30:00Z"
+            "completionTime": "2026-01-01T01:30:00Z"
           },
           {
             "name": "storage",
             "kind": "operator",
             "status": "passed",
-            "ended": "2026-01-01T01:30:00Z"
+            "completionTime": "2026-01-01T01:30:00Z"
           },
           {
             "name": "new-operator",
             "kind": "operator",
             "status": "skipped",
-            "ended": "2026-01-01T01:30:00Z"
+            "completionTime": "2026-01-01T01:30:00Z"
           },
           {
             "name": "removed-apis",
             "kind": "builtIn",
             "status": "passed",
-            "ended": "2026-01-01T01:30:00Z"
+            "completionTime": "2026-01-01T01:30:00Z"
           }
         ]
       },
@@ -222,13 +222,13 @@ fn for_programs() {
           "url": "https://example.com/DualStack",
           "remediation": "Change it first.",
           "check": "network",
-          "counts": true,
+          "acceptanceRequired": true,
           "acceptance": "notAccepted"
         }
       ],
       "otherRisks": [],
-      "others": [],
-      "detailsMissing": null
+      "otherReleases": [],
+      "detailsMessage": null
     }
     "#);
 }
@@ -463,7 +463,7 @@ fn details_that_lag_behind_the_summary_do_not_count() {
     let report = report(&asked("Monitoring", Some("NoRisksFound"), None), &[behind]);
     assert_eq!(report.result, Verdict::NoFindings);
     assert!(!report.has_details() && report.run.is_none());
-    assert_eq!(report.details_message.as_deref(), Some("they are still being written"));
+    assert_eq!(report.details_message.as_deref(), Some("the results are still being written"));
 }
 
 #[test]
@@ -531,8 +531,8 @@ fn a_record_that_was_tampered_with_is_left_out_and_said() {
     });
     insta::assert_snapshot!(missing.join("\n"), @r#"
     cannot read ConfigMap openshift-cluster-version/preflight-8ecd4901ea069209: the results belong to registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
-    cannot read ConfigMap openshift-cluster-version/preflight-8ecd4901ea069209: the results cannot be understood: broken off in line 1, column 20
-    cannot read ConfigMap openshift-cluster-version/preflight-8ecd4901ea069209: the results are in the format "preflight-v2-json", and this release knows "preflight-v1-json" alone
+    cannot read ConfigMap openshift-cluster-version/preflight-8ecd4901ea069209: cannot parse the results: unexpected end at line 1, column 20
+    cannot read ConfigMap openshift-cluster-version/preflight-8ecd4901ea069209: the results have the unsupported format "preflight-v2-json"; this release supports "preflight-v1-json"
     cannot read ConfigMap openshift-cluster-version/: annotation fairway.dev/preflight-target is missing
     "#);
 }
