@@ -54,8 +54,8 @@ fn redacted_word(word: &str) -> String {
         time if is_time(time) => "2026-01-01T00:00:00Z",
         id if is_id(id) => "00000000-0000-4000-8000-000000000000",
         span if is_span(span) => "5s",
-        // How many milliseconds.
-        number if word.starts_with('(') && is_number(number) => "800",
+        // Milliseconds, such as `(2150 ms)`. A status such as `(403)` stays.
+        number if word.starts_with('(') && !word.ends_with(')') && is_number(number) => "800",
         _ => return word,
     };
     word.replacen(inner, replaced, 1)
@@ -103,6 +103,7 @@ fn what_differs_is_replaced() {
     let text = format!(
         "ready at https://127.0.0.1:40123 in /tmp/x/sandbox\n\
          since 2026-11-16T04:31:11Z, duration 1m30s.\n\
+         ready (2150 ms), not allowed (403)\n\
          5.1.0    12s    registry/release@sha256:{digest}\n\
          5.1.0    –      --wait=20m stays\n\
          The operator accepted the release. Working towards 5.1.0: 3 of 9 done (33% complete)\n"
@@ -110,6 +111,7 @@ fn what_differs_is_replaced() {
     insta::assert_snapshot!(redacted(&text, Path::new("/tmp/x")), @"
     ready at https://127.0.0.1:PORT in ~/sandbox
     since 2026-01-01T00:00:00Z, duration 5s.
+    ready (800 ms), not allowed (403)
     5.1.0    5s     registry/release@sha256:…
     5.1.0    –      --wait=20m stays
     The operator accepted the release. Working towards 5.1.0
