@@ -1,4 +1,4 @@
-//! The project's chores.
+//! Development tasks.
 
 mod bench;
 mod cargo;
@@ -26,22 +26,22 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-/// The project's chores.
+/// Development tasks.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
     #[command(subcommand)]
-    chore: Chore,
+    task: Task,
 }
 
-// One variant a chore, one line each below.
+// One variant for each task, one line each below.
 #[derive(Debug, Subcommand)]
-enum Chore {
-    /// Everything that has to hold before a change is done (half an hour from nothing)
+enum Task {
+    /// Run all checks and tests (25 minutes from nothing)
     ///
-    /// The formatter, the lints, the tests that run everywhere, the tests that need a cluster,
-    /// and whether generated files are current. Starts what the tests need and stops it again.
-    /// Once Kubernetes and the dependencies are built, it takes some twenty minutes.
+    /// Layers, licences, texts, format, lints, tests, cluster tests and generated files. Starts and
+    /// stops the services that the tests need. With Kubernetes and the dependencies built, it takes
+    /// 17 minutes.
     Test(test::Arguments),
     /// Format, lints and tests of the crates with changes (a minute)
     ///
@@ -54,13 +54,13 @@ enum Chore {
     Texts,
     /// Write the generated files: CRDs, reference pages, the table of removed APIs (seconds)
     Gen(generated::Arguments),
-    /// Make an OCI image of the program and what it needs (minutes: a release build)
+    /// Make an OCI image of the binary (9 minutes: a release build)
     ///
     /// No container engine is needed. The same binary gives the same digest.
     Image(image::Arguments),
     /// Make the releases of the example platform: images, signatures, graph-data (a release build)
     Platform(platform::Arguments),
-    /// Measure what takes how long, beside something in the same run (minutes)
+    /// Measure durations, memory and requests as ratios to a baseline (minutes)
     Bench(bench::Arguments),
     /// Run the tests with many more inputs and rounds (hours)
     Soak(soak::Arguments),
@@ -84,31 +84,31 @@ enum Lint {
 fn main() -> ExitCode {
     // The one TLS provider of the process; nobody else can have installed one before.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    run(Arguments::parse().chore).unwrap_or_else(|error| {
+    run(Arguments::parse().task).unwrap_or_else(|error| {
         complain(&error);
         ExitCode::FAILURE
     })
 }
 
-fn run(chore: Chore) -> Result<ExitCode> {
-    match chore {
-        Chore::Test(arguments) => test::run(&arguments)?,
-        Chore::Check(arguments) => check::run(&arguments)?,
-        Chore::Lint(Lint::Prose(arguments)) => prose::run(&arguments)?,
-        Chore::Texts => texts::run()?,
-        Chore::Gen(arguments) => generated::run(&arguments)?,
-        Chore::Image(arguments) => image::run(&arguments)?,
-        Chore::Platform(arguments) => platform::run(&arguments)?,
-        Chore::Bench(arguments) => bench::run(&arguments)?,
-        Chore::Soak(arguments) => soak::run(&arguments)?,
-        Chore::Kube(verb) => return kube::run(&verb),
-        Chore::Registry(verb) => return services::run_registry(&verb),
-        Chore::Prometheus(verb) => return services::run_prometheus(verb),
+fn run(task: Task) -> Result<ExitCode> {
+    match task {
+        Task::Test(arguments) => test::run(&arguments)?,
+        Task::Check(arguments) => check::run(&arguments)?,
+        Task::Lint(Lint::Prose(arguments)) => prose::run(&arguments)?,
+        Task::Texts => texts::run()?,
+        Task::Gen(arguments) => generated::run(&arguments)?,
+        Task::Image(arguments) => image::run(&arguments)?,
+        Task::Platform(arguments) => platform::run(&arguments)?,
+        Task::Bench(arguments) => bench::run(&arguments)?,
+        Task::Soak(arguments) => soak::run(&arguments)?,
+        Task::Kube(verb) => return kube::run(&verb),
+        Task::Registry(verb) => return services::run_registry(&verb),
+        Task::Prometheus(verb) => return services::run_prometheus(verb),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-#[expect(clippy::print_stderr, reason = "a chore talks to the terminal")]
+#[expect(clippy::print_stderr, reason = "a task prints to the terminal")]
 fn complain(error: &anyhow::Error) {
     eprintln!("error: {error}");
     for cause in error.chain().skip(1) {
