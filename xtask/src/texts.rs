@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use crate::cargo::root;
-use crate::prose::{is_test, user_strings};
+use crate::prose::{files, is_test, user_strings};
 
 /// A string literal with fewer words is a name, not a text.
 const MIN_WORDS: usize = 3;
@@ -17,7 +16,8 @@ const MIN_WORDS: usize = 3;
 pub(crate) fn run() -> Result<()> {
     println!("# Help\n\n{}", read("docs/reference/command-line.md")?);
     println!("# Schema descriptions\n");
-    for path in files(&["docs/reference/schemas/*.json"])? {
+    let schemas = files(root(), &["json"])?;
+    for path in schemas.into_iter().filter(|it| it.starts_with("docs/reference/schemas/")) {
         let schema: Value = serde_json::from_str(&read(&path)?).context(path.clone())?;
         println!("## {path}\n");
         let mut found = BTreeSet::new();
@@ -29,7 +29,8 @@ pub(crate) fn run() -> Result<()> {
     }
     println!("# Alerts, gates and deployed objects\n\n{}", read("deploy/operator/alerts.yaml")?);
     println!("# Messages, errors and logs\n");
-    for path in files(&["crates/*.rs"])?.into_iter().filter(|path| !is_test(path)) {
+    let sources = files(root(), &["rs"])?.into_iter().filter(|it| it.starts_with("crates/"));
+    for path in sources.filter(|path| !is_test(path)) {
         let strings = user_strings(&read(&path)?);
         let texts: Vec<_> = strings
             .into_iter()
@@ -48,13 +49,6 @@ pub(crate) fn run() -> Result<()> {
 
 fn read(path: &str) -> Result<String> {
     fs::read_to_string(root().join(path)).with_context(|| format!("cannot read {path}"))
-}
-
-/// The committed files that match.
-fn files(patterns: &[&str]) -> Result<Vec<String>> {
-    let listed = Command::new("git").arg("ls-files").args(patterns).current_dir(root()).output();
-    let listed = String::from_utf8(listed.context("cannot start git")?.stdout)?;
-    Ok(listed.lines().map(str::to_owned).collect())
 }
 
 /// Every `description` of a schema.

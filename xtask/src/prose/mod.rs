@@ -10,7 +10,6 @@ mod source;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
@@ -132,22 +131,39 @@ fn count(found: &[Found], audience: Audience) -> Counts {
 /// Every phrase in the files of the repository.
 fn find(root: &Path) -> Result<Vec<Found>> {
     let phrases = phrases()?;
-    let listed = Command::new("git")
-        .args(["ls-files", "*.rs", "*.md", "*.toml", "*.yaml", "*.json"])
-        .current_dir(root)
-        .output()
-        .context("cannot start git")?;
-    let listed = String::from_utf8(listed.stdout).context("git ls-files")?;
     let mut found = Vec::new();
-    for path in listed.lines().filter(|path| !FOREIGN.iter().any(|it| path.contains(it))) {
-        if ALLOWED.iter().any(|(start, _)| path.starts_with(start)) {
+    for path in files(root, &["rs", "md", "toml", "yaml", "json"])? {
+        let is_foreign = FOREIGN.iter().any(|it| path.contains(it));
+        if is_foreign || ALLOWED.iter().any(|(start, _)| path.starts_with(start)) {
             continue;
         }
-        // A file that was deleted and not yet committed is listed.
-        let Ok(text) = fs::read_to_string(root.join(path)) else { continue };
-        found.extend(find_in(path, &text, &phrases));
+        let text = fs::read_to_string(root.join(&path)).with_context(|| path.clone())?;
+        found.extend(find_in(&path, &text, &phrases));
     }
     Ok(found)
+}
+
+/// The files of the repository with one of these extensions, relative to its root, in order. Hidden
+/// and build directories are skipped.
+pub(crate) fn files(root: &Path, extensions: &[&str]) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).with_context(|| directory.display().to_string())? {
+            let entry = entry?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            let name = entry.file_name();
+            let is_skipped = name == "target" || name.to_string_lossy().starts_with('.');
+            let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+            if kind.is_dir() && !is_skipped {
+                directories.push(path);
+            } else if kind.is_file() && extensions.contains(&extension) {
+                files.push(path.strip_prefix(root)?.display().to_string());
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 fn find_in(path: &str, text: &str, phrases: &[Phrase]) -> Vec<Found> {
