@@ -130,7 +130,9 @@ fn remedy(status: CheckStatus) -> &'static str {
             "Run a preflight of an intermediate release, and update in several hops: fairway \
              upgrade --mode=preflight --to=VERSION"
         }
-        CheckStatus::TimedOut => "Find out why the check is slow. Fairway retries it",
+        CheckStatus::TimedOut => {
+            "Find out why the check is slow, for example in its log. Fairway retries the check"
+        }
         CheckStatus::NotStarted => {
             "Resolve the cause; Fairway retries the check. To see quota and events: kubectl -n \
              openshift-cluster-version-preflight get events"

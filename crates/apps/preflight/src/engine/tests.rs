@@ -267,7 +267,7 @@ fn findings_say_whose_they_are_and_what_they_are_about() {
         "message": "Check network of 5.2.0 has no result: why",
         "targetVersion": "5.2.0",
         "severity": "warning",
-        "remediation": "Find out why the check is slow. Fairway retries it",
+        "remediation": "Find out why the check is slow, for example in its log. Fairway retries the check",
         "check": "network",
         "reason": "PreflightPartial"
       },

@@ -72,7 +72,8 @@ impl UntilChoice {
             Self::At(until) => Ok(until.clone()),
             Self::After(span) => {
                 let end = now.to_zoned(TimeZone::UTC).checked_add(*span);
-                let end = end.map_err(|_| "expiry is out of range".to_owned())?.timestamp();
+                let end =
+                    end.map_err(|_| "the expiry is too far in the future".to_owned())?.timestamp();
                 let whole = Timestamp::from_second(end.as_second()).unwrap_or(end);
                 Until::try_from(whole.to_string()).map_err(|error| error.to_string())
             }

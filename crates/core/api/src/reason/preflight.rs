@@ -99,8 +99,8 @@ condition! {
         => "Request the version that the message names, or another image";
     PREFLIGHT_NOT_SUPPORTED = "PreflightNotSupported":
         "the target release is too old to support preflights"
-        => "Choose a later release, or rely on `fairway upgrade --include-not-recommended`; \
-            withdraw the request with `fairway upgrade --clear-preflight`";
+        => "Choose a later release, or list the known risks with \
+            `fairway upgrade --include-not-recommended`; withdraw the request with `fairway upgrade --clear-preflight`";
 
     // What it may read
     READER_ROLE_REFUSED = "ReaderRoleRefused":

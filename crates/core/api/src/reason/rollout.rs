@@ -88,7 +88,7 @@ reasons! {
         "a Deployment of the release has too few available Pods and makes no progress"
         => "Check its Pods and events: `kubectl -n NAMESPACE describe deployment NAME`";
     WORKLOAD_NOT_PROGRESSING = "WorkloadNotProgressing":
-        "a Deployment of the release cannot create its Pods or timed out"
+        "a Deployment of the release cannot create its Pods or exceeded its progress deadline"
         => "Check its conditions and events: `kubectl -n NAMESPACE describe deployment NAME`";
     MULTIPLE_ERRORS = "MultipleErrors":
         "several errors block the rollout; the message lists them"

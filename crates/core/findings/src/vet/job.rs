@@ -122,7 +122,8 @@ fn suffix(request: &JobRequest) -> Result<&str, Refusal> {
         }
         _ => refuse(
             &name,
-            "the name of a Job must be a name, a dash, and at least five random characters",
+            "the name of a Job must be PREFIX-SUFFIX, where SUFFIX is at least five random \
+             characters",
         ),
     }
 }

@@ -118,8 +118,8 @@ fn judge(outlooks: &[(Operator, Outlook)]) -> Vec<Finding> {
             counted(unknown.len(), "operator"),
             listed(&unknown)
         );
-        let remediation = "Ask the vendors of these operators. Permissions without wildcards \
-                           allow a definite result";
+        let remediation = "Ask the vendors of these operators. Fairway can tell only if their \
+                           permissions name each API instead of using wildcards";
         findings.push(Finding::info("OperatorApisUnknown", message).remediation(remediation));
     }
     findings

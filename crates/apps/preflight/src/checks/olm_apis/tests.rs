@@ -71,7 +71,7 @@ async fn operators_that_use_what_goes_are_found() -> Result<()> {
       Update these operators to versions that use the replacement of each API
       https://kubernetes.io/docs/reference/using-api/deprecation-guide/
     OperatorApisUnknown (info): Unknown for 2 operators whether the target release serves all required APIs: default/asks.v1: unknown: it may use backups.v1beta1.example.dev, of which another version remains, default/wild.v1: unknown: its permissions contain the wildcards *.example.dev.
-      Ask the vendors of these operators. Permissions without wildcards allow a definite result
+      Ask the vendors of these operators. Fairway can tell only if their permissions name each API instead of using wildcards
     ");
 
     let count = json!({
@@ -88,7 +88,7 @@ async fn operators_that_use_what_goes_are_found() -> Result<()> {
       Update these operators to versions that use the replacement of each API
       https://kubernetes.io/docs/reference/using-api/deprecation-guide/
     OperatorApisUnknown (info): Unknown for 1 operator whether the target release serves all required APIs: default/wild.v1: unknown: its permissions contain the wildcards *.example.dev.
-      Ask the vendors of these operators. Permissions without wildcards allow a definite result
+      Ask the vendors of these operators. Fairway can tell only if their permissions name each API instead of using wildcards
     ");
     insta::assert_snapshot!(answer.unknown.join("\n"), @"the target release does not declare its Kubernetes version, so only custom resources were compared");
     Ok(())

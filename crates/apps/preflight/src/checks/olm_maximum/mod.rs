@@ -127,8 +127,8 @@ fn may_not_run(operators: &[&Operator], target: Stream) -> Option<Finding> {
         counted(operators.len(), "operator"),
         listed(&told)
     );
-    let remediation = "Ask the vendors of these operators, or test them on the target. This does \
-                       not block the update";
+    let remediation = "Ask the vendors whether these operators support the target release, or test \
+                       them on it. This finding does not block the update";
     Some(Finding::info("OperatorsMayNotRun", message).remediation(remediation))
 }
 

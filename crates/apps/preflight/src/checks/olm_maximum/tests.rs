@@ -56,7 +56,7 @@ async fn operators_are_compared_with_the_target() -> Result<()> {
     OperatorsWillNotRun (warning): 1 operator will not run on 4.9, according to the declared maximum version: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion).
       Remove these operators before the update, or ask their vendors for versions that support the target
     OperatorsMayNotRun (info): 2 operators may not run on 4.9, because no valid maximum version is declared: default/silent.v1, default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
-      Ask the vendors of these operators, or test them on the target. This does not block the update
+      Ask the vendors whether these operators support the target release, or test them on it. This finding does not block the update
     "#);
 
     define(&cluster, SUBSCRIPTIONS, "Namespaced").await?;
@@ -97,13 +97,13 @@ async fn operators_are_compared_with_the_target() -> Result<()> {
     OperatorsWillNotRun (warning): 1 operator will not run on 4.10, according to the declared maximum version: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion).
       Before the update: for default/low.v1, update to low.v2 in channel stable of default/main, which requires manual approval
     OperatorsMayNotRun (info): 2 operators may not run on 4.10, because no valid maximum version is declared: default/silent.v1, default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
-      Ask the vendors of these operators, or test them on the target. This does not block the update
+      Ask the vendors whether these operators support the target release, or test them on it. This finding does not block the update
     "#);
     insta::assert_snapshot!(told(&run("4.11.0").await?.findings), @r#"
     OperatorsWillNotRun (warning): 2 operators will not run on 4.11, according to the declared maximum version: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion), default/number.v1 (up to 4.10; annotation operatorframework.io/properties).
       Remove these operators before the update, or ask their vendors for versions that support the target
     OperatorsMayNotRun (info): 2 operators may not run on 4.11, because no valid maximum version is declared: default/silent.v1, default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
-      Ask the vendors of these operators, or test them on the target. This does not block the update
+      Ask the vendors whether these operators support the target release, or test them on it. This finding does not block the update
     "#);
 
     define(&cluster, CLUSTER_OPERATORS, "Cluster").await?;

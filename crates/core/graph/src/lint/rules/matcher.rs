@@ -18,7 +18,8 @@ pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
                 let written = matcher.to_string();
                 let start = query.text().find(&written);
                 let part = start.map_or(asked.whole(), |start| start..start + written.len());
-                let message = format!("`{written}` compares the label with the literal text");
+                let message =
+                    format!("`{written}` looks like a pattern, but = and != compare literal text");
                 let finding = asked.finding(&RULE, Severity::Warning, part, message);
                 finding.help("use =~ or !~ to match a pattern")
             })

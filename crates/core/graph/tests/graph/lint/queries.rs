@@ -214,7 +214,7 @@ fn query_coverage() {
 #[test]
 fn literal_pattern() {
     insta::assert_snapshot!(shown_of(&asking("group(up{job=\"a|b\"})\nor\n0 * group(up)")), @r#"
-    warning[literal-pattern]: `job="a|b"` compares the label with the literal text
+    warning[literal-pattern]: `job="a|b"` looks like a pattern, but = and != compare literal text
       --> blocked-edges/4.7.4-Risk.yaml:11:16
        |
     11 |       group(up{job="a|b"})

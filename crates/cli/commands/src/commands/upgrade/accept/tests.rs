@@ -381,7 +381,7 @@ fn arguments_that_make_no_sense_together() {
     A and A- exclude each other
     NAME- has no effect with --replace, which removes all risks that are not named
     --reason, --until and --for require at least one risk to accept
-    --until: expiry is out of range
+    --until: the expiry is too far in the future
     --until: 2025-12-31 is in the past
     ");
     for arguments in [

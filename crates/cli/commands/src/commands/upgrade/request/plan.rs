@@ -65,7 +65,8 @@ impl Change for Plan {
         let kept = result.spec.desired_update.as_ref().unwrap_or(&nothing);
         ensure!(
             kept.mode.is_none() && same_release(kept, &self.update),
-            "the API server would not store the request; nothing changed"
+            "the API server drops or changes fields of spec.desiredUpdate; nothing changed: check \
+             the ClusterVersion CRD and admission webhooks"
         );
         Ok(())
     }

@@ -405,7 +405,7 @@ fn what_is_known_anyway_is_shown_where_the_preflight_cannot_run() {
       SlowDisks: applies
         SlowDisks may happen.
 
-    Choose a later release, or rely on `fairway upgrade --include-not-recommended`; withdraw the request with `fairway upgrade --clear-preflight`.
+    Choose a later release, or list the known risks with `fairway upgrade --include-not-recommended`; withdraw the request with `fairway upgrade --clear-preflight`.
 
     End the preflight with
       fairway upgrade --clear-preflight
