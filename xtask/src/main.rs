@@ -9,6 +9,7 @@ mod ground;
 mod image;
 mod kube;
 mod layers;
+mod lexer;
 mod metadata;
 mod platform;
 mod policy;

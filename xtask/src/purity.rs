@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
+use crate::lexer::{Lexeme, LexemeKind, lexemes};
+
 /// Modules of `std` that core crates do not name.
 const MODULES: [&str; 6] = ["env", "fs", "os", "process", "thread", "*"];
 
@@ -149,107 +151,8 @@ fn starts_with(tokens: &[Token<'_>], texts: &[&str]) -> bool {
 
 /// Identifiers, `::` and single characters of a source, without comments and literals.
 fn tokens(source: &str) -> Vec<Token<'_>> {
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let mut tokens = Vec::new();
-    let (mut rest, mut line) = (source, 1);
-    while let Some(first) = rest.chars().next() {
-        let word = rest.find(|letter| !is_word(letter)).unwrap_or(rest.len());
-        let length = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            block_comment(rest)
-        } else if first == '"' {
-            string(rest)
-        } else if first == '\'' {
-            character_or_lifetime(rest, is_word)
-        } else if let Some(length) = prefixed_literal(rest, &rest[..word]) {
-            length
-        } else if rest.starts_with("r#") {
-            // A raw identifier: what follows is the name.
-            2
-        } else if word > 0 {
-            tokens.push(Token { text: &rest[..word], line });
-            word
-        } else if rest.starts_with("::") {
-            tokens.push(Token { text: "::", line });
-            2
-        } else {
-            let length = first.len_utf8();
-            if !first.is_whitespace() {
-                tokens.push(Token { text: &rest[..length], line });
-            }
-            length
-        };
-        line += rest[..length].matches('\n').count();
-        rest = &rest[length..];
-    }
-    tokens
-}
-
-/// The length of a comment, which may contain others.
-fn block_comment(text: &str) -> usize {
-    let (mut at, mut depth) = (0, 0);
-    while at < text.len() {
-        let rest = &text[at..];
-        if rest.starts_with("/*") {
-            depth += 1;
-            at += 2;
-        } else if rest.starts_with("*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                break;
-            }
-        } else {
-            at += rest.chars().next().map_or(1, char::len_utf8);
-        }
-    }
-    at
-}
-
-/// The length of a string with escapes.
-fn string(text: &str) -> usize {
-    let mut is_escaped = false;
-    for (at, letter) in text.char_indices().skip(1) {
-        match letter {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            '"' => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
-}
-
-fn character_or_lifetime(text: &str, is_word: impl Fn(char) -> bool) -> usize {
-    let inner = &text[1..];
-    if let Some(escape) = inner.strip_prefix('\\') {
-        // The character behind the backslash may be a quote.
-        let behind = escape.chars().next().map_or(0, char::len_utf8);
-        return escape[behind..].find('\'').map_or(text.len(), |at| 2 + behind + at + 1);
-    }
-    let first = inner.chars().next().map_or(0, char::len_utf8);
-    if inner[first..].starts_with('\'') {
-        return 1 + first + 1;
-    }
-    1 + inner.find(|letter| !is_word(letter)).unwrap_or(inner.len())
-}
-
-/// The length of a literal that begins with letters: raw strings, byte strings, C strings, bytes.
-fn prefixed_literal(text: &str, word: &str) -> Option<usize> {
-    let behind = &text[word.len()..];
-    match word {
-        "r" | "br" | "cr" => {
-            let hashes = behind.len() - behind.trim_start_matches('#').len();
-            let content = behind[hashes..].strip_prefix('"')?;
-            let end = format!("\"{}", "#".repeat(hashes));
-            let open = word.len() + hashes + 1;
-            Some(content.find(&end).map_or(text.len(), |at| open + at + end.len()))
-        }
-        "b" | "c" if behind.starts_with('"') => Some(1 + string(behind)),
-        "b" if behind.starts_with('\'') => Some(1 + character_or_lifetime(behind, |_| false)),
-        _ => None,
-    }
+    let lexemes = lexemes(source).filter(|it| it.kind == LexemeKind::Token);
+    lexemes.map(|Lexeme { text, line, .. }| Token { text, line }).collect()
 }
 
 /// The tokens outside of `#[cfg(test)]` items, and the names of test modules in other files.
