@@ -17,6 +17,7 @@ mod sandbox;
 mod schema;
 mod signatures;
 mod tour;
+mod unique_keys;
 mod update_service;
 mod upgrade;
 

@@ -1,49 +1,18 @@
 //! The JSON logs of all processes of a tour: a contract with log pipelines.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use serde::Deserialize;
-use serde::de::{self, Deserializer, MapAccess, Visitor};
-use serde_json::Value;
+
+use crate::unique_keys::UniqueKeys;
 
 /// The containers that log JSON.
 const CONTAINERS: [&str; 2] = ["cluster-version-operator", "olm-guard"];
 
 /// Messages of an installation and an update.
 const EXPECTED: [&str; 3] = ["leader elected", "rollout started", "rollout complete"];
-
-/// A JSON object without duplicate keys: log pipelines keep one of them, or refuse the line.
-struct Entry(BTreeMap<String, Value>);
-
-impl<'de> Deserialize<'de> for Entry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields;
-
-        impl<'de> Visitor<'de> for Fields {
-            type Value = Entry;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entry, A::Error> {
-                let mut fields = BTreeMap::new();
-                while let Some((key, value)) = map.next_entry::<String, Value>()? {
-                    if fields.insert(key.clone(), value).is_some() {
-                        return Err(de::Error::custom(format!("duplicate key {key:?}")));
-                    }
-                }
-                Ok(Entry(fields))
-            }
-        }
-
-        deserializer.deserialize_map(Fields)
-    }
-}
 
 /// Parses every line that the processes below a directory have logged.
 pub(super) fn check(directory: &Path) -> Result<()> {
@@ -63,7 +32,8 @@ pub(super) fn check(directory: &Path) -> Result<()> {
 
 /// The message of a log line.
 fn entry(line: &str) -> Result<String> {
-    let Entry(fields) = serde_json::from_str(line)?;
+    let UniqueKeys(fields) = serde_json::from_str(line)?;
+    let fields = fields.as_object().context("a log line is an object")?;
     for key in ["timestamp", "level", "target", "message"] {
         ensure!(fields.contains_key(key), "{key} is missing");
     }
