@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(found(path, source), [(crate_(), developers), (crate_(), users)]);
         let path = "crates/core/risk/tests/risk/main.rs";
         assert_eq!(found(path, source), [(crate_(), developers), (crate_(), developers)]);
-        assert_eq!(found("docs/graph.md", "nobody"), [("docs".to_owned(), users)]);
+        assert_eq!(found("docs/platform/graph.md", "nobody"), [("docs".to_owned(), users)]);
     }
 
     #[test]

@@ -27,7 +27,7 @@
 //!
 //! [`main`] does the rest: it reads what the check is told, sees to it that there is an answer in
 //! time whatever the check does, and writes that answer where it is looked for. A check that cannot
-//! tell says so; it never passes by accident. `docs/writing-a-check.md` is the guide, and
+//! tell says so; it never passes by accident. `docs/components/writing-a-check.md` is the guide, and
 //! `fairway-check-testing` runs checks against clusters made of fixtures.
 
 mod answer;

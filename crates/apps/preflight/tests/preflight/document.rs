@@ -20,7 +20,7 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
 #[test]
 fn every_check_has_a_row_and_every_row_a_check() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = fs::read_to_string(root.join("../../../docs/preflight-checks.md")).unwrap();
+    let page = fs::read_to_string(root.join("../../../docs/admin/preflight-checks.md")).unwrap();
     let rows: Vec<Vec<&str>> = page
         .lines()
         // The tables below are about something else.

@@ -1,4 +1,4 @@
-//! The commands of `docs/preflight.md`, run as they stand there.
+//! The commands of `docs/admin/preflight.md`, run as they stand there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,7 +45,7 @@ pub(crate) fn run(
 
 /// The blocks of commands on the page, by the heading that they are below.
 fn page() -> Result<BTreeMap<String, Vec<String>>> {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/preflight.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/admin/preflight.md");
     let (mut found, mut heading, mut block) = (BTreeMap::<_, Vec<_>>::new(), String::new(), None);
     for line in fs::read_to_string(page)?.lines() {
         match &mut block {

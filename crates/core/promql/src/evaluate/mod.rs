@@ -1,7 +1,7 @@
 //! What a query yields over samples at hand: the answer of Prometheus to an instant query.
 //!
 //! Every construct that is covered is compared with a real Prometheus by the tests. What is not
-//! covered is refused by name, never answered wrongly; `docs/promql.md` lists both.
+//! covered is refused by name, never answered wrongly; `docs/platform/promql.md` lists both.
 
 mod aggregate;
 mod binary;

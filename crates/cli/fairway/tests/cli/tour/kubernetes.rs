@@ -1,4 +1,4 @@
-//! `docs/tour-kubernetes.md`: on a Kubernetes with a node, where the page installs the example
+//! `docs/start/tour-kubernetes.md`: on a Kubernetes with a node, where the page installs the example
 //! platform from a registry.
 
 use std::fs;

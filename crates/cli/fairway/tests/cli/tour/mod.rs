@@ -37,7 +37,7 @@ async fn take(name: &str, site: &mut Site) -> Result<()> {
 }
 
 fn document(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/start").join(name)
 }
 
 /// The page with what its commands say now.

@@ -1,4 +1,4 @@
-//! `docs/tour.md`: in a sandbox, which the page starts itself, with the example platform.
+//! `docs/start/tour.md`: in a sandbox, which the page starts itself, with the example platform.
 
 use anyhow::Result;
 

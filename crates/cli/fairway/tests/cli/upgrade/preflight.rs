@@ -490,7 +490,7 @@ async fn missing_preflights_are_run_and_what_was_asked_for_is_asked_for_again() 
 
 #[test]
 fn every_way_to_fail_is_in_the_documentation() -> Result<()> {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/preflight.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/admin/preflight.md");
     let page = std::fs::read_to_string(page)?;
     let missing: Vec<_> = preflight_failed::CONDITION
         .reasons
@@ -498,7 +498,7 @@ fn every_way_to_fail_is_in_the_documentation() -> Result<()> {
         .map(|reason| reason.code)
         .filter(|code| !page.contains(&format!("`{code}`")))
         .collect();
-    assert!(missing.is_empty(), "docs/preflight.md does not name {missing:?}");
+    assert!(missing.is_empty(), "docs/admin/preflight.md does not name {missing:?}");
     Ok(())
 }
 

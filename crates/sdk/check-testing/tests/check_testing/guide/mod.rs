@@ -9,7 +9,7 @@ use fairway_findings::jobs::JobRequest;
 use fairway_findings::{CheckStatus, environment, vet};
 use serde_json::Value;
 
-const GUIDE: &str = include_str!("../../../../../../docs/writing-a-check.md");
+const GUIDE: &str = include_str!("../../../../../../docs/components/writing-a-check.md");
 const SCRIPT: &str = include_str!("preflight.sh");
 const JOB: &str = include_str!("preflight.yaml");
 const ACCESS: &str = include_str!("access.yaml");
