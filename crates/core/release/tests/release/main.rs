@@ -1,7 +1,7 @@
-//! What the crate promises as a whole.
+//! Integration tests of the crate.
 
+mod builder;
 mod changes;
-mod draft;
 mod inclusion;
 mod payload;
 mod real;

@@ -5,8 +5,8 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use fairway_fixtures::environment;
-use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
-use fairway_release::payload::{Files, Warning};
+use fairway_release::inclusion::{DEFAULT_PROFILE, ManifestFilter};
+use fairway_release::payload::{Files, PayloadWarning};
 use flate2::read::GzDecoder;
 
 use crate::support::load;
@@ -34,13 +34,16 @@ fn load_of_real_payloads_finds_every_manifest() {
     {
         let files = files(directory.join(format!("{version}-payload.tar.gz")));
         let release = load(&files).unwrap_or_else(|error| panic!("{version}: {error}"));
-        let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
+        let filter = ManifestFilter {
+            profile: Some(DEFAULT_PROFILE.to_owned()),
+            ..ManifestFilter::default()
+        };
         let selected = filter.select(&release.manifests).included.len();
         assert_eq!((release.manifests.len(), selected), (all, included), "{version}");
         for warning in &release.warnings {
             println!("{version}: {warning}");
         }
-        assert!(release.warnings.iter().all(Warning::is_informational), "{version}");
+        assert!(release.warnings.iter().all(PayloadWarning::is_informational), "{version}");
         let duplicates =
             release.warnings.iter().filter(|warning| warning.to_string().contains("duplicate key"));
         assert!(duplicates.count() >= 2, "{version}");

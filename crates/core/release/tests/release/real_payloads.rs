@@ -9,11 +9,11 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use fairway_fixtures::environment;
-use fairway_release::draft::{DraftWarning, Operator};
-use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
+use fairway_release::builder::{BuildWarning, Operator};
+use fairway_release::inclusion::{DEFAULT_PROFILE, ManifestFilter};
 use fairway_release::payload::Files;
-use fairway_release::task_graph::{Mode, Step};
-use fairway_release::{Draft, DraftedRelease, ReleaseMetadata, TaskGraph};
+use fairway_release::task_graph::{RolloutMode, RolloutStep};
+use fairway_release::{BuiltRelease, ReleaseBuilder, ReleaseMetadata, TaskGraph};
 use flate2::read::GzDecoder;
 use sha2::{Digest as _, Sha256};
 use tar::Archive;
@@ -98,14 +98,14 @@ impl Example {
         listed.chain(self.unlisted.iter().map(|name| ((*name).to_owned(), made_up(name)))).collect()
     }
 
-    fn draft(&self, directory: &Path, operators: Vec<Operator>) -> Draft {
+    fn draft(&self, directory: &Path, operators: Vec<Operator>) -> ReleaseBuilder {
         let mut metadata = ReleaseMetadata::new(self.version.parse().unwrap());
         let url = "https://example/5.0.0".to_owned();
         metadata.metadata =
             BTreeMap::from([("description".to_owned(), String::new()), ("url".to_owned(), url)]);
         let created = "2026-08-22T00:00:00Z".parse().unwrap();
-        let mut draft = Draft::new(metadata, self.images(directory), Some(created));
-        draft.brings("kubernetes", self.kubernetes);
+        let mut draft = ReleaseBuilder::new(metadata, self.images(directory), Some(created));
+        draft.set_version("kubernetes", self.kubernetes);
         for operator in operators {
             draft.add_operator(&operator);
         }
@@ -114,8 +114,8 @@ impl Example {
 }
 
 /// The releases, by name. They are made once, since loading them takes seconds.
-fn drafted(directory: &Path) -> &'static [(&'static str, DraftedRelease)] {
-    static DRAFTED: OnceLock<Vec<(&'static str, DraftedRelease)>> = OnceLock::new();
+fn drafted(directory: &Path) -> &'static [(&'static str, BuiltRelease)] {
+    static DRAFTED: OnceLock<Vec<(&'static str, BuiltRelease)>> = OnceLock::new();
     DRAFTED.get_or_init(|| {
         let drafted = EXAMPLES.map(|example| {
             let operators = example.operators(directory);
@@ -139,7 +139,7 @@ fn made_up(name: &str) -> String {
 fn finish_with_real_operators_resolves_every_placeholder_and_image() {
     let Some(directory) = environment::payloads() else { return };
     for (name, drafted) in drafted(&directory) {
-        let is_expected = |warning: &DraftWarning| matches!(warning, DraftWarning::Payload(_));
+        let is_expected = |warning: &BuildWarning| matches!(warning, BuildWarning::Payload(_));
         assert!(drafted.warnings.iter().all(is_expected), "{name}: {:?}", drafted.warnings);
     }
 }
@@ -169,11 +169,14 @@ fn levels<'a>(files: impl Iterator<Item = &'a str>) -> Vec<Level> {
 #[test]
 fn steps_of_real_payloads_are_the_levels_of_file_names() {
     let Some(directory) = environment::payloads() else { return };
-    for (name, DraftedRelease { release, .. }) in drafted(&directory) {
-        let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
+    for (name, BuiltRelease { release, .. }) in drafted(&directory) {
+        let filter = ManifestFilter {
+            profile: Some(DEFAULT_PROFILE.to_owned()),
+            ..ManifestFilter::default()
+        };
         let included = filter.select(&release.manifests).included;
-        let graph = TaskGraph::new(included.iter().copied(), Mode::Updating);
-        let found = graph.steps().into_iter().map(|Step { components }| {
+        let graph = TaskGraph::new(included.iter().copied(), RolloutMode::Updating);
+        let found = graph.steps().into_iter().map(|RolloutStep { components }| {
             let level = components[0].level.clone();
             assert!(components.iter().all(|component| component.level == level));
             let length = components.len();

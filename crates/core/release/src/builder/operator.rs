@@ -6,7 +6,7 @@ use fairway_api::read::ReadError;
 
 use super::substitution::wanted_components;
 use crate::image_references::placeholders;
-use crate::payload::Warning;
+use crate::payload::PayloadWarning;
 
 /// The file with which an operator names the images in its manifests.
 pub const PLACEHOLDERS: &str = "image-references";
@@ -39,7 +39,7 @@ impl Operator {
     /// The same, with warnings about the text of [`PLACEHOLDERS`].
     pub(super) fn placeholders_with_warnings(
         &self,
-    ) -> Result<(BTreeMap<String, String>, Vec<Warning>), ReadError> {
+    ) -> Result<(BTreeMap<String, String>, Vec<PayloadWarning>), ReadError> {
         let Some(bytes) = self.files.get(PLACEHOLDERS) else { return Ok(Default::default()) };
         placeholders(&self.path(PLACEHOLDERS), bytes)
     }

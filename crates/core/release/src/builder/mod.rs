@@ -1,5 +1,4 @@
-//! Making a release: the manifests of operators go in, the files of an image come out, or all
-//! errors at once.
+//! Builds a release: manifests of operators in, the files of an image out, or all errors.
 
 mod operator;
 mod pinning;
@@ -15,7 +14,11 @@ use jiff::Timestamp;
 
 pub use self::operator::{Operator, PLACEHOLDERS};
 use self::operator::{numbered, release_name};
-pub use self::problem::{DraftError, DraftProblem, DraftWarning};
+pub use self::problem::{BuildError, BuildProblem, BuildWarning};
+#[doc(hidden)]
+pub use self::problem::{
+    BuildError as DraftError, BuildProblem as DraftProblem, BuildWarning as DraftWarning,
+};
 pub use self::substitution::SNAPSHOT;
 use self::substitution::{Reason, Substitution};
 use self::versions::VersionUse;
@@ -23,15 +26,15 @@ use crate::image_references::{self, ComponentVersions, ImageReferences};
 use crate::inclusion::DEFAULT_PROFILE;
 use crate::metadata::{self, ReleaseMetadata};
 use crate::payload::{
-    Files, LITERAL, MAX_PROBLEMS, PayloadError, Release, Warning, is_manifest_name,
+    Files, MAX_PROBLEMS, PayloadError, PayloadWarning, RELEASE_DIRECTORY, Release, is_manifest_name,
 };
 
 /// The name of the release image in templates while it has no digest yet.
-const UNNAMED: &str = "release";
+const UNKNOWN_IMAGE: &str = "release";
 
-/// A release that is being made.
+/// Builds a release from the manifests of operators.
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub struct ReleaseBuilder {
     metadata: ReleaseMetadata,
     images: ImageReferences,
     /// Component versions that override those of images.
@@ -44,22 +47,25 @@ pub struct Draft {
     /// The highest number behind a file name that several files have, by path.
     copies: BTreeMap<String, usize>,
     is_lenient: bool,
-    problems: Vec<DraftProblem>,
-    warnings: Vec<DraftWarning>,
+    problems: Vec<BuildProblem>,
+    warnings: Vec<BuildWarning>,
 }
 
-/// A release that was made.
+/// A finished release.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DraftedRelease {
+pub struct BuiltRelease {
     /// The files of its image, by path.
     pub files: Files,
     /// The release that these files are.
     pub release: Release,
     /// Properties that are probably mistakes.
-    pub warnings: Vec<DraftWarning>,
+    pub warnings: Vec<BuildWarning>,
 }
 
-impl Draft {
+#[doc(hidden)]
+pub use self::{BuiltRelease as DraftedRelease, ReleaseBuilder as Draft};
+
+impl ReleaseBuilder {
     /// Starts a release with its metadata, its images by name, and its creation time. The image has
     /// no creation time without the latter.
     pub fn new(
@@ -67,17 +73,17 @@ impl Draft {
         images: BTreeMap<String, String>,
         created: Option<Timestamp>,
     ) -> Self {
-        let mut problems: Vec<DraftProblem> = images
+        let mut problems: Vec<BuildProblem> = images
             .iter()
             .filter(|(_, image)| !pinning::is_pinned(image))
             .map(|(name, image)| (name.clone(), image.clone()))
-            .map(|(name, image)| DraftProblem::NotByDigest { name, image })
+            .map(|(name, image)| BuildProblem::NotByDigest { name, image })
             .collect();
         for versions in [&mut metadata.previous, &mut metadata.next] {
             versions.sort();
             versions.dedup();
             if versions.contains(&metadata.version) {
-                problems.push(DraftProblem::UpdateToItself(metadata.version.clone()));
+                problems.push(BuildProblem::UpdateToItself(metadata.version.clone()));
             }
         }
         let name = metadata.version.to_string();
@@ -104,8 +110,13 @@ impl Draft {
 
     /// Sets the version of a component of the release, such as `kubernetes`. It overrides versions
     /// that images declare.
-    pub fn brings(&mut self, component: &str, version: &str) {
+    pub fn set_version(&mut self, component: &str, version: &str) {
         self.versions.insert(component.to_owned(), version.to_owned());
+    }
+
+    #[doc(hidden)]
+    pub fn brings(&mut self, component: &str, version: &str) {
+        self.set_version(component, version);
     }
 
     /// Adds component versions that an image declares. Those that the image has already stay.
@@ -153,7 +164,7 @@ impl Draft {
         match self.origins.entry(path.to_owned()) {
             Entry::Occupied(first) => {
                 let (first, second) = (first.get().clone(), origin.to_owned());
-                self.problems.push(DraftProblem::Collision { first, second });
+                self.problems.push(BuildProblem::Collision { first, second });
             }
             Entry::Vacant(entry) => {
                 entry.insert(origin.to_owned());
@@ -169,7 +180,7 @@ impl Draft {
             self.problems.push(error.into());
             Default::default()
         });
-        let warnings = warnings.iter().map(|warning| DraftWarning::Payload(warning.to_string()));
+        let warnings = warnings.iter().map(|warning| BuildWarning::Payload(warning.to_string()));
         self.warnings.extend(warnings);
         let mut missing: BTreeSet<&String> =
             words.values().filter(|name| !self.images.images.contains_key(*name)).collect();
@@ -181,7 +192,7 @@ impl Draft {
                     missing.remove(name);
                 }
                 if is_manifest_name(name) {
-                    self.report(DraftProblem::unresolved(&origin, found));
+                    self.report(BuildProblem::unresolved(&origin, found));
                 }
             }
             let path = self.free_path(&release_name(&operator.image, name), &origin);
@@ -190,7 +201,7 @@ impl Draft {
         let file = operator.path(PLACEHOLDERS);
         self.warnings.extend(missing.into_iter().map(|name| {
             let (file, name) = (file.clone(), name.clone());
-            DraftWarning::UnusedImage { file, name }
+            BuildWarning::UnusedImage { file, name }
         }));
         self.version_uses.extend(VersionUse::of(operator, words.values(), &self.versions));
     }
@@ -212,42 +223,42 @@ impl Draft {
 
     /// A path that no file has yet, for a file that several operators may have.
     fn free_path(&mut self, name: &str, origin: &str) -> String {
-        let path = format!("{LITERAL}/{name}");
+        let path = format!("{RELEASE_DIRECTORY}/{name}");
         let Some(first) = self.origins.get(&path) else { return path };
         let number = self.copies.entry(name.to_owned()).or_insert(1);
         let (name, path) = loop {
             *number += 1;
             let name = numbered(name, *number);
-            let path = format!("{LITERAL}/{name}");
+            let path = format!("{RELEASE_DIRECTORY}/{name}");
             if !self.origins.contains_key(&path) {
                 break (name, path);
             }
         };
         let (file, first) = (origin.to_owned(), first.clone());
-        self.warnings.push(DraftWarning::Renamed { file, name, first });
+        self.warnings.push(BuildWarning::Renamed { file, name, first });
         path
     }
 
-    fn report(&mut self, problem: DraftProblem) {
+    fn report(&mut self, problem: BuildProblem) {
         if self.is_lenient && problem.is_unresolved() {
-            self.warnings.push(DraftWarning::Unresolved(problem));
+            self.warnings.push(BuildWarning::Unresolved(problem));
         } else {
             self.problems.push(problem);
         }
     }
 
     /// Adds a warning.
-    pub fn warn(&mut self, warning: DraftWarning) {
+    pub fn warn(&mut self, warning: BuildWarning) {
         self.warnings.push(warning);
     }
 
-    /// The errors found so far; [`Draft::finish`] finds more.
-    pub fn problems(&self) -> &[DraftProblem] {
+    /// The errors found so far; [`ReleaseBuilder::finish`] finds more.
+    pub fn problems(&self) -> &[BuildProblem] {
         &self.problems
     }
 
     /// The warnings found so far.
-    pub fn warnings(&self) -> &[DraftWarning] {
+    pub fn warnings(&self) -> &[BuildWarning] {
         &self.warnings
     }
 
@@ -268,42 +279,43 @@ impl Draft {
     }
 
     /// Loads the result as a cluster would, and checks it.
-    pub fn finish(mut self) -> Result<DraftedRelease, DraftError> {
+    pub fn finish(mut self) -> Result<BuiltRelease, BuildError> {
         self.describe();
         let (release, warnings) =
-            Release::load_with_warnings(&self.files, UNNAMED, DEFAULT_PROFILE);
+            Release::load_with_warnings(&self.files, UNKNOWN_IMAGE, DEFAULT_PROFILE);
         self.add_warnings(&warnings);
         match release {
             Ok(release) => {
                 self.check(&release);
                 if self.problems.is_empty() {
                     let Self { files, warnings, .. } = self;
-                    return Ok(DraftedRelease { files, release, warnings });
+                    return Ok(BuiltRelease { files, release, warnings });
                 }
             }
             Err(PayloadError { problems }) => {
                 for problem in problems {
-                    self.problems.push(DraftProblem::Payload(self.of_origin(&problem.to_string())));
+                    self.problems.push(BuildProblem::Payload(self.of_origin(&problem.to_string())));
                 }
             }
         }
         self.problems.truncate(MAX_PROBLEMS);
-        Err(DraftError { problems: self.problems, warnings: self.warnings })
+        Err(BuildError { problems: self.problems, warnings: self.warnings })
     }
 
-    fn add_warnings(&mut self, warnings: &[Warning]) {
+    fn add_warnings(&mut self, warnings: &[PayloadWarning]) {
         for warning in warnings {
             let mut warning = warning.clone();
             // The file is written here, so its lines tell nothing.
-            if let Warning::Metadata { line, .. } = &mut warning {
+            if let PayloadWarning::Metadata { line, .. } = &mut warning {
                 *line = None;
             }
             let text = self.of_origin(&warning.to_string());
             // A file that clusters ignore, or metadata that clients ignore, is never intended.
-            if matches!(warning, Warning::Template { .. } | Warning::Metadata { .. }) {
-                self.problems.push(DraftProblem::Payload(text));
+            if matches!(warning, PayloadWarning::Template { .. } | PayloadWarning::Metadata { .. })
+            {
+                self.problems.push(BuildProblem::Payload(text));
             } else {
-                self.warnings.push(DraftWarning::Payload(text));
+                self.warnings.push(BuildWarning::Payload(text));
             }
         }
     }
@@ -311,13 +323,14 @@ impl Draft {
     fn check(&mut self, release: &Release) {
         for manifest in &release.manifests {
             // Templates name the release image, whose digest is not known yet.
-            let Some(origin) = self.origins.get(&format!("{LITERAL}/{}", manifest.file)) else {
+            let Some(origin) = self.origins.get(&format!("{RELEASE_DIRECTORY}/{}", manifest.file))
+            else {
                 continue;
             };
             let place = Place { source: origin.clone(), position: Some((manifest.line, 1)) };
             for pinning::Unpinned { field, image } in pinning::unpinned(manifest) {
                 let (place, id) = (place.clone(), Box::new(manifest.id.clone()));
-                self.report(DraftProblem::NotPinned { place, id, field, image });
+                self.report(BuildProblem::NotPinned { place, id, field, image });
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::manifest::ObjectId;
 
 /// An error that keeps a release from being made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DraftProblem {
+pub enum BuildProblem {
     /// Two files have the same path in the release.
     #[error("{second}: same path in the release as {first}")]
     Collision {
@@ -76,7 +76,7 @@ pub enum DraftProblem {
     Payload(String),
 }
 
-impl DraftProblem {
+impl BuildProblem {
     pub(super) fn unresolved(file: &str, Unresolved { line, reason }: Unresolved) -> Self {
         let place = Place { source: file.to_owned(), position: Some((line, 1)) };
         match reason {
@@ -86,7 +86,7 @@ impl DraftProblem {
         }
     }
 
-    /// Whether [`super::Draft::allow_unresolved`] makes it a warning.
+    /// Whether [`super::ReleaseBuilder::allow_unresolved`] makes it a warning.
     pub fn is_unresolved(&self) -> bool {
         matches!(
             self,
@@ -101,16 +101,16 @@ impl DraftProblem {
 /// All errors that keep a release from being made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
-pub struct DraftError {
+pub struct BuildError {
     /// At least one error.
-    pub problems: Vec<DraftProblem>,
+    pub problems: Vec<BuildProblem>,
     /// Properties that are probably mistakes.
-    pub warnings: Vec<DraftWarning>,
+    pub warnings: Vec<BuildWarning>,
 }
 
-impl std::error::Error for DraftError {}
+impl std::error::Error for BuildError {}
 
-impl fmt::Display for DraftError {
+impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.problems.as_slice() {
             [problem] => problem.fmt(f),
@@ -124,10 +124,10 @@ impl fmt::Display for DraftError {
 
 /// A property of a release that is probably a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DraftWarning {
+pub enum BuildWarning {
     /// An error that is allowed.
     #[error(transparent)]
-    Unresolved(DraftProblem),
+    Unresolved(BuildProblem),
     /// Two operators have files of the same name.
     #[error("{file}: renamed to {name}, because {first} has the same name")]
     Renamed {

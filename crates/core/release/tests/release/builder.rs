@@ -1,11 +1,11 @@
-//! Making a release.
+//! Building a release.
 
 use std::collections::BTreeMap;
 use std::slice::from_ref;
 
+use fairway_release::builder::{Operator, PLACEHOLDERS};
 use fairway_release::changes::Changes;
-use fairway_release::draft::{Operator, PLACEHOLDERS};
-use fairway_release::{Draft, DraftedRelease, ReleaseMetadata};
+use fairway_release::{BuiltRelease, ReleaseBuilder, ReleaseMetadata};
 use jiff::Timestamp;
 
 use crate::support::{INCLUDED, config_map};
@@ -18,12 +18,12 @@ fn images(named: &[(&str, &str)]) -> BTreeMap<String, String> {
     named.iter().map(|(name, image)| ((*name).to_owned(), (*image).to_owned())).collect()
 }
 
-fn draft(more: &[(&str, &str)]) -> Draft {
+fn draft(more: &[(&str, &str)]) -> ReleaseBuilder {
     let mut metadata = ReleaseMetadata::new("5.1.0".parse().unwrap());
     metadata.previous = ["5.0.1", "5.0.0", "5.0.1"].map(|text| text.parse().unwrap()).into();
     let mut images = images(&[("network", &format!("r.example/network@{}", digest('1')))]);
     images.extend(more.iter().map(|(name, image)| ((*name).to_owned(), (*image).to_owned())));
-    Draft::new(metadata, images, None)
+    ReleaseBuilder::new(metadata, images, None)
 }
 
 fn operator(directory: &str, files: &[(&str, &str)]) -> Operator {
@@ -51,11 +51,11 @@ fn deployment(image: &str, pod: &str) -> String {
     )
 }
 
-fn text<'a>(drafted: &'a DraftedRelease, file: &str) -> &'a str {
+fn text<'a>(drafted: &'a BuiltRelease, file: &str) -> &'a str {
     std::str::from_utf8(&drafted.files[&format!("release-manifests/{file}")]).unwrap()
 }
 
-fn warnings(drafted: &DraftedRelease) -> String {
+fn warnings(drafted: &BuiltRelease) -> String {
     drafted.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -63,7 +63,7 @@ fn warnings(drafted: &DraftedRelease) -> String {
 fn add_operator_replaces_images_and_versions() {
     let tools = format!("r.example/tools@{}", digest('2'));
     let mut draft = draft(&[("tools", &tools)]);
-    draft.brings("kubernetes", "1.34.2");
+    draft.set_version("kubernetes", "1.34.2");
     let manifest = deployment(
         "quay.io/example/network:dev",
         "        args: [\"--tools=quay.io/example/network\", '--version=0.0.1-snapshot']\n        \
@@ -131,7 +131,7 @@ fn finish_writes_component_versions_to_the_image_that_operators_share() {
     };
     let annotated = |operators: &[Operator], declared: &[(&str, &str)]| {
         let mut draft = draft(&[("tools", &pinned("tools")), ("api", &pinned("api"))]);
-        draft.brings("kubernetes", "1.34.2");
+        draft.set_version("kubernetes", "1.34.2");
         for (image, component) in declared {
             draft.declare(image, images(&[(component, "1.0.0")]));
         }
@@ -172,7 +172,7 @@ fn add_operator_prefers_the_versions_of_its_own_images() {
 #[test]
 fn add_operator_with_build_metadata_replaces_versions_without_it() {
     let metadata = ReleaseMetadata::new("5.1.0-rc.1+build.7".parse().unwrap());
-    let mut draft = Draft::new(metadata, BTreeMap::new(), None);
+    let mut draft = ReleaseBuilder::new(metadata, BTreeMap::new(), None);
     draft.add_operator(&operator("network", &[("run.sh", "0.0.1-snapshot")]));
     let drafted = draft.finish().unwrap();
     assert_eq!(text(&drafted, "0000_50_network_run.sh"), "5.1.0-rc.1");
@@ -227,7 +227,7 @@ fn finish_without_a_time_omits_it() {
     let created: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
     let made = |created| {
         let metadata = ReleaseMetadata::new("5.1.0".parse().unwrap());
-        Draft::new(metadata, BTreeMap::new(), created).finish().unwrap()
+        ReleaseBuilder::new(metadata, BTreeMap::new(), created).finish().unwrap()
     };
     assert_eq!(made(None), made(None));
     assert_eq!(made(None).release.image_references.created, None);
@@ -294,7 +294,7 @@ fn finish_returns_all_errors_with_the_names_of_input_files() {
         ("network", "r.example/network:latest"),
         ("storage", &format!("r.example/ storage@{}", digest('1'))),
     ]);
-    let mut draft = Draft::new(metadata, named, None);
+    let mut draft = ReleaseBuilder::new(metadata, named, None);
     draft.add(
         "release-manifests/0000_50_network_01.yaml",
         "first.yaml",
