@@ -1,4 +1,4 @@
-//! The way to the update service: through which proxy, and whom to trust.
+//! Connection settings for the update service: proxies and CA bundle.
 
 use fairway_http::{Proxies, ProxyError};
 use rustls::RootCertStore;
@@ -6,31 +6,31 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde::Deserialize;
 
-/// The way to the outside; an empty text is none.
+/// Proxy settings; an empty string is unset.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProxySettings {
-    /// For plain HTTP.
+    /// Proxy for http URLs.
     pub http_proxy: String,
-    /// For HTTPS.
+    /// Proxy for https URLs.
     pub https_proxy: String,
-    /// Whom to ask without a proxy.
+    /// Hosts without proxy.
     pub no_proxy: String,
 }
 
-/// The way to the update service.
+/// Connection settings for the update service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Route {
-    /// What the platform says about proxies.
+pub struct ConnectionSettings {
+    /// Settings of Proxy `cluster`.
     pub proxy: ProxySettings,
-    /// The authorities to trust, in PEM; where there are none, those of the machine.
+    /// CA bundle (PEM); empty uses that of the host.
     pub authorities: String,
 }
 
-/// Why there is no way.
+/// Invalid connection settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of a variant explains it")]
-pub enum RouteError {
+pub enum ConnectionError {
     #[error("invalid {field} in Proxy cluster: not an http or https URL")]
     Proxy { field: &'static str },
     #[error(
@@ -40,19 +40,22 @@ pub enum RouteError {
     Authorities,
 }
 
-impl Route {
-    /// The proxies to use.
-    pub fn proxies(&self) -> Result<Proxies, RouteError> {
+#[doc(hidden)]
+pub use self::{ConnectionError as RouteError, ConnectionSettings as Route};
+
+impl ConnectionSettings {
+    /// The parsed proxies.
+    pub fn proxies(&self) -> Result<Proxies, ConnectionError> {
         let ProxySettings { http_proxy, https_proxy, no_proxy } = &self.proxy;
         Proxies::parse(http_proxy, https_proxy, no_proxy).map_err(|ProxyError { scheme }| {
             let field = if scheme == "https" { "httpsProxy" } else { "httpProxy" };
-            RouteError::Proxy { field }
+            ConnectionError::Proxy { field }
         })
     }
 
-    /// The authorities to trust instead of those of the machine, if there are any. Those that
-    /// cannot be understood are passed over as long as there are others: bundles are collections.
-    pub fn authorities(&self) -> Result<Option<Vec<CertificateDer<'static>>>, RouteError> {
+    /// The CA certificates that replace those of the host, if any. Invalid certificates are ignored
+    /// if there are valid ones, since bundles are collected from many sources.
+    pub fn authorities(&self) -> Result<Option<Vec<CertificateDer<'static>>>, ConnectionError> {
         if self.authorities.trim().is_empty() {
             return Ok(None);
         }
@@ -63,7 +66,7 @@ impl Route {
             .filter(|certificate| store.add(certificate.clone()).is_ok())
             .collect();
         if certificates.is_empty() {
-            return Err(RouteError::Authorities);
+            return Err(ConnectionError::Authorities);
         }
         Ok(Some(certificates))
     }
@@ -74,32 +77,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proxy_that_is_none_is_named() {
+    fn proxies_with_invalid_url_fails_with_field() {
         let none = "socks5://proxy.example".to_owned();
         let plain = ProxySettings { http_proxy: none.clone(), ..ProxySettings::default() };
         let secure = ProxySettings { https_proxy: none, ..ProxySettings::default() };
-        let told = [plain, secure]
-            .map(|proxy| Route { proxy, ..Route::default() }.proxies().unwrap_err().to_string());
-        insta::assert_snapshot!(told.join("\n"), @"
+        let messages = [plain, secure].map(|proxy| {
+            ConnectionSettings { proxy, ..ConnectionSettings::default() }
+                .proxies()
+                .unwrap_err()
+                .to_string()
+        });
+        insta::assert_snapshot!(messages.join("\n"), @"
         invalid httpProxy in Proxy cluster: not an http or https URL
         invalid httpsProxy in Proxy cluster: not an http or https URL
         ");
     }
 
-    fn authorities(pem: &str) -> Result<Option<usize>, RouteError> {
-        let route = Route { authorities: pem.to_owned(), ..Route::default() };
-        route.authorities().map(|found| found.map(|found| found.len()))
+    fn authorities(pem: &str) -> Result<Option<usize>, ConnectionError> {
+        let settings =
+            ConnectionSettings { authorities: pem.to_owned(), ..ConnectionSettings::default() };
+        settings.authorities().map(|found| found.map(|found| found.len()))
     }
 
     #[test]
-    fn authorities_that_cannot_be_read_are_passed_over_beside_others() {
+    fn authorities_with_invalid_certificates_ignores_them() {
         let pem = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap().cert.pem();
         let nonsense = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         assert_eq!(authorities(&format!("# Ours\n{pem}{nonsense}")), Ok(Some(1)));
         assert_eq!(authorities(" \n"), Ok(None));
         for pem in ["hello", nonsense, "-----BEGIN CERTIFICATE-----"] {
-            assert_eq!(authorities(pem), Err(RouteError::Authorities), "{pem}");
+            assert_eq!(authorities(pem), Err(ConnectionError::Authorities), "{pem}");
         }
-        insta::assert_snapshot!(RouteError::Authorities, @"invalid CA bundle in ConfigMap openshift-config-managed/trusted-ca-bundle: no certificate in ca-bundle.crt");
+        insta::assert_snapshot!(ConnectionError::Authorities, @"invalid CA bundle in ConfigMap openshift-config-managed/trusted-ca-bundle: no certificate in ca-bundle.crt");
     }
 }

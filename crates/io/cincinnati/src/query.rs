@@ -1,96 +1,97 @@
-//! What the update service is asked, and what is missing to ask it.
+//! Queries to the update service.
 
 use fairway_api::Version;
 use fairway_api::cluster_version::{Architecture, ClusterVersionSpec};
 use fairway_api::reason::{Reason, retrieved_updates};
 use fairway_api::validate::{ProblemKind, uuid_problem};
+use fairway_text::place;
 use url::Url;
 
-use crate::text::{excerpt, place};
+use crate::excerpt;
 
-/// What the update service calls releases whose one image serves several architectures.
+/// Architecture of multi-platform releases in the Cincinnati protocol.
 const MULTI: &str = "multi";
 
-/// The release that a cluster runs. What is not known is empty.
+/// The running release of a cluster. Unknown fields are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Current {
-    /// Its version.
+pub struct RunningRelease {
+    /// Version.
     pub version: String,
-    /// Its architecture, as Go calls it, or `Multi`.
+    /// Architecture in Go's spelling, or `Multi`.
     pub architecture: String,
-    /// Its image.
+    /// Image.
     pub image: String,
 }
 
-/// A question to the update service.
+/// A query to the update service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    /// What is fetched.
+pub struct GraphQuery {
+    /// URL with all parameters.
     pub url: Url,
-    /// The channel that is asked for.
+    /// Channel.
     pub channel: String,
-    /// The version that updates begin at.
+    /// Version of the running release.
     pub current: Version,
-    /// Whether the cluster is to have all architectures first, and its version stays.
+    /// Whether the query is for the multi-architecture image of the same version.
     pub becomes_multi: bool,
 }
 
-impl Question {
-    /// The service, without what is asked.
+impl GraphQuery {
+    /// URL of the service without query and credentials.
     pub fn service(&self) -> String {
         place(&self.url)
     }
 
-    /// The architecture that is asked for.
+    /// Architecture in the query.
     pub fn architecture(&self) -> Option<String> {
         let mut asked = self.url.query_pairs();
         asked.find_map(|(name, value)| (name == "arch").then(|| value.into_owned()))
     }
 }
 
-/// Why the update service is not asked.
+/// A query that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// There is none.
+pub enum QueryError {
+    /// No update service is configured.
     #[error("No update service is configured: set spec.upstream to its URL.")]
     NoUpstream,
-    /// Its address is none.
+    /// The URL is invalid.
     #[error("Invalid update service {text:?} in spec.upstream: not an absolute http or https URL.")]
     InvalidUri {
-        /// What is there instead.
+        /// The value.
         text: String,
     },
-    /// The cluster has no identity.
+    /// The cluster ID is empty.
     #[error("Cannot query the update service: spec.clusterID is empty.")]
     NoId,
-    /// The cluster's identity is none.
+    /// The cluster ID is invalid.
     #[error("Cannot query the update service: spec.clusterID {problem}.")]
     InvalidId {
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// Nobody knows for which architecture updates are needed.
+    /// The architecture of the running release is unknown.
     #[error("Cannot query the update service: the architecture of the running release is unknown.")]
     NoArchitecture,
-    /// Nobody knows where updates would begin.
+    /// The version of the running release is unknown.
     #[error("Cannot query the update service: the version of the running release is unknown.")]
     NoCurrentVersion,
-    /// Nobody has said which updates are wanted.
+    /// No channel is set.
     #[error(
         "The update channel has not been configured: set one with `fairway upgrade channel \
          CHANNEL`."
     )]
     NoChannel,
-    /// Updates would begin at something that cannot be compared.
+    /// The version of the running release is not semantic.
     #[error("The version of the running release, {text:?}, is not a semantic version.")]
     InvalidCurrentVersion {
-        /// What is there instead.
+        /// The value.
         text: String,
     },
 }
 
-impl Refusal {
-    /// What a condition has for it.
+impl QueryError {
+    /// The reason for the condition.
     pub fn reason(&self) -> Reason {
         match self {
             Self::NoUpstream => retrieved_updates::NO_UPSTREAM,
@@ -104,45 +105,44 @@ impl Refusal {
     }
 }
 
-/// The services that are asked where the cluster does not name one, and where it does.
+/// Default and override of the update service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Services {
-    /// The one that is asked whatever the cluster says.
+pub struct UpdateServices {
+    /// Overrides `spec.upstream`.
     pub instead: Option<Url>,
-    /// The one that is asked where the cluster does not name one.
+    /// Used without `spec.upstream`.
     pub default: Option<String>,
 }
 
-impl Default for Services {
+impl Default for UpdateServices {
     fn default() -> Self {
         Self {
             instead: None,
-            // The one that clusters without an `upstream` have always asked.
+            // The default of the Go operator.
             default: Some("https://api.openshift.com/api/upgrades_info/v1/graph".to_owned()),
         }
     }
 }
 
-/// Makes the question of a cluster. What is missing is said one by one, in the order in which
-/// administrators of existing clusters know it.
-pub fn ask(
+/// Builds the query of a cluster. Problems are checked in the order of the Go operator.
+pub fn build_query(
     spec: &ClusterVersionSpec,
-    current: &Current,
-    services: &Services,
-) -> Result<Question, Refusal> {
+    current: &RunningRelease,
+    services: &UpdateServices,
+) -> Result<GraphQuery, QueryError> {
     let mut url = service(spec, services)?;
     identity(&spec.cluster_id)?;
-    let asked = architecture(spec, current).ok_or(Refusal::NoArchitecture)?;
-    let version = filled(&current.version).ok_or(Refusal::NoCurrentVersion)?;
-    let channel = spec.channel.as_deref().and_then(filled).ok_or(Refusal::NoChannel)?;
+    let asked = architecture(spec, current).ok_or(QueryError::NoArchitecture)?;
+    let version = filled(&current.version).ok_or(QueryError::NoCurrentVersion)?;
+    let channel = spec.channel.as_deref().and_then(filled).ok_or(QueryError::NoChannel)?;
     let parsed = Version::parse(version)
-        .map_err(|_| Refusal::InvalidCurrentVersion { text: excerpt(version).into_owned() })?;
+        .map_err(|_| QueryError::InvalidCurrentVersion { text: excerpt(version).into_owned() })?;
     url.query_pairs_mut()
         .append_pair("arch", asked)
         .append_pair("channel", channel)
         .append_pair("id", &spec.cluster_id)
         .append_pair("version", version);
-    Ok(Question {
+    Ok(GraphQuery {
         url,
         channel: channel.to_owned(),
         current: parsed,
@@ -150,7 +150,13 @@ pub fn ask(
     })
 }
 
-fn service(spec: &ClusterVersionSpec, services: &Services) -> Result<Url, Refusal> {
+#[doc(hidden)]
+pub use self::{
+    GraphQuery as Question, QueryError as Refusal, RunningRelease as Current,
+    UpdateServices as Services, build_query as ask,
+};
+
+fn service(spec: &ClusterVersionSpec, services: &UpdateServices) -> Result<Url, QueryError> {
     let mut url = match &services.instead {
         Some(url) => url.clone(),
         None => named_service(spec, services)?,
@@ -159,28 +165,28 @@ fn service(spec: &ClusterVersionSpec, services: &Services) -> Result<Url, Refusa
     Ok(url)
 }
 
-fn named_service(spec: &ClusterVersionSpec, services: &Services) -> Result<Url, Refusal> {
+fn named_service(spec: &ClusterVersionSpec, services: &UpdateServices) -> Result<Url, QueryError> {
     let named = [&spec.upstream, &services.default];
     let text = named.into_iter().find_map(|service| filled(service.as_deref()?));
-    let text = text.ok_or(Refusal::NoUpstream)?;
+    let text = text.ok_or(QueryError::NoUpstream)?;
     let usable = |url: &Url| url.has_host() && matches!(url.scheme(), "http" | "https");
     let url = Url::parse(text).ok().filter(usable);
-    url.ok_or_else(|| Refusal::InvalidUri { text: excerpt(text).into_owned() })
+    url.ok_or_else(|| QueryError::InvalidUri { text: excerpt(text).into_owned() })
 }
 
-/// Existing clusters have identities of every version: only what is no UUID at all is refused.
-fn identity(id: &str) -> Result<(), Refusal> {
+/// Existing clusters have UUIDs of all versions: only other strings are refused.
+fn identity(id: &str) -> Result<(), QueryError> {
     if id.is_empty() {
-        return Err(Refusal::NoId);
+        return Err(QueryError::NoId);
     }
     match uuid_problem(&excerpt(id)) {
         None | Some(ProblemKind::NotARandomUuid(_)) => Ok(()),
-        Some(problem) => Err(Refusal::InvalidId { problem: problem.to_string() }),
+        Some(problem) => Err(QueryError::InvalidId { problem: problem.to_string() }),
     }
 }
 
-/// The architecture that releases are asked for: the one that is wanted, else that of the cluster.
-fn architecture<'a>(spec: &ClusterVersionSpec, current: &'a Current) -> Option<&'a str> {
+/// The requested architecture, or else that of the running release.
+fn architecture<'a>(spec: &ClusterVersionSpec, current: &'a RunningRelease) -> Option<&'a str> {
     let wanted = spec.desired_update.as_ref().and_then(|update| update.architecture());
     if wanted == Some(&Architecture::Multi) || is_multi(&current.architecture) {
         return Some(MULTI);
@@ -213,20 +219,24 @@ mod tests {
         }
     }
 
-    fn current() -> Current {
-        Current {
+    fn current() -> RunningRelease {
+        RunningRelease {
             version: "5.1.0".to_owned(),
             architecture: "amd64".to_owned(),
-            ..Current::default()
+            ..RunningRelease::default()
         }
     }
 
-    fn nobody() -> Services {
-        Services { instead: None, default: None }
+    fn no_services() -> UpdateServices {
+        UpdateServices { instead: None, default: None }
     }
 
-    fn url(spec: &ClusterVersionSpec, current: &Current, services: &Services) -> String {
-        ask(spec, current, services).unwrap().url.to_string()
+    fn url(
+        spec: &ClusterVersionSpec,
+        current: &RunningRelease,
+        services: &UpdateServices,
+    ) -> String {
+        build_query(spec, current, services).unwrap().url.to_string()
     }
 
     fn wants(architecture: Architecture) -> ClusterVersionSpec {
@@ -235,31 +245,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked() {
-        let question = ask(&spec(), &current(), &nobody()).unwrap();
-        insta::assert_snapshot!(question.url, @"https://updates.example/graph?arch=amd64&channel=stable-5.1&id=5c4c9b2a-9d5c-4f0e-8d53-0d4a3b2f7a10&version=5.1.0");
-        assert_eq!(question.service(), "https://updates.example/graph");
-        assert!(!question.becomes_multi);
+    fn build_query_has_all_parameters() {
+        let query = build_query(&spec(), &current(), &no_services()).unwrap();
+        insta::assert_snapshot!(query.url, @"https://updates.example/graph?arch=amd64&channel=stable-5.1&id=5c4c9b2a-9d5c-4f0e-8d53-0d4a3b2f7a10&version=5.1.0");
+        assert_eq!(query.service(), "https://updates.example/graph");
+        assert!(!query.becomes_multi);
     }
 
     #[test]
-    fn what_the_address_has_already_stays_there() {
+    fn build_query_keeps_existing_parameters() {
         let upstream = "https://me:secret@updates.example/graph?fleet=a%20b#part";
         let spec = ClusterVersionSpec {
             upstream: Some(upstream.to_owned()),
             channel: Some("a&b=c".to_owned()),
             ..spec()
         };
-        let question = ask(&spec, &current(), &nobody()).unwrap();
-        insta::assert_snapshot!(question.url, @"https://me:secret@updates.example/graph?fleet=a%20b&arch=amd64&channel=a%26b%3Dc&id=5c4c9b2a-9d5c-4f0e-8d53-0d4a3b2f7a10&version=5.1.0");
-        assert_eq!(question.service(), "https://updates.example/graph");
+        let query = build_query(&spec, &current(), &no_services()).unwrap();
+        insta::assert_snapshot!(query.url, @"https://me:secret@updates.example/graph?fleet=a%20b&arch=amd64&channel=a%26b%3Dc&id=5c4c9b2a-9d5c-4f0e-8d53-0d4a3b2f7a10&version=5.1.0");
+        assert_eq!(query.service(), "https://updates.example/graph");
     }
 
     #[test]
-    fn which_service_is_asked() {
+    fn build_query_selects_service() {
         let own =
             |upstream: &str| ClusterVersionSpec { upstream: Some(upstream.to_owned()), ..spec() };
-        let services = |instead: Option<&str>, default: Option<&str>| Services {
+        let services = |instead: Option<&str>, default: Option<&str>| UpdateServices {
             instead: instead.map(|url| url.parse().unwrap()),
             default: default.map(str::to_owned),
         };
@@ -269,7 +279,11 @@ mod tests {
             (own(b), services(None, Some(c)), b),
             (own(""), services(None, Some(c)), c),
             (own("mailto:nobody"), services(Some(a), Some(c)), a),
-            (own(""), Services::default(), "https://api.openshift.com/api/upgrades_info/v1/graph"),
+            (
+                own(""),
+                UpdateServices::default(),
+                "https://api.openshift.com/api/upgrades_info/v1/graph",
+            ),
         ] {
             let asked = url(&spec, &current(), &services);
             assert!(asked.starts_with(&format!("{expected}?arch=")), "{asked}");
@@ -277,9 +291,11 @@ mod tests {
     }
 
     #[test]
-    fn which_architecture_is_asked_for() {
-        let runs =
-            |architecture: &str| Current { architecture: architecture.to_owned(), ..current() };
+    fn build_query_selects_architecture() {
+        let runs = |architecture: &str| RunningRelease {
+            architecture: architecture.to_owned(),
+            ..current()
+        };
         for (spec, current, expected, becomes_multi) in [
             (spec(), runs("arm64"), "arch=arm64&", false),
             (spec(), runs("Multi"), "arch=multi&", false),
@@ -288,29 +304,29 @@ mod tests {
             (wants(Architecture::Unset), runs("amd64"), "arch=amd64&", false),
             (wants(Architecture::Other("m68k".to_owned())), runs("amd64"), "arch=amd64&", false),
         ] {
-            let question = ask(&spec, &current, &nobody()).unwrap();
-            assert!(question.url.as_str().contains(expected), "{}", question.url);
-            assert_eq!(question.becomes_multi, becomes_multi, "{}", question.url);
+            let query = build_query(&spec, &current, &no_services()).unwrap();
+            assert!(query.url.as_str().contains(expected), "{}", query.url);
+            assert_eq!(query.becomes_multi, becomes_multi, "{}", query.url);
         }
     }
 
     #[test]
-    fn an_identity_of_any_version_will_do() {
+    fn build_query_accepts_any_uuid_version() {
         let spec = ClusterVersionSpec {
             cluster_id: "00000000-0000-1000-8000-000000000000".to_owned(),
             ..spec()
         };
-        assert!(ask(&spec, &current(), &nobody()).is_ok());
+        assert!(build_query(&spec, &current(), &no_services()).is_ok());
     }
 
     #[test]
-    fn what_is_missing_is_said_one_by_one() {
+    fn build_query_reports_first_missing_field() {
         let mut spec = ClusterVersionSpec::default();
-        let mut current = Current::default();
-        let mut told = Vec::new();
-        let mut tell = |spec: &ClusterVersionSpec, current: &Current| {
-            let refusal = ask(spec, current, &nobody()).unwrap_err();
-            told.push(format!("{}: {refusal}", refusal.reason()));
+        let mut current = RunningRelease::default();
+        let mut messages = Vec::new();
+        let mut tell = |spec: &ClusterVersionSpec, current: &RunningRelease| {
+            let refusal = build_query(spec, current, &no_services()).unwrap_err();
+            messages.push(format!("{}: {refusal}", refusal.reason()));
         };
         tell(&spec, &current);
         spec.upstream = Some("ftp://updates.example".to_owned());
@@ -329,7 +345,7 @@ mod tests {
         tell(&spec, &current);
         spec.channel = Some("stable-5.1".to_owned());
         tell(&spec, &current);
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(messages.join("\n"), @r#"
         NoUpstream: No update service is configured: set spec.upstream to its URL.
         InvalidURI: Invalid update service "ftp://updates.example" in spec.upstream: not an absolute http or https URL.
         InvalidURI: Invalid update service "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…" in spec.upstream: not an absolute http or https URL.
@@ -341,6 +357,6 @@ mod tests {
         InvalidCurrentVersion: The version of the running release, "latest", is not a semantic version.
         "#);
         current.version = "5.1.0".to_owned();
-        assert!(ask(&spec, &current, &nobody()).is_ok());
+        assert!(build_query(&spec, &current, &no_services()).is_ok());
     }
 }

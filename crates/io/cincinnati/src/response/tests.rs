@@ -1,12 +1,10 @@
-use fairway_api::cluster_version::Architecture;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use url::Url;
 
 use super::*;
 
-fn question() -> Question {
-    Question {
+fn query() -> GraphQuery {
+    GraphQuery {
         url: Url::parse("https://updates.example/graph?channel=stable-5.1").unwrap(),
         channel: "stable-5.1".to_owned(),
         current: Version::new(5, 1, 0),
@@ -27,38 +25,38 @@ fn conditional(from: &str, to: &str, risks: &[Value]) -> Value {
     json!({"edges": [{"from": from, "to": to}], "risks": risks})
 }
 
-fn answer_to(question: &Question, graph: &Value) -> Answer {
-    read(question, graph.to_string().as_bytes()).unwrap()
+fn respond_to(query: &GraphQuery, graph: &Value) -> UpdateResponse {
+    read(query, graph.to_string().as_bytes()).unwrap()
 }
 
-fn answer(graph: &Value) -> Answer {
-    answer_to(&question(), graph)
+fn respond(graph: &Value) -> UpdateResponse {
+    respond_to(&query(), graph)
 }
 
-/// The versions that are offered, with the names of their risks, and then what made no sense.
-fn told(answer: &Answer) -> String {
-    let Some(candidates) = &answer.candidates else { return "not found".to_owned() };
+/// The offered versions with the names of their risks, and the problems.
+fn messages(response: &UpdateResponse) -> String {
+    let Some(candidates) = &response.candidates else { return "not found".to_owned() };
     let offered = candidates.iter().map(|Candidate { release, risks }| {
         let risks: Vec<&str> = risks.iter().map(|risk| risk.name.as_str()).collect();
         format!("{} {}", release.version, risks.join(","))
     });
-    let lines: Vec<String> = offered.chain(answer.problems.iter().cloned()).collect();
+    let lines: Vec<String> = offered.chain(response.problems.iter().cloned()).collect();
     lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
 
 fn releases(graph: &Value) -> Vec<Release> {
-    let candidates = answer(graph).candidates.unwrap();
+    let candidates = respond(graph).candidates.unwrap();
     candidates.iter().map(|candidate| candidate.release.clone()).collect()
 }
 
 #[test]
-fn updates_lead_from_the_current_version_the_latest_first() {
+fn read_returns_updates_latest_first() {
     let graph = json!({
         "nodes": [node("5.1.1"), node("5.1.0"), node("5.1.10"), node("5.1.2"), node("5.0.9")],
         "edges": [[1, 0], [1, 2], [1, 4], [0, 3]],
         "conditionalEdges": [conditional("5.1.0", "5.1.2", &[risk("B"), risk("A")])],
     });
-    insta::assert_snapshot!(told(&answer(&graph)), @"
+    insta::assert_snapshot!(messages(&respond(&graph)), @"
     5.1.10
     5.1.2 A,B
     5.1.1
@@ -67,7 +65,7 @@ fn updates_lead_from_the_current_version_the_latest_first() {
 }
 
 #[test]
-fn what_is_both_recommended_and_conditional_is_conditional() {
+fn read_of_recommended_and_conditional_update_is_conditional() {
     let graph = json!({
         "nodes": [node("5.1.0"), node("5.1.1")],
         "edges": [[0, 1]],
@@ -76,43 +74,43 @@ fn what_is_both_recommended_and_conditional_is_conditional() {
             conditional("5.1.0", "5.1.1", &[risk("B")]),
         ],
     });
-    insta::assert_snapshot!(told(&answer(&graph)), @"5.1.1 A,B");
+    insta::assert_snapshot!(messages(&respond(&graph)), @"5.1.1 A,B");
 }
 
 #[test]
-fn every_node_is_published() {
+fn read_keeps_all_nodes() {
     let graph = json!({"nodes": [node("5.1.0"), node("6.0.0"), node("4.0.0")], "edges": []});
-    assert_eq!(answer(&graph).graph.nodes().len(), 3);
+    assert_eq!(respond(&graph).graph.nodes().len(), 3);
 }
 
 #[test]
-fn the_current_version_is_found_by_precedence() {
-    let mut question = question();
+fn read_finds_current_version_without_build_metadata() {
+    let mut query = query();
     for (current, there, found) in [
         ("5.1.0", "5.1.0+amd64", true),
         ("5.1.0+amd64", "5.1.0", true),
         ("5.1.0+amd64", "5.1.0+arm64", true),
         ("5.1.0", "5.1.0-rc.1", false),
     ] {
-        question.current = Version::parse(current).unwrap();
+        query.current = Version::parse(current).unwrap();
         let graph = json!({"nodes": [node(there)]});
-        let answer = answer_to(&question, &graph);
-        assert_eq!(answer.candidates.is_some(), found, "{current} {there}");
+        let response = respond_to(&query, &graph);
+        assert_eq!(response.candidates.is_some(), found, "{current} {there}");
     }
 }
 
 #[test]
-fn a_version_that_is_there_twice_has_the_risks_of_both() {
+fn read_with_duplicate_version_merges_risks() {
     let graph = json!({
         "nodes": [node("5.1.0"), node("5.1.0+amd64"), node("5.1.1")],
         "edges": [[1, 2]],
         "conditionalEdges": [conditional("5.1.0", "5.1.1", &[risk("A")])],
     });
-    insta::assert_snapshot!(told(&answer(&graph)), @"5.1.1 A");
+    insta::assert_snapshot!(messages(&respond(&graph)), @"5.1.1 A");
 }
 
 #[test]
-fn a_cluster_gets_all_architectures_before_another_version() {
+fn read_for_multi_architecture_offers_same_version() {
     let mut multi = node("5.1.0");
     multi["metadata"] = json!({"release.openshift.io/architecture": "multi"});
     let graph = json!({
@@ -120,15 +118,15 @@ fn a_cluster_gets_all_architectures_before_another_version() {
         "edges": [[0, 1]],
         "conditionalEdges": [conditional("5.1.0", "5.1.1", &[risk("A")])],
     });
-    let question = Question { becomes_multi: true, ..question() };
-    let answer = answer_to(&question, &graph);
-    insta::assert_snapshot!(told(&answer), @"5.1.0");
-    let release = &answer.candidates.unwrap()[0].release;
+    let query = GraphQuery { becomes_multi: true, ..query() };
+    let response = respond_to(&query, &graph);
+    insta::assert_snapshot!(messages(&response), @"5.1.0");
+    let release = &response.candidates.unwrap()[0].release;
     assert_eq!(release.architecture, Some(Architecture::Multi));
 }
 
 #[test]
-fn a_release_has_its_metadata() {
+fn read_returns_release_metadata() {
     let mut target = node("5.1.1");
     target["metadata"] = json!({
         "url": "https://example.com/5.1.1",
@@ -155,14 +153,14 @@ fn a_release_has_its_metadata() {
 }
 
 #[test]
-fn metadata_that_makes_no_sense_is_left_out() {
+fn read_with_invalid_metadata_reports_problems() {
     let with = |key: &str, value: &str| {
         let mut target = node("5.1.1");
         target["metadata"] = json!({key: value});
         json!({"nodes": [node("5.1.0"), target], "edges": [[0, 1]]})
     };
     let channels = "io.openshift.upgrades.graph.release.channels";
-    let told: Vec<String> = [
+    let messages: Vec<String> = [
         with("url", "javascript:alert(1)"),
         with("url", "relative"),
         with("url", &format!("https://example.com/{}", "x".repeat(3000))),
@@ -170,9 +168,9 @@ fn metadata_that_makes_no_sense_is_left_out() {
         with("release.openshift.io/architecture", "m68k"),
     ]
     .iter()
-    .map(|graph| told(&answer(graph)))
+    .map(|graph| messages(&respond(graph)))
     .collect();
-    insta::assert_snapshot!(told.join("\n--\n"), @r#"
+    insta::assert_snapshot!(messages.join("\n--\n"), @r#"
     5.1.1
     ignoring the URL of 5.1.1: not an http or https URL: "javascript:alert(1)"
     --
@@ -190,7 +188,7 @@ fn metadata_that_makes_no_sense_is_left_out() {
 }
 
 #[test]
-fn each_entry_that_makes_no_sense_costs_itself() {
+fn read_with_invalid_entries_omits_only_those() {
     let without_image = json!({"version": "5.1.2"});
     let bad_image = json!({"version": "5.1.3", "payload": "two words"});
     let long_image = json!({"version": "5.1.4", "payload": "x".repeat(5000)});
@@ -210,7 +208,7 @@ fn each_entry_that_makes_no_sense_costs_itself() {
             {"edges": [], "risks": []},
         ],
     });
-    insta::assert_snapshot!(told(&answer(&graph)), @r#"
+    insta::assert_snapshot!(messages(&respond(&graph)), @r#"
     5.1.1
     ignoring 5.1.4: invalid image "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
     ignoring 5.1.3: invalid image "two words"
@@ -228,21 +226,21 @@ fn each_entry_that_makes_no_sense_costs_itself() {
 }
 
 #[test]
-fn of_many_problems_some_are_told() {
+fn read_with_many_problems_lists_some() {
     let edges: Vec<[u64; 2]> = (1..=5000).map(|to| [0, to]).collect();
-    let answer = answer(&json!({"nodes": [node("5.1.0")], "edges": edges}));
-    assert_eq!((answer.problems.len(), answer.problem_count), (MOST_TOLD, 5000));
+    let response = respond(&json!({"nodes": [node("5.1.0")], "edges": edges}));
+    assert_eq!((response.problems.len(), response.problem_count), (MAX_LISTED_PROBLEMS, 5000));
 }
 
 #[test]
-fn releases_that_cannot_be_told_apart_are_withheld() {
+fn read_with_ambiguous_releases_withholds_them() {
     let same_image = json!({"version": "5.1.2", "payload": "mirror.example/x@sha256:5.1.1"});
     let graph = json!({
         "nodes": [node("5.1.0"), node("5.1.1"), same_image, node("5.1.3+a"), node("5.1.3+b"), node("5.1.4")],
         "edges": [[0, 1], [0, 3], [0, 4], [0, 5]],
         "conditionalEdges": [conditional("5.1.0", "5.1.2", &[risk("A")])],
     });
-    insta::assert_snapshot!(told(&answer(&graph)), @"
+    insta::assert_snapshot!(messages(&respond(&graph)), @"
     5.1.4
     ignoring 5.1.1 and 5.1.2: they have the same image sha256:5.1.1
     ignoring 5.1.3+a and 5.1.3+b: they have the same version 5.1.3
@@ -250,7 +248,7 @@ fn releases_that_cannot_be_told_apart_are_withheld() {
 }
 
 #[test]
-fn a_target_whose_risks_are_lost_is_withheld() {
+fn read_with_lost_risks_withholds_target() {
     for (from, to) in [
         ("5.1.0", "5.1.1+amd64"),
         ("5.1.0+amd64", "5.1.1"),
@@ -263,21 +261,21 @@ fn a_target_whose_risks_are_lost_is_withheld() {
             "edges": [[0, 1], [0, 2]],
             "conditionalEdges": [conditional(from, to, &[risk("A")])],
         });
-        let answer = answer(&graph);
-        let told = told(&answer);
-        assert!(told.starts_with("5.1.2\n"), "{from} {to}: {told}");
-        assert!(told.contains("ignoring 5.1.1: its risks are listed under another version"));
+        let response = respond(&graph);
+        let messages = messages(&response);
+        assert!(messages.starts_with("5.1.2\n"), "{from} {to}: {messages}");
+        assert!(messages.contains("ignoring 5.1.1: its risks are listed under another version"));
     }
     let others = json!({
         "nodes": [node("5.1.0"), node("5.1.1")],
         "edges": [[0, 1]],
         "conditionalEdges": [conditional("5.0.0", "5.1.1", &[risk("A")])],
     });
-    assert!(told(&answer(&others)).starts_with("5.1.1\n"));
+    assert!(messages(&respond(&others)).starts_with("5.1.1\n"));
 }
 
 #[test]
-fn risks_that_make_no_sense_stay_with_their_targets() {
+fn read_with_invalid_risks_keeps_them() {
     let unknown_rule = json!({"name": "A", "matchingRules": [{"type": "Guess"}]});
     let nameless = json!({"matchingRules": []});
     let huge = json!({"name": "x".repeat(100_000), "message": "y".repeat(1_000_000)});
@@ -291,15 +289,14 @@ fn risks_that_make_no_sense_stay_with_their_targets() {
             conditional("5.1.0", "5.1.4", &[]),
         ],
     });
-    let candidates = answer(&graph).candidates.unwrap();
+    let candidates = respond(&graph).candidates.unwrap();
     assert_eq!(candidates.len(), 4);
     assert!(candidates.iter().all(|candidate| candidate.risks.len() == 1));
 }
 
 #[test]
-fn what_no_status_has_room_for_is_withheld() {
-    let versions: Vec<String> =
-        (0..=MOST_TARGETS + 2).map(|patch| format!("5.1.{patch}")).collect();
+fn read_beyond_status_limits_withholds_updates() {
+    let versions: Vec<String> = (0..=MAX_TARGETS + 2).map(|patch| format!("5.1.{patch}")).collect();
     let nodes: Vec<Value> = versions.iter().map(|version| node(version)).collect();
     let edges: Vec<[usize; 2]> = (1..nodes.len()).map(|to| [0, to]).collect();
     let risks: Vec<Value> = (0..=limits::RISKS).map(|number| risk(&format!("R{number}"))).collect();
@@ -311,13 +308,13 @@ fn what_no_status_has_room_for_is_withheld() {
             conditional("5.1.0", "5.1.1001", &risks[1..]),
         ],
     });
-    let answer = answer(&graph);
-    insta::assert_snapshot!(answer.problems.join("\n"), @"
+    let response = respond(&graph);
+    insta::assert_snapshot!(response.problems.join("\n"), @"
     ignoring 2 updates to versions before 5.1.3: too many updates
     ignoring 5.1.1000: its 201 risks do not fit into a status
     ");
-    let candidates = answer.candidates.unwrap();
-    assert_eq!(candidates.len(), MOST_TARGETS - 1);
+    let candidates = response.candidates.unwrap();
+    assert_eq!(candidates.len(), MAX_TARGETS - 1);
     assert_eq!(
         candidates.iter().map(|candidate| candidate.risks.len()).sum::<usize>(),
         limits::RISKS
@@ -325,11 +322,11 @@ fn what_no_status_has_room_for_is_withheld() {
 }
 
 #[test]
-fn what_is_no_graph_is_refused() {
-    let told =
+fn read_of_other_documents_fails() {
+    let messages =
         ["", "<html>", "[]", "{\"nodes\": 7}", "{\"nodes\": [{}]}", "{\"edges\": [[-1, 0]]}"]
-            .map(|text| read(&question(), text.as_bytes()).unwrap_err().to_string());
-    insta::assert_snapshot!(told.join("\n"), @"
+            .map(|text| read(&query(), text.as_bytes()).unwrap_err().to_string());
+    insta::assert_snapshot!(messages.join("\n"), @"
     the response of https://updates.example/graph: EOF while parsing a value at line 1 column 0
     the response of https://updates.example/graph: expected value at line 1 column 1
     the response of https://updates.example/graph: invalid type: sequence, expected an update graph at line 1 column 0
@@ -341,7 +338,7 @@ fn what_is_no_graph_is_refused() {
 
 proptest! {
     #[test]
-    fn no_graph_makes_it_panic_or_recommends_what_has_risks(
+    fn read_of_arbitrary_graphs_never_drops_risks(
         versions in prop::collection::vec("5\\.1\\.[0-4](\\+[ab])?|x", 0..8),
         images in prop::collection::vec(prop::option::of("[abc]?"), 8),
         edges in prop::collection::vec((0..9_u64, 0..9_u64), 0..12),
@@ -355,15 +352,15 @@ proptest! {
             "edges": edges,
             "conditionalEdges": groups.collect::<Value>(),
         });
-        let answer = answer(&graph);
+        let response = respond(&graph);
         let is = |text: &str, version: &str| {
             Version::parse(text).is_ok_and(|parsed| parsed == Version::parse(version).unwrap())
         };
-        for Candidate { release, risks } in answer.candidates.unwrap_or_default().iter() {
-            let concerned = risky.iter().any(|(from, to)| {
+        for Candidate { release, risks } in response.candidates.unwrap_or_default().iter() {
+            let targets_of = risky.iter().any(|(from, to)| {
                 (is(from, "5.1.0") || from == "x") && is(to, &release.version)
             });
-            prop_assert!(!concerned || !risks.is_empty(), "{}", release.version);
+            prop_assert!(!targets_of || !risks.is_empty(), "{}", release.version);
         }
     }
 }
