@@ -1,4 +1,4 @@
-//! Bytes that are ready to be sent: written once, compressed once, and shared by all requests.
+//! Response bodies: serialized once, compressed once, shared by all requests.
 
 use std::io::Write as _;
 
@@ -9,32 +9,32 @@ use http::HeaderValue;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
 
-/// Below this, the headers are longer than what compression saves.
-const WORTH_COMPRESSING: usize = 1024;
+/// Smaller bodies are not compressed: the headers would outweigh the savings.
+const MIN_COMPRESSED_BYTES: usize = 1024;
 
-/// Half of a SHA-256: two documents will not have the same by accident, and nobody gains by one.
+/// Half of a SHA-256: no accidental collisions, and a deliberate one has no use.
 const TAG_BYTES: usize = 16;
 
-/// How a document is sent.
+/// Content coding of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
     Identity,
     Gzip,
 }
 
-/// A document, its tags, and its compressed form once somebody asked for it.
+/// A body with its entity tags, and its compressed form after the first request for it.
 ///
-/// The tags depend on the content alone, so all replicas with the same input have the same.
+/// The tags depend only on the content, so replicas with the same input have the same tags.
 #[derive(Debug)]
-pub(crate) struct Document {
+pub(crate) struct ResponseBody {
     body: Bytes,
     tag: HeaderValue,
     gzip_tag: HeaderValue,
     gzip: OnceCell<Bytes>,
-    worth_compressing: bool,
+    is_compressible: bool,
 }
 
-impl Document {
+impl ResponseBody {
     pub(crate) fn new(body: Vec<u8>) -> Self {
         let digest = hex::encode(&Sha256::digest(&body)[..TAG_BYTES]);
         let tag = |suffix: &str| {
@@ -44,23 +44,23 @@ impl Document {
             tag: tag(""),
             gzip_tag: tag("-gzip"),
             gzip: OnceCell::new(),
-            worth_compressing: body.len() >= WORTH_COMPRESSING,
+            is_compressible: body.len() >= MIN_COMPRESSED_BYTES,
             body: body.into(),
         }
     }
 
-    /// A document that is compressed already.
-    pub(crate) fn packed(body: Vec<u8>) -> Self {
-        Self { worth_compressing: false, ..Self::new(body) }
+    /// A body that is already compressed.
+    pub(crate) fn compressed(body: Vec<u8>) -> Self {
+        Self { is_compressible: false, ..Self::new(body) }
     }
 
     pub(crate) fn body(&self) -> &Bytes {
         &self.body
     }
 
-    /// The best coding for a client that may accept compression.
+    /// The coding for a client that may accept gzip.
     pub(crate) fn coding(&self, accepts_gzip: bool) -> Coding {
-        if accepts_gzip && self.worth_compressing { Coding::Gzip } else { Coding::Identity }
+        if accepts_gzip && self.is_compressible { Coding::Gzip } else { Coding::Identity }
     }
 
     /// The strong entity tag of one coding.
@@ -71,18 +71,18 @@ impl Document {
         }
     }
 
-    /// The compressed form. It is made by whoever asks first, and others wait for that one.
+    /// The compressed form. The first request creates it, and concurrent ones wait for it.
     pub(crate) async fn gzip(&self) -> Option<Bytes> {
         let compressed = self.gzip.get_or_try_init(|| async {
             let body = self.body.clone();
             tokio::task::spawn_blocking(move || compress(&body).into()).await
         });
-        // Fails only while the program ends.
+        // Fails only while the process ends.
         compressed.await.ok().cloned()
     }
 }
 
-/// Gzip without a name or a time in it: the same bytes give the same bytes.
+/// gzip without file name and time: the same input gives the same bytes.
 pub(crate) fn compress(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes).expect("writing to memory");
@@ -94,9 +94,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_depend_on_content_and_coding() {
-        let (one, same, other) =
-            (Document::new(b"a".into()), Document::new(b"a".into()), Document::new(b"b".into()));
+    fn tag_depends_on_content_and_coding() {
+        let (one, same, other) = (
+            ResponseBody::new(b"a".into()),
+            ResponseBody::new(b"a".into()),
+            ResponseBody::new(b"b".into()),
+        );
         assert_eq!(one.tag(Coding::Identity), same.tag(Coding::Identity));
         assert_ne!(one.tag(Coding::Identity), other.tag(Coding::Identity));
         assert_ne!(one.tag(Coding::Identity), one.tag(Coding::Gzip));
@@ -104,9 +107,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_stays_as_it_is() {
-        assert_eq!(Document::new(vec![b' '; 100]).coding(true), Coding::Identity);
-        assert_eq!(Document::new(vec![b' '; 2000]).coding(true), Coding::Gzip);
-        assert_eq!(Document::new(vec![b' '; 2000]).coding(false), Coding::Identity);
+    fn coding_of_short_body_is_identity() {
+        assert_eq!(ResponseBody::new(vec![b' '; 100]).coding(true), Coding::Identity);
+        assert_eq!(ResponseBody::new(vec![b' '; 2000]).coding(true), Coding::Gzip);
+        assert_eq!(ResponseBody::new(vec![b' '; 2000]).coding(false), Coding::Identity);
     }
 }

@@ -1,4 +1,4 @@
-//! From what the sources have to what is served. Bad new data never replaces good old data.
+//! Builds the published graph from the sources. Invalid new data never replaces valid old data.
 
 use std::collections::BTreeSet;
 
@@ -8,49 +8,49 @@ use fairway_graph::files::FilesError;
 use fairway_graph::{Files, GraphData, Problem, ReleaseImage, releases};
 use serde::Serialize;
 
-use crate::answers::{Answers, Counts};
-use crate::document::{Document, compress};
-use crate::source::Found;
+use crate::body::{ResponseBody, compress};
+use crate::responses::{GraphCounts, Responses};
+use crate::source::SourceContent;
 
-/// All that is served, made from one state of the sources.
+/// Everything that is served, built from one state of the sources.
 #[derive(Debug)]
-pub(crate) struct Assembly {
-    pub(crate) answers: Answers,
-    pub(crate) counts: Counts,
-    /// As many as the source has.
+pub(crate) struct PublishedGraph {
+    pub(crate) responses: Responses,
+    pub(crate) counts: GraphCounts,
+    /// Number of releases in the source.
     pub(crate) raw_releases: usize,
     pub(crate) digest: String,
-    /// The graph-data that is in use, as a compressed archive.
-    pub(crate) archive: Document,
-    /// Its files.
+    /// The graph-data in use as a gzip tar archive.
+    pub(crate) archive: ResponseBody,
+    /// The files of the graph-data in use.
     pub(crate) files: Files,
     pub(crate) quarantine: Vec<Quarantined>,
-    /// Block files that were there before, and are gone.
+    /// Files of blocked edges that the previous graph had.
     pub(crate) vanished: Vec<String>,
 }
 
-/// What is not served as it was meant to be.
+/// A file or release that is not used, or only in part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Quarantined {
-    /// What kind of thing it is.
-    pub kind: Kind,
-    /// What is wrong with it, and what came of it.
+    /// Kind of the input.
+    pub kind: QuarantineKind,
+    /// Problem and consequence.
     pub why: String,
 }
 
-/// What can be wrong without stopping the rest.
+/// Kind of a quarantined input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Kind {
+pub enum QuarantineKind {
     /// A file of graph-data.
     File,
-    /// A release, or what it says.
+    /// A release or its metadata.
     Release,
 }
 
-/// Why new data is not used, although it could be read.
+/// New data that is readable and must not be published.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Hold {
+pub(crate) enum RejectedData {
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error(transparent)]
@@ -61,28 +61,29 @@ pub(crate) enum Hold {
     Nothing,
 }
 
-/// Makes everything that is served. `before` is what is served now.
+/// Builds everything that is served. `before` is the graph that is served now.
 pub(crate) fn assemble(
     files: &Files,
-    found: &Found<Vec<ReleaseImage>>,
-    before: Option<&Assembly>,
-) -> Result<Assembly, Hold> {
-    let GoodData { files, data, findings } = good_data(files, before.map(|before| &before.files))?;
+    found: &SourceContent<Vec<ReleaseImage>>,
+    before: Option<&PublishedGraph>,
+) -> Result<PublishedGraph, RejectedData> {
+    let UsableData { files, data, findings } =
+        usable_data(files, before.map(|before| &before.files))?;
     let (declared, declaring) = releases::declare(found.content.clone());
     let (graph, building) = build(declared, &data);
-    let counts = Counts::of(&graph);
+    let counts = GraphCounts::new(&graph);
     if counts.channels.is_empty() {
-        return Err(Hold::Nothing);
+        return Err(RejectedData::Nothing);
     }
     let files_out = findings.iter().map(Quarantined::file);
     let releases_out = found.problems.iter().chain(&declaring).chain(&building);
-    let answers = Answers::new(&graph, before.map(|before| &before.answers));
-    Ok(Assembly {
-        digest: answers.digest(),
-        answers,
+    let responses = Responses::new(&graph, before.map(|before| &before.responses));
+    Ok(PublishedGraph {
+        digest: responses.digest(),
+        responses,
         counts,
         raw_releases: found.content.len(),
-        archive: Document::packed(archive(&files)),
+        archive: ResponseBody::compressed(archive(&files)),
         quarantine: files_out.chain(releases_out.map(Quarantined::release)).collect(),
         vanished: before.map_or_else(Vec::new, |before| vanished(&before.files, &files)),
         files,
@@ -91,27 +92,27 @@ pub(crate) fn assemble(
 
 impl Quarantined {
     fn file(finding: &Finding) -> Self {
-        Self { kind: Kind::File, why: finding.to_string() }
+        Self { kind: QuarantineKind::File, why: finding.to_string() }
     }
 
     fn release(problem: &Problem) -> Self {
-        Self { kind: Kind::Release, why: problem.to_string() }
+        Self { kind: QuarantineKind::Release, why: problem.to_string() }
     }
 }
 
-/// Graph-data that may be served.
-struct GoodData {
+/// Graph-data that may be published.
+struct UsableData {
     files: Files,
     data: GraphData,
-    /// What is wrong with the files as they are now.
+    /// Problems of the new files.
     findings: Vec<Finding>,
 }
 
-/// Reads graph-data. A file that would lose what it said is used as it was before. If it was not
-/// there before, and neither what it says nor its name tells which updates to close, nothing of the
-/// new data is used. A service that has just started has nothing else: it serves the rest, because
-/// one file must not keep every cluster from every update, and says that the file closes nothing.
-fn good_data(files: &Files, before: Option<&Files>) -> Result<GoodData, Hold> {
+/// Reads graph-data. A broken file is replaced by its previous content. A broken new file whose
+/// content and name do not identify the updates that it blocks makes all new data unusable. After a
+/// start there is no previous data: the service then publishes the rest and reports that the file
+/// blocks nothing, because one file must not keep all clusters from all updates.
+fn usable_data(files: &Files, before: Option<&Files>) -> Result<UsableData, RejectedData> {
     let data = GraphData::read(files)?;
     let findings: Vec<Finding> = data
         .findings
@@ -121,23 +122,28 @@ fn good_data(files: &Files, before: Option<&Files>) -> Result<GoodData, Hold> {
         .collect();
     let lost: BTreeSet<&str> = findings
         .iter()
-        .filter(|found| loses(found))
+        .filter(|found| loses_content(found))
         .map(|found| found.place.file.as_str())
         .collect();
     let (Some(before), false) = (before, lost.is_empty()) else {
-        return Ok(GoodData { files: files.clone(), data, findings });
+        return Ok(UsableData { files: files.clone(), data, findings });
     };
-    let files = with_old(files, before, &lost)?;
+    let files = with_previous(files, before, &lost)?;
     let data = GraphData::read(&files)?;
-    let open: Vec<Finding> = data.findings.iter().filter(|found| opens(found)).cloned().collect();
-    // What is open in the data that is served now is open already.
+    let open: Vec<Finding> =
+        data.findings.iter().filter(|found| opens_updates(found)).cloned().collect();
+    // Such a file in the data that is served now blocks nothing already.
     let new = open.into_iter().filter(|found| before.get(&found.place.file).is_none());
     let new: Vec<Finding> = new.collect();
-    if new.is_empty() { Ok(GoodData { files, data, findings }) } else { Err(Hold::Open(new)) }
+    if new.is_empty() {
+        Ok(UsableData { files, data, findings })
+    } else {
+        Err(RejectedData::Open(new))
+    }
 }
 
-/// Whether a file is so broken that what it was about is lost.
-fn loses(finding: &Finding) -> bool {
+/// Whether the content of a file is lost.
+fn loses_content(finding: &Finding) -> bool {
     use data::Problem::{
         BadChannelName, BadTarget, NoTarget, Salvaged, UnnamedChannel, Unreadable,
         UnreadableChannel,
@@ -155,12 +161,12 @@ fn loses(finding: &Finding) -> bool {
     )
 }
 
-fn opens(finding: &Finding) -> bool {
+fn opens_updates(finding: &Finding) -> bool {
     finding.problem.severity() == Severity::Open
 }
 
-/// New files, but some of them as they were before, if they were there.
-fn with_old(new: &Files, before: &Files, old: &BTreeSet<&str>) -> Result<Files, FilesError> {
+/// New files, of which some keep their previous content, if any.
+fn with_previous(new: &Files, before: &Files, old: &BTreeSet<&str>) -> Result<Files, FilesError> {
     let mut files = Files::default();
     for (path, bytes) in new.iter() {
         let kept = if old.contains(path) { before.get(path) } else { None };

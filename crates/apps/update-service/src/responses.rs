@@ -1,4 +1,4 @@
-//! Every answer that clients can ask for, made when the graph changes.
+//! All responses that clients can request, built when the graph changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -8,40 +8,40 @@ use fairway_graph::{Graph, Node};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::document::{Coding, Document};
+use crate::body::{Coding, ResponseBody};
 
-/// The answers about one channel to clusters of one architecture.
+/// Responses for one channel and one architecture.
 #[derive(Debug)]
-pub(crate) struct ChannelAnswers {
-    pub(crate) graph: Arc<Document>,
-    pub(crate) latest: Arc<Document>,
+pub(crate) struct ChannelResponses {
+    pub(crate) graph: Arc<ResponseBody>,
+    pub(crate) latest: Arc<ResponseBody>,
 }
 
-/// All answers.
+/// All responses by their parameters.
 #[derive(Debug)]
-pub(crate) struct Answers {
-    channels: HashMap<String, HashMap<String, ChannelAnswers>>,
+pub(crate) struct Responses {
+    channels: HashMap<String, HashMap<String, ChannelResponses>>,
     /// By version, and by version and architecture.
-    versions: HashMap<String, Arc<Document>>,
-    /// What everybody else gets.
-    empty: Arc<Document>,
+    versions: HashMap<String, Arc<ResponseBody>>,
+    /// An empty graph, for unprevious channels and architectures.
+    empty: Arc<ResponseBody>,
 }
 
-/// How much there is in a graph.
+/// Size of a graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Counts {
-    /// The releases.
+pub struct GraphCounts {
+    /// Number of releases.
     pub releases: usize,
-    /// The versions that releases name, and of which there is no release.
+    /// Number of versions that releases reference and that have no release.
     pub without_release: usize,
-    /// The updates that every cluster gets.
+    /// Number of recommended updates.
     pub recommended: usize,
-    /// The updates that depend on risks.
+    /// Number of conditional updates.
     pub conditional: usize,
-    /// The architectures.
+    /// Architectures.
     pub architectures: BTreeSet<String>,
-    /// The channels that have a release.
+    /// Channels with at least one release.
     pub channels: BTreeSet<String>,
 }
 
@@ -54,50 +54,51 @@ struct Latest<'a> {
 }
 
 #[derive(Serialize)]
-struct OfVersion<'a> {
+struct VersionChannels<'a> {
     version: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     arch: Option<&'a str>,
     channels: &'a BTreeSet<&'a str>,
 }
 
-impl Answers {
-    /// Makes all answers. Those that are as they were keep their compressed form.
+impl Responses {
+    /// Builds all responses. Unchanged ones are shared with `previous` and keep their compressed
+    /// form.
     pub(crate) fn new(graph: &Graph, previous: Option<&Self>) -> Self {
         let latest = latest_releases(graph);
         let mut channels = HashMap::new();
         for architecture in graph.architectures() {
             let view = View::architecture(graph, architecture);
-            let mut answers = HashMap::new();
+            let mut responses = HashMap::new();
             for channel in view.channels() {
-                let known = previous.and_then(|previous| previous.channel(architecture, channel));
+                let before = previous.and_then(|previous| previous.channel(architecture, channel));
                 let newest = latest.get(&(architecture, channel));
                 let newest = newest.map(|node| latest_json(architecture, channel, node));
-                let answer = ChannelAnswers {
-                    graph: kept(view.channel_json(channel), known.map(|known| &known.graph)),
-                    latest: kept(newest.unwrap_or_default(), known.map(|known| &known.latest)),
+                let answer = ChannelResponses {
+                    graph: reuse(view.channel_json(channel), before.map(|before| &before.graph)),
+                    latest: reuse(newest.unwrap_or_default(), before.map(|before| &before.latest)),
                 };
-                answers.insert(channel.to_owned(), answer);
+                responses.insert(channel.to_owned(), answer);
             }
-            channels.insert(architecture.to_owned(), answers);
+            channels.insert(architecture.to_owned(), responses);
         }
         let nothing = Graph::default();
-        let empty = Document::new(View::whole(&nothing).json());
+        let empty = ResponseBody::new(View::whole(&nothing).json());
         Self { channels, versions: versions(graph), empty: Arc::new(empty) }
     }
 
-    fn channel(&self, architecture: &str, channel: &str) -> Option<&ChannelAnswers> {
+    fn channel(&self, architecture: &str, channel: &str) -> Option<&ChannelResponses> {
         self.channels.get(architecture)?.get(channel)
     }
 
-    /// What clusters of an architecture see of a channel; nothing, where nobody knows it.
-    pub(crate) fn graph(&self, architecture: &str, channel: &str) -> &Arc<Document> {
-        self.channel(architecture, channel).map_or(&self.empty, |answers| &answers.graph)
+    /// The graph of a channel for an architecture; an empty graph if either is unprevious.
+    pub(crate) fn graph(&self, architecture: &str, channel: &str) -> &Arc<ResponseBody> {
+        self.channel(architecture, channel).map_or(&self.empty, |responses| &responses.graph)
     }
 
     /// The latest release of a channel.
-    pub(crate) fn latest(&self, architecture: &str, channel: &str) -> Option<&Arc<Document>> {
-        self.channel(architecture, channel).map(|answers| &answers.latest)
+    pub(crate) fn latest(&self, architecture: &str, channel: &str) -> Option<&Arc<ResponseBody>> {
+        self.channel(architecture, channel).map(|responses| &responses.latest)
     }
 
     /// The channels of a version, of all its architectures or of one.
@@ -105,16 +106,16 @@ impl Answers {
         &self,
         version: &str,
         architecture: Option<&str>,
-    ) -> Option<&Arc<Document>> {
+    ) -> Option<&Arc<ResponseBody>> {
         self.versions.get(&version_key(version, architecture))
     }
 
-    /// A digest of all that clusters can get: the same for replicas with the same input.
+    /// A digest of all graphs, equal for replicas with the same input.
     pub(crate) fn digest(&self) -> String {
         let mut tags = BTreeMap::new();
         for (architecture, channels) in &self.channels {
-            for (channel, answers) in channels {
-                tags.insert((architecture, channel), answers.graph.tag(Coding::Identity));
+            for (channel, responses) in channels {
+                tags.insert((architecture, channel), responses.graph.tag(Coding::Identity));
             }
         }
         let mut digest = Sha256::new();
@@ -125,8 +126,8 @@ impl Answers {
     }
 }
 
-impl Counts {
-    pub(crate) fn of(graph: &Graph) -> Self {
+impl GraphCounts {
+    pub(crate) fn new(graph: &Graph) -> Self {
         let conditional = graph.edges().iter().filter(|edge| edge.is_conditional()).count();
         let without_release = graph.without_release().count();
         let channels = graph.nodes().iter().flat_map(Node::channels);
@@ -141,10 +142,10 @@ impl Counts {
     }
 }
 
-fn kept(body: Vec<u8>, known: Option<&Arc<Document>>) -> Arc<Document> {
-    match known {
-        Some(known) if *known.body() == body => Arc::clone(known),
-        _ => Arc::new(Document::new(body)),
+fn reuse(body: Vec<u8>, previous: Option<&Arc<ResponseBody>>) -> Arc<ResponseBody> {
+    match previous {
+        Some(previous) if *previous.body() == body => Arc::clone(previous),
+        _ => Arc::new(ResponseBody::new(body)),
     }
 }
 
@@ -164,7 +165,7 @@ fn latest_json(arch: &str, channel: &str, node: &Node) -> Vec<u8> {
     json(&Latest { channel, arch, version: node.version.without_build().to_string(), payload })
 }
 
-fn versions(graph: &Graph) -> HashMap<String, Arc<Document>> {
+fn versions(graph: &Graph) -> HashMap<String, Arc<ResponseBody>> {
     let mut channels: BTreeMap<(String, Option<&str>), BTreeSet<&str>> = BTreeMap::new();
     for node in graph.nodes().iter().filter(|node| node.release.is_some()) {
         let version = node.version.without_build().to_string();
@@ -173,8 +174,8 @@ fn versions(graph: &Graph) -> HashMap<String, Arc<Document>> {
         }
     }
     let document = |(version, arch): (String, Option<&str>), channels: &BTreeSet<&str>| {
-        let body = json(&OfVersion { version: &version, arch, channels });
-        (version_key(&version, arch), Arc::new(Document::new(body)))
+        let body = json(&VersionChannels { version: &version, arch, channels });
+        (version_key(&version, arch), Arc::new(ResponseBody::new(body)))
     };
     channels.into_iter().map(|(key, channels)| document(key, &channels)).collect()
 }

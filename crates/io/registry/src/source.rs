@@ -1,34 +1,34 @@
-//! Where images are.
+//! Sources of images: a registry or an OCI layout.
 
 use std::path::Path;
 
 use crate::Digest;
-use crate::layout::{Layout, ReadError};
-use crate::manifest::{Descriptor, LARGEST_DOCUMENT};
-use crate::pull::{Arriving, Backoff, Body, PullError, Repository, sized};
+use crate::layout::{Layout, LayoutReadError};
+use crate::manifest::{Descriptor, MAX_DOCUMENT_BYTES};
+use crate::pull::{Backoff, Body, LayerBody, PullError, Repository, check_size};
 
-/// Where images are.
+/// A source of images.
 #[derive(Debug)]
 pub enum Source {
-    /// In a repository of a registry.
+    /// A repository of a registry.
     Registry(Box<Repository>),
-    /// In a directory.
+    /// An OCI layout.
     Layout {
-        /// The directory.
+        /// The layout.
         layout: Layout,
-        /// The repository from which clusters will pull them, as it stands in the names of images.
+        /// The repository from which clusters will pull the images, as in image references.
         name: String,
     },
 }
 
-/// What somebody called an image.
+/// A tag of a source.
 pub(crate) struct Tag {
     pub(crate) name: String,
-    /// What it stands for, where the list of tags says it.
+    /// The digest, if the list of tags contains it.
     pub(crate) digest: Option<Digest>,
 }
 
-/// Manifests and other blobs lie in different places of a registry.
+/// Endpoint of a registry for content.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Manifest,
@@ -36,7 +36,7 @@ pub(crate) enum Kind {
 }
 
 impl Source {
-    /// The repository, as it stands in the names of images.
+    /// The repository as in image references.
     pub fn name(&self) -> &str {
         match self {
             Self::Registry(repository) => repository.name(),
@@ -65,29 +65,29 @@ impl Source {
         }
     }
 
-    /// Begins to read a layer.
-    pub(crate) async fn layer(&self, layer: &Descriptor) -> Result<Arriving<'_>, PullError> {
+    /// Opens a layer for streaming.
+    pub(crate) async fn layer(&self, layer: &Descriptor) -> Result<LayerBody<'_>, PullError> {
         match self {
-            Self::Registry(repository) => Ok(Arriving::Download(repository.download(layer))),
+            Self::Registry(repository) => Ok(LayerBody::Download(repository.download(layer))),
             Self::Layout { layout, .. } => {
-                Ok(Arriving::File(file(&layout.blob(&layer.digest)).await?))
+                Ok(LayerBody::File(file(&layout.blob(&layer.digest)).await?))
             }
         }
     }
 
-    /// Whether a blob is there, in its full size.
-    pub(crate) async fn has(&self, blob: &Descriptor) -> Result<(), PullError> {
+    /// Succeeds if a blob exists with its announced size.
+    pub(crate) async fn check_blob(&self, blob: &Descriptor) -> Result<(), PullError> {
         match self {
-            Self::Registry(repository) => repository.has(blob).await,
+            Self::Registry(repository) => repository.check_blob(blob).await,
             Self::Layout { layout, .. } => {
                 let path = layout.blob(&blob.digest);
                 let size = file_size(&path).await?;
-                sized(path.display().to_string(), size, blob)
+                check_size(path.display().to_string(), size, blob)
             }
         }
     }
 
-    /// Begins to read something small.
+    /// Opens a small document.
     async fn open(&self, kind: Kind, digest: &Digest) -> Result<Body, PullError> {
         match (self, kind) {
             (Self::Registry(repository), Kind::Manifest) => repository.manifest(digest).await,
@@ -96,29 +96,20 @@ impl Source {
         }
     }
 
-    /// Reads something small, and checks it.
+    /// Reads a small document and verifies its digest.
     pub(crate) async fn document(&self, kind: Kind, digest: &Digest) -> Result<Vec<u8>, PullError> {
-        self.content(kind, digest, LARGEST_DOCUMENT).await
+        self.content(kind, digest, MAX_DOCUMENT_BYTES).await
     }
 
-    /// Reads something of a limited size, and checks it.
+    /// Reads content up to a limit and verifies its digest.
     pub(crate) async fn content(
         &self,
         kind: Kind,
         digest: &Digest,
         limit: u64,
     ) -> Result<Vec<u8>, PullError> {
-        let mut backoff = self.backoff();
-        loop {
-            let read = match self.open(kind, digest).await {
-                Ok(body) => body.read_checked(digest, limit).await,
-                Err(error) => Err(error),
-            };
-            match read {
-                Err(error) if backoff.retry(&error).await => {}
-                done => return done,
-            }
-        }
+        let read = async || self.open(kind, digest).await?.read_checked(digest, limit).await;
+        self.backoff().run(read).await
     }
 
     fn backoff(&self) -> Backoff {
@@ -146,7 +137,7 @@ fn no_file(path: &Path, error: &std::io::Error) -> PullError {
     PullError::File { why: format!("{}: {error}", path.display()) }
 }
 
-fn unreadable(error: &ReadError) -> PullError {
+fn unreadable(error: &LayoutReadError) -> PullError {
     let source = std::error::Error::source(error).map(|source| format!(": {source}"));
     PullError::File { why: format!("{error}{}", source.unwrap_or_default()) }
 }

@@ -1,9 +1,9 @@
-//! What a client is willing to read.
+//! Content negotiation: media types, codings, entity tags.
 
-use http::HeaderMap;
-use http::header::{ACCEPT, ACCEPT_ENCODING, HeaderName};
+use http::header::{ACCEPT, ACCEPT_ENCODING, HeaderName, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderValue};
 
-/// The types in which a graph is sent; the bytes are the same.
+/// Media types of graphs; the bytes are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MediaType {
     Json,
@@ -19,12 +19,12 @@ impl MediaType {
     }
 }
 
-/// How much a client wants something, in thousandths.
-type Weight = u16;
+/// Quality value in thousandths (RFC 9110).
+type Quality = u16;
 
-const MOST: Weight = 1000;
+const MAX_QUALITY: Quality = 1000;
 
-/// How exactly a client names something.
+/// Precision of a media range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Precision {
     Anything,
@@ -32,17 +32,18 @@ enum Precision {
     Exact,
 }
 
-/// The type to send, or `None` if the client reads neither. Whoever does not say gets the
-/// protocol's own type, and whoever reads anything plain JSON.
+/// The media type to send; `None` if the client accepts neither. Without `Accept`, it is the type
+/// of the protocol; for wildcards, JSON.
 pub(super) fn media_type(headers: &HeaderMap) -> Option<MediaType> {
-    let wanted: Vec<(&str, Weight)> = members(headers, &ACCEPT).collect();
-    if wanted.is_empty() {
-        // Members that make no sense were meant to say something.
+    let selection: Vec<(&str, Quality)> = members(headers, &ACCEPT).collect();
+    if selection.is_empty() {
+        // A header with only invalid members is not an absent header.
         let silent =
             headers.get_all(ACCEPT).iter().all(|value| value.as_bytes().trim_ascii().is_empty());
         return silent.then_some(MediaType::CincinnatiV1);
     }
-    let (json, own) = (weigh(MediaType::Json, &wanted), weigh(MediaType::CincinnatiV1, &wanted));
+    let (json, own) =
+        (quality(MediaType::Json, &selection), quality(MediaType::CincinnatiV1, &selection));
     let better = match own.1.cmp(&json.1) {
         std::cmp::Ordering::Equal if own.0 == Some(Precision::Exact) => MediaType::CincinnatiV1,
         std::cmp::Ordering::Greater => MediaType::CincinnatiV1,
@@ -51,18 +52,18 @@ pub(super) fn media_type(headers: &HeaderMap) -> Option<MediaType> {
     (own.1.max(json.1) > 0).then_some(better)
 }
 
-/// How much a type is wanted, and by which kind of range: the most precise one counts.
-fn weigh(offered: MediaType, wanted: &[(&str, Weight)]) -> (Option<Precision>, Weight) {
+/// The quality of a media type and the range that determines it: the most precise one.
+fn quality(offered: MediaType, selection: &[(&str, Quality)]) -> (Option<Precision>, Quality) {
     let precision = |range: &str| match range {
         "*" | "*/*" => Some(Precision::Anything),
         "application/*" => Some(Precision::Group),
         _ => range.eq_ignore_ascii_case(offered.name()).then_some(Precision::Exact),
     };
-    let fitting = wanted.iter().filter_map(|(range, weight)| Some((precision(range)?, *weight)));
+    let fitting = selection.iter().filter_map(|(range, weight)| Some((precision(range)?, *weight)));
     fitting.max().map_or((None, 0), |(precision, weight)| (Some(precision), weight))
 }
 
-/// Whether the client likes gzip at least as much as what is not compressed.
+/// Whether the client accepts gzip with at least the quality of the identity coding.
 pub(super) fn gzip(headers: &HeaderMap) -> bool {
     let (mut gzip, mut anything, mut identity) = (None, None, 0);
     for (coding, weight) in members(headers, &ACCEPT_ENCODING) {
@@ -78,12 +79,11 @@ pub(super) fn gzip(headers: &HeaderMap) -> bool {
     gzip > 0 && gzip >= identity
 }
 
-/// The members of a list with their weights, without other parameters; what makes no sense is
-/// left out.
+/// The members of a list with their quality, without other parameters. Invalid members are ignored.
 fn members<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
-) -> impl Iterator<Item = (&'a str, Weight)> {
+) -> impl Iterator<Item = (&'a str, Quality)> {
     let lists = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
     lists.flat_map(|list| list.split(',')).filter_map(|member| {
         let mut parts = member.split(';').map(str::trim);
@@ -92,28 +92,36 @@ fn members<'a>(
             let (name, weight) = parameter.split_once('=')?;
             name.trim().eq_ignore_ascii_case("q").then(|| weight.trim())
         });
-        Some((value, weights.next_back().map_or(Some(MOST), parse_weight)?))
+        Some((value, weights.next_back().map_or(Some(MAX_QUALITY), parse_quality)?))
     })
 }
 
-/// `0`, `1`, or one of them with up to three digits after the point.
-fn parse_weight(text: &str) -> Option<Weight> {
+/// Parses a quality value: `0`, `1`, or one of them with up to three decimals.
+fn parse_quality(text: &str) -> Option<Quality> {
     let (whole, digits) = text.split_once('.').unwrap_or((text, ""));
     if digits.len() > 3 || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
         return None;
     }
-    let thousandths: Weight = format!("{digits:0<3}").parse().ok()?;
+    let thousandths: Quality = format!("{digits:0<3}").parse().ok()?;
     match whole {
         "0" => Some(thousandths),
-        "1" if thousandths == 0 => Some(MOST),
+        "1" if thousandths == 0 => Some(MAX_QUALITY),
         _ => None,
     }
+}
+
+/// Whether `If-None-Match` contains the entity tag.
+pub(super) fn matches_etag(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+    let named = headers.get_all(IF_NONE_MATCH).into_iter();
+    named.flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).any(|named| {
+        let named = named.trim_ascii();
+        named == b"*" || named.strip_prefix(b"W/").unwrap_or(named) == tag.as_bytes()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderValue;
 
     const OWN: &str = "application/vnd.redhat.cincinnati.v1+json";
 
@@ -122,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_type_is_what_the_client_likes_best() {
+    fn media_type_selects_highest_quality() {
         let (json, own) = (Some(MediaType::Json), Some(MediaType::CincinnatiV1));
         assert_eq!(media_type(&HeaderMap::new()), own);
         for (accept, expected) in [
@@ -154,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_sent_to_those_who_like_it() {
+    fn gzip_with_accepting_client_returns_true() {
         for (accept, expected) in [
             ("gzip", true),
             ("GZIP", true),
@@ -173,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_read_as_written() {
+    fn parse_quality_with_invalid_text_returns_none() {
         for (text, expected) in [
             ("1", Some(1000)),
             ("1.000", Some(1000)),
@@ -186,7 +194,25 @@ mod tests {
             ("-1", None),
             ("", None),
         ] {
-            assert_eq!(parse_weight(text), expected, "{text}");
+            assert_eq!(parse_quality(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn matches_etag_finds_tag_in_list() {
+        let tag = HeaderValue::from_static("\"a1\"");
+        for (value, expected) in [
+            ("\"a1\"", true),
+            ("W/\"a1\"", true),
+            ("\"b2\" , \"a1\"", true),
+            ("*", true),
+            ("\"b2\"", false),
+            ("a1", false),
+            ("", false),
+        ] {
+            let headers = HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::from_static(value))]);
+            assert_eq!(matches_etag(&headers, &tag), expected, "{value}");
+        }
+        assert!(!matches_etag(&HeaderMap::new(), &tag));
     }
 }

@@ -1,4 +1,4 @@
-//! Images in a directory, as the OCI image layout has them: `skopeo copy oci:DIR …` takes it.
+//! Images in an OCI image layout, a directory that `skopeo copy oci:DIR …` reads.
 
 mod read;
 mod reference;
@@ -10,9 +10,13 @@ use serde_json::{Value, json};
 
 use crate::{Blob, Image};
 
-pub use read::{FoundImage, Layout, ReadError};
+#[doc(hidden)]
+pub use self::LayoutAddError as AddError;
+pub use read::{Layout, LayoutImage, LayoutReadError};
+#[doc(hidden)]
+pub use read::{LayoutImage as FoundImage, LayoutReadError as ReadError};
 
-/// Why a layout could not be written.
+/// A file of a layout that cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}", path.display())]
 pub struct LayoutError {
@@ -20,28 +24,27 @@ pub struct LayoutError {
     source: io::Error,
 }
 
-/// Why an image could not be added to a layout.
+/// An image that cannot be added to a layout.
 #[derive(Debug, thiserror::Error)]
-pub enum AddError {
-    /// What is there cannot be read.
+pub enum LayoutAddError {
+    /// The existing layout cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
-    /// There is something else.
+    Read(#[from] LayoutReadError),
+    /// The directory contains other files.
     #[error("{} is not empty and is not an OCI layout", .0.display())]
     Occupied(PathBuf),
-    /// It could not be written.
+    /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] LayoutError),
 }
 
-/// Writes an image into a directory, which is made if it is missing. Content that is already
-/// there is not written again; the index names this image alone, by `tag`.
+/// Writes an image to a layout and creates the directory if it is missing. Existing blobs are not
+/// written again. The new index contains only this image, with `tag`.
 pub fn write(dir: &Path, image: &Image, tag: &str) -> Result<(), LayoutError> {
     write_all(dir, [(image, tag)])
 }
 
-/// Writes several images with their names into one directory, where what they have in common lies
-/// once.
+/// Writes several images to one layout. Blobs that they share are stored once.
 pub fn write_all<'a>(
     dir: &Path,
     images: impl IntoIterator<Item = (&'a Image, &'a str)>,
@@ -54,16 +57,16 @@ pub fn write_all<'a>(
     write_index(dir, &entries)
 }
 
-/// Adds an image to those of a directory, which is made if it is missing. What was called `tag` in
-/// it is called so no longer.
-pub fn add(dir: &Path, image: &Image, tag: &str) -> Result<(), AddError> {
+/// Adds an image to a layout and creates the directory if it is missing. An image that had `tag`
+/// loses it.
+pub fn add(dir: &Path, image: &Image, tag: &str) -> Result<(), LayoutAddError> {
     let is_empty = std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
     let mut entries = match Layout::open(dir) {
         Ok(layout) => layout.index()?,
         Err(_) if is_empty || !dir.exists() => Vec::new(),
-        Err(_) => return Err(AddError::Occupied(dir.to_owned())),
+        Err(_) => return Err(LayoutAddError::Occupied(dir.to_owned())),
     };
-    entries.retain(|entry| entry["annotations"][NAME] != tag);
+    entries.retain(|entry| entry["annotations"][REF_NAME] != tag);
     entries.push(entry(image.manifest(), tag));
     write_content(dir, image)?;
     Ok(write_index(dir, &entries)?)
@@ -83,11 +86,11 @@ fn write_content(dir: &Path, image: &Image) -> Result<(), LayoutError> {
 }
 
 fn write_index(dir: &Path, entries: &[Value]) -> Result<(), LayoutError> {
-    write_file(dir.join("oci-layout"), MARKER.as_bytes())?;
+    write_file(dir.join("oci-layout"), LAYOUT_VERSION.as_bytes())?;
     write_file(dir.join("index.json"), index(entries).as_bytes())
 }
 
-/// Writes the same as one archive, which `ctr images import` loads under that name.
+/// Writes a layout as a tar archive, which `ctr images import` loads with that name.
 pub fn archive(image: &Image, name: &str, out: impl io::Write) -> io::Result<()> {
     let mut archive = tar::Builder::new(out);
     let mut append = |path: &str, content: &[u8]| {
@@ -96,7 +99,7 @@ pub fn archive(image: &Image, name: &str, out: impl io::Write) -> io::Result<()>
         header.set_size(content.len() as u64);
         archive.append_data(&mut header, path, content)
     };
-    append("oci-layout", MARKER.as_bytes())?;
+    append("oci-layout", LAYOUT_VERSION.as_bytes())?;
     append("index.json", index(&[entry(image.manifest(), name)]).as_bytes())?;
     for blob in image.content().chain([image.manifest()]) {
         append(&format!("{BLOBS}/{}", blob.digest().hex()), blob.bytes())?;
@@ -104,20 +107,20 @@ pub fn archive(image: &Image, name: &str, out: impl io::Write) -> io::Result<()>
     archive.into_inner()?.flush()
 }
 
-/// Where content lies, under its digest.
+/// Directory of the blobs, which are named by their digests.
 const BLOBS: &str = "blobs/sha256";
 
-/// The file by which a layout is recognised.
-const MARKER: &str = r#"{"imageLayoutVersion":"1.0.0"}"#;
+/// Content of `oci-layout`, which marks a directory as a layout.
+const LAYOUT_VERSION: &str = r#"{"imageLayoutVersion":"1.0.0"}"#;
 
-/// Where the tag of an image stands.
-const NAME: &str = "org.opencontainers.image.ref.name";
-/// Where containerd looks for a whole name.
-const WHOLE_NAME: &str = "io.containerd.image.name";
+/// Annotation with the tag of an image.
+const REF_NAME: &str = "org.opencontainers.image.ref.name";
+/// Annotation with the complete reference, which containerd reads.
+const CONTAINERD_NAME: &str = "io.containerd.image.name";
 
 fn entry(manifest: &Blob, name: &str) -> Value {
     let mut descriptor = manifest.descriptor();
-    descriptor["annotations"] = json!({ NAME: name, WHOLE_NAME: name });
+    descriptor["annotations"] = json!({ REF_NAME: name, CONTAINERD_NAME: name });
     descriptor
 }
 
@@ -130,11 +133,11 @@ fn index(entries: &[Value]) -> String {
     .to_string()
 }
 
-/// Writes under another name first, so that a name is never seen with half its content.
+/// Writes to a temporary name and renames it, so that readers never see a partial file.
 fn write_file(path: PathBuf, bytes: &[u8]) -> Result<(), LayoutError> {
-    let unfinished = path.with_extension("part");
-    std::fs::write(&unfinished, bytes)
-        .and_then(|()| std::fs::rename(&unfinished, &path))
+    let temporary = path.with_extension("part");
+    std::fs::write(&temporary, bytes)
+        .and_then(|()| std::fs::rename(&temporary, &path))
         .map_err(|source| LayoutError { path, source })
 }
 
@@ -144,7 +147,7 @@ mod tests {
     use crate::{Digest, ImageConfig, LayerBuilder};
 
     #[test]
-    fn every_blob_lies_under_its_digest_and_writing_again_changes_nothing() {
+    fn write_twice_stores_blobs_once_by_digest() {
         let layer = LayerBuilder::new().file("a", 0o644, "x").unwrap().build().unwrap();
         let image = Image::new(vec![layer], &ImageConfig::default());
         let dir = tempfile::tempdir().unwrap();
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn images_of_one_directory_share_their_layers() {
+    fn write_all_shares_layers() {
         let layer = LayerBuilder::new().file("a", 0o644, "x").unwrap().build().unwrap();
         let image = |cmd: &str| {
             let config = ImageConfig { cmd: vec![cmd.to_owned()], ..ImageConfig::default() };
@@ -183,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_stands_beside_the_rest_and_in_place_of_its_like() {
+    fn add_with_existing_tag_replaces_it() {
         let image = |cmd: &str| {
             Image::new(Vec::new(), &ImageConfig { cmd: vec![cmd.to_owned()], ..Default::default() })
         };
@@ -199,16 +202,16 @@ mod tests {
     }
 
     #[test]
-    fn other_directories_are_left_alone() {
+    fn add_to_other_directory_fails() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("diary"), "dear").unwrap();
         let image = Image::new(Vec::new(), &ImageConfig::default());
-        assert!(matches!(add(dir.path(), &image, "a").unwrap_err(), AddError::Occupied(_)));
+        assert!(matches!(add(dir.path(), &image, "a").unwrap_err(), LayoutAddError::Occupied(_)));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]
-    fn a_directory_that_cannot_be_written_is_named() {
+    fn write_without_permission_fails_with_path() {
         let image = Image::new(Vec::new(), &ImageConfig::default());
         let error = write(Path::new("/dev/null/x"), &image, "dev").unwrap_err();
         assert_eq!(error.to_string(), "cannot write /dev/null/x/blobs/sha256");

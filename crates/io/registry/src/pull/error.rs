@@ -1,4 +1,4 @@
-//! What can go wrong with a registry.
+//! Errors of reading from registries and layouts.
 
 use std::time::Duration;
 
@@ -7,124 +7,124 @@ use url::Url;
 
 use crate::Digest;
 
-/// Why something could not be read from a registry or a layout.
+/// Content that cannot be read from a registry or a layout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "reason", rename_all = "camelCase")]
 pub enum PullError {
-    /// The repository has no such name.
+    /// The repository name is invalid.
     #[error("{name:?} is not a repository such as registry.example/team/releases")]
     Name {
-        /// What was given.
+        /// The name, without a password.
         name: String,
     },
-    /// The address is none.
+    /// The address of a signature store is invalid.
     #[error("{address:?} is not an address such as https://signatures.example/store")]
     Address {
-        /// What was given.
+        /// The address, without a password.
         address: String,
     },
-    /// Everybody on the way could read and change what is said.
+    /// The connection would not use TLS.
     #[error("{host} is on another host, and the connection would not use TLS")]
     Plain {
-        /// The machine.
+        /// The host.
         host: String,
     },
-    /// This machine cannot speak to any registry.
+    /// The HTTP client cannot be created.
     #[error("cannot create an HTTP client for registries: {why}")]
     Client {
-        /// Why.
+        /// Cause.
         why: String,
     },
-    /// The registry cannot be reached, or stops in the middle.
+    /// The connection failed or ended early.
     #[error("{url}: {why}")]
     Network {
-        /// What was asked for.
+        /// The URL.
         url: String,
-        /// Why.
+        /// Cause.
         why: String,
     },
-    /// The registry sends us somewhere we do not go.
+    /// A redirect is not followed.
     #[error("{url}: {why}")]
     Redirect {
-        /// What was asked for.
+        /// The URL.
         url: String,
-        /// Where to, and why not.
+        /// Target and cause.
         why: String,
     },
-    /// It is not there, or not any longer.
+    /// The content does not exist.
     #[error("{url} does not exist")]
     NotFound {
-        /// What was asked for.
+        /// The URL.
         url: String,
     },
-    /// The registry wants to know who asks, or does not allow it.
+    /// Authentication failed or access is denied.
     #[error("{url}: access denied; check the pull secret")]
     Unauthorised {
-        /// What was asked for.
+        /// The URL.
         url: String,
     },
-    /// The registry answers something else.
+    /// Another HTTP status.
     #[error("{url}: HTTP status {status}")]
     Status {
-        /// What was asked for.
+        /// The URL.
         url: String,
-        /// The answer.
+        /// The status code.
         status: u16,
-        /// How long the registry asks to wait.
+        /// Value of `Retry-After`.
         #[serde(skip)]
         retry_after: Option<Duration>,
     },
-    /// It is larger than it can reasonably be.
+    /// The content exceeds the size limit.
     #[error("{what} has more than {limit} bytes")]
     TooLarge {
-        /// What was read.
+        /// Name of the content.
         what: String,
-        /// How much is read of it.
+        /// The limit.
         limit: u64,
     },
-    /// The content is not what its name says.
+    /// The content does not match its digest.
     #[error("the content of {digest} does not match its digest")]
     WrongDigest {
-        /// The name.
+        /// The digest.
         digest: Digest,
     },
-    /// It cannot be understood.
+    /// The content is malformed.
     #[error("{what} is invalid: {why}")]
     Malformed {
-        /// What was read.
+        /// Name of the content.
         what: String,
-        /// Why.
+        /// Cause.
         why: String,
     },
-    /// There is no end of tags.
+    /// The repository has too many tags.
     #[error("more than {limit} tags, or a cycle of pages")]
     TooManyTags {
-        /// How many are read.
+        /// The limit.
         limit: usize,
     },
-    /// It could be any of several.
+    /// The reference matches several images.
     #[error("{what} does not have exactly one image: specify one of {}", names.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The reference.
         what: String,
-        /// What there is.
+        /// Names of the images.
         names: Vec<String>,
     },
     /// A file of a layout cannot be read.
     #[error("cannot read a file of the OCI layout: {why}")]
     File {
-        /// Why.
+        /// Cause.
         why: String,
     },
 }
 
 impl PullError {
     pub(crate) fn network(url: &Url, error: &reqwest::Error) -> Self {
-        let (url, why) = (place(url), fairway_text::root_cause(error));
+        let (url, why) = (display_url(url), fairway_text::root_cause(error));
         if error.is_redirect() { Self::Redirect { url, why } } else { Self::Network { url, why } }
     }
 
-    /// Whether the same question may be answered later.
+    /// Whether a retry may succeed.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Network { .. } => true,
@@ -134,7 +134,7 @@ impl PullError {
     }
 }
 
-/// What was given as a name, without what may be a password in it.
+/// A reference without the user and password that it may contain.
 pub(crate) fn without_password(given: &str) -> String {
     let (name, digest) = given.split_at(given.find("@sha256:").unwrap_or(given.len()));
     match name.rsplit_once('@') {
@@ -143,8 +143,8 @@ pub(crate) fn without_password(given: &str) -> String {
     }
 }
 
-/// The address as errors show it.
-pub(super) fn place(url: &Url) -> String {
+/// A URL without credentials and query, for errors.
+pub(super) fn display_url(url: &Url) -> String {
     fairway_text::without_secrets(url)
 }
 
@@ -153,8 +153,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn place_with_credentials_omits_them() {
+    fn display_url_with_credentials_omits_them() {
         let url = Url::parse("https://user:secret@r.example:5000/v2/a?token=secret#x").unwrap();
-        assert_eq!(place(&url), "https://r.example:5000/v2/a");
+        assert_eq!(display_url(&url), "https://r.example:5000/v2/a");
     }
 }

@@ -183,7 +183,7 @@ impl Keyring {
     /// One good signature is enough, unless another one names a key of the keyring and is bad: gpg
     /// refuses such a message, too, because it has been tampered with.
     fn signer(&self, message: &SignedMessage, now: Timestamp) -> Result<&Key, SignatureError> {
-        let (mut signer, mut refusal, mut strangers) = (None, None, Vec::new());
+        let (mut signer, mut refusal, mut unknown) = (None, None, Vec::new());
         for signature in &message.signatures {
             let checked = |key| check(signature, key, &message.data, now).map(|()| key);
             let keys = self.keys.iter().filter(|key| key.is_issuer(signature));
@@ -191,10 +191,10 @@ impl Keyring {
                 Some(Ok(key)) => signer = signer.or(Some(key)),
                 Some(Err(SignatureError::Bad { key })) => return Err(SignatureError::Bad { key }),
                 Some(Err(why)) => refusal = Some(why),
-                None => strangers.push(issuer(signature)),
+                None => unknown.push(issuer(signature)),
             }
         }
-        let refusal = refusal.unwrap_or(SignatureError::UnknownSigner { signers: strangers });
+        let refusal = refusal.unwrap_or(SignatureError::UnknownSigner { signers: unknown });
         signer.ok_or(refusal)
     }
 }
@@ -281,8 +281,6 @@ fn check(
     }
 }
 
-#[cfg(test)]
-mod rejected;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -1,20 +1,20 @@
-//! What a well-behaved registry gives.
+//! Scans of a well-behaved registry.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use fairway_registry::layout::Layout;
-use fairway_registry::pull::{Options, PullSecrets};
-use fairway_registry::releases::{Known, Progress, Settings, Source, scan, scan_with};
+use fairway_registry::pull::{PullOptions, PullSecrets};
+use fairway_registry::releases::{ScanCache, ScanProgress, ScanSettings, Source, scan, scan_with};
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
 
 use crate::releases::images::{Style, image, list, metadata, release, release_layer, tar};
 use crate::releases::server::Server;
-use crate::releases::{anonymous, found, scan_once, source, told};
+use crate::releases::{problems, redacted, scan_once, source, versions};
 
 #[tokio::test]
-async fn every_format_is_read() {
+async fn scan_reads_docker_and_oci_formats() {
     let server = Server::start().await;
     server.add("docker", &release(Style::Docker, "amd64", "4.1.0"));
     server.add("oci", &release(Style::Oci, "arm64", "4.1.0"));
@@ -29,8 +29,8 @@ async fn every_format_is_read() {
         let named: Vec<_> = images.iter().map(|(arch, image)| (*arch, image)).collect();
         server.add(tag, &list(style, &named));
     }
-    let scan = scan_once(&source(&server.repository(), &Options::default())).await.unwrap();
-    assert_eq!(told(&scan), "");
+    let scan = scan_once(&source(&server.repository(), &PullOptions::default())).await.unwrap();
+    assert_eq!(problems(&scan), "");
     let expected = [
         "4.1.0 amd64",
         "4.1.0 arm64",
@@ -42,18 +42,18 @@ async fn every_format_is_read() {
         "4.4.0 multi",
         "4.4.0 s390x",
     ];
-    assert_eq!(found(&scan), expected);
+    assert_eq!(versions(&scan), expected);
     let docker = scan.releases.iter().find(|release| release.arch == "arm64").unwrap();
     let digest = release(Style::Oci, "arm64", "4.1.0").digest();
     assert_eq!(docker.image, format!("{}@{digest}", server.repository()));
 }
 
 #[tokio::test]
-async fn a_release_reads_like_a_list_of_releases() {
+async fn scan_result_serializes_as_list_of_releases() {
     let server = Server::start().await;
     let image = release(Style::Oci, "amd64", "4.1.0");
     server.add("4.1.0", &image);
-    let scan = scan_once(&source(&server.repository(), &Options::default())).await.unwrap();
+    let scan = scan_once(&source(&server.repository(), &PullOptions::default())).await.unwrap();
     let expected = serde_json::json!([{
         "image": format!("{}@{}", server.repository(), image.digest()),
         "arch": "amd64",
@@ -66,32 +66,32 @@ async fn a_release_reads_like_a_list_of_releases() {
 }
 
 #[tokio::test]
-async fn a_list_around_one_image_is_that_release_under_its_own_digest() {
+async fn scan_of_index_with_one_image_uses_digest_of_index() {
     let server = Server::start().await;
     let inner = release(Style::Oci, "arm64", "4.1.0");
     let outer = list(Style::Oci, &[("arm64", &inner), ("unknown", &inner)]);
     server.add_untagged(&inner);
     server.add("4.1.0", &outer);
-    let scan = scan_once(&source(&server.repository(), &Options::default())).await.unwrap();
-    assert_eq!(found(&scan), ["4.1.0 arm64"]);
+    let scan = scan_once(&source(&server.repository(), &PullOptions::default())).await.unwrap();
+    assert_eq!(versions(&scan), ["4.1.0 arm64"]);
     assert!(scan.releases[0].image.ends_with(outer.digest().as_str()));
 }
 
 #[tokio::test]
-async fn the_top_most_layer_counts_that_can_be_read() {
+async fn scan_uses_top_layer_with_valid_metadata() {
     let server = Server::start().await;
     let (low, middle) = (release_layer(&metadata("4.1.0")), release_layer(&metadata("4.2.0")));
     let (other, broken) = ((tar(&[("a", "1")]), false), release_layer("{"));
     let layers = vec![low, middle.clone(), other, broken];
     server.add("4.2.0", &image(Style::Oci, "amd64", layers.clone()));
-    let scan = scan_once(&source(&server.repository(), &Options::default())).await.unwrap();
-    assert_eq!(found(&scan), ["4.2.0 amd64"]);
+    let scan = scan_once(&source(&server.repository(), &PullOptions::default())).await.unwrap();
+    assert_eq!(versions(&scan), ["4.2.0 amd64"]);
     let lowest = format!("GET blobs/{}", Digest::of(&layers[0].0));
-    assert!(!server.asked().contains(&lowest), "it lies below the one that counts");
+    assert!(!server.requests().contains(&lowest), "it lies below the one that counts");
 }
 
 #[tokio::test]
-async fn what_is_known_is_not_read_again() {
+async fn scan_with_cache_reads_only_new_manifests() {
     let server = Server::start().await;
     let images = ["amd64", "s390x"].map(|arch| release(Style::Oci, arch, "4.1.0"));
     server.add("amd64", &images[0]);
@@ -99,44 +99,44 @@ async fn what_is_known_is_not_read_again() {
     server.add_untagged(&images[1]);
     server.add("multi", &list(Style::Oci, &[("amd64", &images[0]), ("s390x", &images[1])]));
     server.add("no-release", &image(Style::Oci, "amd64", vec![(tar(&[("a", "1")]), false)]));
-    let source = source(&server.repository(), &Options::default());
-    let (mut known, settings) = (Known::default(), Settings::default());
-    let first = scan(&source, &mut known, &settings).await.unwrap();
+    let source = source(&server.repository(), &PullOptions::default());
+    let (mut cache, settings) = (ScanCache::default(), ScanSettings::default());
+    let first = scan(&source, &mut cache, &settings).await.unwrap();
     assert_eq!((first.report.read, first.report.known), (4, 0));
-    let mut asked = server.asked();
-    asked.retain(|asked| asked.contains("manifests/sha256:"));
-    assert_eq!(asked.len(), 4, "several tags and lists lead to one manifest: {asked:#?}");
+    let mut requests = server.requests();
+    requests.retain(|requests| requests.contains("manifests/sha256:"));
+    assert_eq!(requests.len(), 4, "several tags and lists lead to one manifest: {requests:#?}");
 
-    let second = scan(&source, &mut known, &settings).await.unwrap();
+    let second = scan(&source, &mut cache, &settings).await.unwrap();
     assert_eq!(second.releases, first.releases);
-    assert_eq!(told(&second), told(&first));
+    assert_eq!(problems(&second), problems(&first));
     assert_eq!((second.report.read, second.report.known), (0, 4));
     let heads =
         ["again", "amd64", "multi", "no-release"].map(|tag| format!("HEAD manifests/{tag}"));
-    let mut asked = server.asked();
-    asked.sort();
-    assert_eq!(asked[1..], heads);
-    assert_eq!(asked[0], "GET tags/list");
+    let mut requests = server.requests();
+    requests.sort();
+    assert_eq!(requests[1..], heads);
+    assert_eq!(requests[0], "GET tags/list");
 
     server.add("new", &release(Style::Oci, "amd64", "4.2.0"));
-    let third = scan(&source, &mut known, &settings).await.unwrap();
+    let third = scan(&source, &mut cache, &settings).await.unwrap();
     assert_eq!((third.report.read, third.report.known), (1, 4));
     assert_eq!(third.releases.len(), first.releases.len() + 1);
 }
 
 #[tokio::test]
-async fn one_bad_release_costs_itself_alone() {
-    let server = Server::misbehaving(|_, path, _| {
+async fn scan_with_bad_releases_omits_only_those() {
+    let server = Server::with_override(|_, path, _| {
         path.starts_with("manifests/forbidden").then(|| StatusCode::FORBIDDEN.into_response())
     })
     .await;
     server.add("good", &release(Style::Oci, "amd64", "4.1.0"));
     server.add("forbidden", &release(Style::Oci, "amd64", "4.2.0"));
     server.add("gone", &release(Style::Oci, "amd64", "4.3.0"));
-    server.forget("manifests/gone");
+    server.remove("manifests/gone");
     let missing = release(Style::Oci, "amd64", "4.4.0");
     server.add("no-layer", &missing);
-    server.forget(&format!("blobs/{}", Digest::of(&missing.blobs[0])));
+    server.remove(&format!("blobs/{}", Digest::of(&missing.blobs[0])));
     server.add("no-release", &image(Style::Oci, "amd64", vec![(tar(&[("a", "1")]), false)]));
     let broken = |layers| image(Style::Oci, "amd64", layers);
     server.add("metadata", &broken(vec![release_layer(r#"{"kind": "cincinnati-metadata-v0"}"#)]));
@@ -151,10 +151,10 @@ async fn one_bad_release_costs_itself_alone() {
     let away = release(Style::Oci, "ppc64le", "4.6.0");
     server.add("incomplete", &list(Style::Oci, &[("amd64", &one), ("ppc64le", &away)]));
 
-    let scan = scan_once(&source(&server.repository(), &Options::default())).await.unwrap();
-    assert_eq!(found(&scan), ["4.1.0 amd64", "4.6.0 amd64", "4.7.0 s390x"]);
-    let told = anonymous(&scan.report.to_string(), &server);
-    insta::assert_snapshot!(told, @r#"
+    let scan = scan_once(&source(&server.repository(), &PullOptions::default())).await.unwrap();
+    assert_eq!(versions(&scan), ["4.1.0 amd64", "4.6.0 amd64", "4.7.0 s390x"]);
+    let errors = redacted(&scan.report.to_string(), &server);
+    insta::assert_snapshot!(errors, @r#"
     HOST/releases: 3 releases in 11 tags; 12 manifests read, 0 cached
       arch (DIGEST) omitted: unsupported architecture ""
       archive (DIGEST) omitted: cannot unpack layer DIGEST: numeric field did not have utf-8 text:  when getting cksum for 
@@ -169,35 +169,36 @@ async fn one_bad_release_costs_itself_alone() {
       no-release (DIGEST) omitted: no layer contains release-manifests/release-metadata
     "#);
     let json = serde_json::to_string(&scan.report.problems[5..7]).unwrap();
-    insta::assert_snapshot!(anonymous(&json, &server), @r#"[{"tag":"gzip","digest":"DIGEST","kept":false,"reason":"layer","layer":"DIGEST","why":"unexpected end of file"},{"tag":"incomplete","digest":"DIGEST","kept":false,"reason":"notFound","url":"http://HOST/v2/releases/manifests/DIGEST"}]"#);
+    insta::assert_snapshot!(redacted(&json, &server), @r#"[{"tag":"gzip","digest":"DIGEST","kept":false,"reason":"layer","layer":"DIGEST","why":"unexpected end of file"},{"tag":"incomplete","digest":"DIGEST","kept":false,"reason":"notFound","url":"http://HOST/v2/releases/manifests/DIGEST"}]"#);
 }
 
 #[tokio::test]
-async fn a_registry_in_trouble_is_asked_again_and_its_releases_stay() {
-    let asked = AtomicU32::new(0);
+async fn scan_with_429_retries_and_keeps_releases() {
+    let requests = AtomicU32::new(0);
     let trouble = std::sync::Arc::new(AtomicU32::new(0));
     let broken = std::sync::Arc::clone(&trouble);
-    let server = Server::misbehaving(move |_, path, _| {
+    let server = Server::with_override(move |_, path, _| {
         let in_trouble = path == "manifests/4.1.0" && broken.load(Ordering::Relaxed) == 1;
-        // The first answer to everything is that it is too much.
-        let first = asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(3);
+        // Every third request is throttled.
+        let first = requests.fetch_add(1, Ordering::Relaxed).is_multiple_of(3);
         (in_trouble || first).then(|| StatusCode::TOO_MANY_REQUESTS.into_response())
     })
     .await;
     server.add("4.1.0", &release(Style::Oci, "amd64", "4.1.0"));
-    let source = source(&server.repository(), &Options { attempts: 2, ..Options::default() });
-    let (mut known, settings) = (Known::default(), Settings::default());
-    let first = scan(&source, &mut known, &settings).await.unwrap();
-    assert_eq!(found(&first), ["4.1.0 amd64"]);
+    let source =
+        source(&server.repository(), &PullOptions { attempts: 2, ..PullOptions::default() });
+    let (mut cache, settings) = (ScanCache::default(), ScanSettings::default());
+    let first = scan(&source, &mut cache, &settings).await.unwrap();
+    assert_eq!(versions(&first), ["4.1.0 amd64"]);
     trouble.store(1, Ordering::Relaxed);
-    let second = scan(&source, &mut known, &settings).await.unwrap();
+    let second = scan(&source, &mut cache, &settings).await.unwrap();
     assert_eq!(second.releases, first.releases);
     assert!(second.report.problems[0].kept);
     assert!(second.report.to_string().contains(" unchanged: "), "{}", second.report);
 }
 
-/// Wants a token, which it gives to whoever knows the password.
-fn guarded(path: &str, headers: &HeaderMap) -> Option<Response> {
+/// Requires a token, and issues it for the password.
+fn require_token(path: &str, headers: &HeaderMap) -> Option<Response> {
     let sent = headers.get(header::AUTHORIZATION).and_then(|sent| sent.to_str().ok());
     if path == "/token" {
         return Some(match sent {
@@ -212,71 +213,72 @@ fn guarded(path: &str, headers: &HeaderMap) -> Option<Response> {
 }
 
 #[tokio::test]
-async fn a_pull_secret_opens_what_is_closed() {
-    let server = Server::misbehaving(|_, path, headers| guarded(path, headers)).await;
+async fn scan_with_pull_secret_authenticates_once() {
+    let server = Server::with_override(|_, path, headers| require_token(path, headers)).await;
     server.add("4.1.0", &release(Style::Oci, "amd64", "4.1.0"));
     let host = server.address();
     let secrets = format!(r#"{{"auths": {{"{host}": {{"auth": "dXNlcjpwYXNz"}}}}}}"#);
     let secrets = PullSecrets::parse(secrets.as_bytes()).unwrap();
-    let options = Options { secrets, ..Options::default() };
+    let options = PullOptions { secrets, ..PullOptions::default() };
     let scan = scan_once(&source(&server.repository(), &options)).await.unwrap();
-    assert_eq!(found(&scan), ["4.1.0 amd64"]);
-    let tokens = server.asked().iter().filter(|asked| *asked == "GET /token").count();
+    assert_eq!(versions(&scan), ["4.1.0 amd64"]);
+    let tokens = server.requests().iter().filter(|requests| *requests == "GET /token").count();
     assert_eq!(tokens, 1);
 
-    let error = scan_once(&source(&server.repository(), &Options::default())).await.unwrap_err();
+    let error =
+        scan_once(&source(&server.repository(), &PullOptions::default())).await.unwrap_err();
     let why = std::error::Error::source(&error).unwrap().to_string();
-    insta::assert_snapshot!(anonymous(&why, &server), @"http://HOST/token: access denied; check the pull secret");
+    insta::assert_snapshot!(redacted(&why, &server), @"http://HOST/token: access denied; check the pull secret");
 }
 
 #[tokio::test]
-async fn a_scan_that_is_dropped_has_not_read_in_vain() {
-    let stuck = std::sync::Arc::new(AtomicU32::new(1));
-    let is_stuck = std::sync::Arc::clone(&stuck);
+async fn scan_dropped_early_keeps_its_cache() {
+    let stalled = std::sync::Arc::new(AtomicU32::new(1));
+    let is_stuck = std::sync::Arc::clone(&stalled);
     let slow = release(Style::Oci, "amd64", "4.2.0");
     let path = format!("manifests/{}", slow.digest());
-    let server = Server::misbehaving(move |_, asked, _| {
-        let stuck = asked == path && is_stuck.load(Ordering::Relaxed) == 1;
-        stuck.then(crate::releases::hostile::stuck)
+    let server = Server::with_override(move |_, requests, _| {
+        let stalled = requests == path && is_stuck.load(Ordering::Relaxed) == 1;
+        stalled.then(crate::releases::hostile::stalled)
     })
     .await;
     server.add("4.1.0", &release(Style::Oci, "amd64", "4.1.0"));
     server.add("4.2.0", &slow);
-    let source = source(&server.repository(), &Options::default());
-    let (mut known, settings) = (Known::default(), Settings::default());
+    let source = source(&server.repository(), &PullOptions::default());
+    let (mut cache, settings) = (ScanCache::default(), ScanSettings::default());
     let read = tokio::sync::Notify::new();
-    let said = |progress| {
-        assert_eq!(progress, Progress { read: 1, of: 2 });
+    let on_progress = |progress| {
+        assert_eq!(progress, ScanProgress { read: 1, of: 2 });
         read.notify_one();
     };
     tokio::select! {
-        _ = scan_with(&source, &mut known, &settings, &said) => panic!("it ended"),
+        _ = scan_with(&source, &mut cache, &settings, &on_progress) => panic!("it ended"),
         () = read.notified() => {}
     }
-    stuck.store(0, Ordering::Relaxed);
-    server.asked();
-    let scan = scan(&source, &mut known, &settings).await.unwrap();
-    assert_eq!(found(&scan), ["4.1.0 amd64", "4.2.0 amd64"]);
+    stalled.store(0, Ordering::Relaxed);
+    server.requests();
+    let scan = scan(&source, &mut cache, &settings).await.unwrap();
+    assert_eq!(versions(&scan), ["4.1.0 amd64", "4.2.0 amd64"]);
     let manifests =
-        server.asked().iter().filter(|asked| asked.contains("manifests/sha256:")).count();
+        server.requests().iter().filter(|requests| requests.contains("manifests/sha256:")).count();
     assert_eq!(manifests, 1, "the one that was not read before");
 }
 
 #[tokio::test]
-async fn a_registry_that_answers_no_head_is_asked_for_the_manifest() {
+async fn scan_without_head_support_uses_get() {
     for status in [StatusCode::METHOD_NOT_ALLOWED, StatusCode::NOT_IMPLEMENTED] {
-        let server = Server::misbehaving(move |method, _, _| {
+        let server = Server::with_override(move |method, _, _| {
             (method == Method::HEAD).then(|| status.into_response())
         })
         .await;
         server.add("4.1.0", &release(Style::Docker, "amd64", "4.1.0"));
-        let scan = scan_once(&source(&server.repository(), &Options::default())).await.unwrap();
-        assert_eq!(found(&scan), ["4.1.0 amd64"], "{status}");
+        let scan = scan_once(&source(&server.repository(), &PullOptions::default())).await.unwrap();
+        assert_eq!(versions(&scan), ["4.1.0 amd64"], "{status}");
     }
 }
 
 #[tokio::test]
-async fn a_layout_has_releases_too() {
+async fn scan_of_layout_returns_releases() {
     let directory = tempfile::tempdir().unwrap();
     let layer = LayerBuilder::new()
         .file("release-manifests/release-metadata", 0o644, metadata("4.1.0"))
@@ -286,15 +288,15 @@ async fn a_layout_has_releases_too() {
     let name = "registry.example/releases".to_owned();
     let layout = Layout::open(directory.path()).unwrap();
     let source = Source::Layout { layout, name };
-    let mut known = Known::default();
-    let first = scan(&source, &mut known, &Settings::default()).await.unwrap();
+    let mut cache = ScanCache::default();
+    let first = scan(&source, &mut cache, &ScanSettings::default()).await.unwrap();
     assert_eq!(first.releases[0].image, format!("registry.example/releases@{}", image.digest()));
 
-    // What is known is not even opened.
+    // Cached images are not opened.
     std::fs::remove_dir_all(directory.path().join("blobs")).unwrap();
-    let second = scan(&source, &mut known, &Settings::default()).await.unwrap();
+    let second = scan(&source, &mut cache, &ScanSettings::default()).await.unwrap();
     assert_eq!(second.releases, first.releases);
     let third = scan_once(&source).await.unwrap();
     assert!(third.releases.is_empty());
-    assert!(told(&third).ends_with(" does not exist"), "{}", told(&third));
+    assert!(problems(&third).ends_with(" does not exist"), "{}", problems(&third));
 }
