@@ -65,7 +65,8 @@ impl Listener {
         let this = Arc::new(self);
         let slots = ConnectionSlots::new(this.limits.connections);
         loop {
-            // Cancelling `accept` loses no connection: it stays in the backlog, which is drained below.
+            // Cancelling `accept` loses no connection: it stays in the backlog, which is drained
+            // below.
             let accepted = tokio::select! {
                 accepted = socket.accept() => accepted,
                 () = this.closing.cancelled() => break,
@@ -173,7 +174,7 @@ impl Listener {
             self.closing.cancelled().await;
             let _ = timeout(IDLE_GRACE_PERIOD, std::future::pending::<()>()).await;
         };
-        // Not cancelled: the loop below finishes the request that is in flight.
+        // The connection is only borrowed: a request in flight is finished below.
         tokio::select! {
             check_end = connection.as_mut() => return Ok(check_end?),
             () = grace_period => {}

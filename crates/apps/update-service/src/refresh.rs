@@ -19,32 +19,32 @@ use crate::state::{GraphStatus, ServiceStatus, SourceStatus, State};
 /// Last observed state of a source.
 pub(crate) struct ObservedSource<T> {
     status: SourceStatus,
-    found: Option<Arc<SourceContent<T>>>,
+    content: Option<Arc<SourceContent<T>>>,
 }
 
 impl<T> Clone for ObservedSource<T> {
     fn clone(&self) -> Self {
-        Self { status: self.status.clone(), found: self.found.clone() }
+        Self { status: self.status.clone(), content: self.content.clone() }
     }
 }
 
 /// Polls a source until the service stops.
 pub(crate) async fn poll<T: Send + Sync + 'static>(
-    mut watched: PolledSource<T>,
-    seen: watch::Sender<ObservedSource<T>>,
+    mut polled: PolledSource<T>,
+    observed: watch::Sender<ObservedSource<T>>,
     state: Arc<State>,
     stopping: CancellationToken,
 ) {
     loop {
-        let begun = Instant::now();
+        let start = Instant::now();
         // `refresh` may be dropped at any time: sources keep their state consistent.
-        let found = tokio::select! {
+        let result = tokio::select! {
             () = stopping.cancelled() => return,
-            found = watched.source.refresh() => found,
+            result = polled.source.refresh() => result,
         };
-        state.metrics.scraped(begun.elapsed(), found.is_ok());
-        seen.send_modify(|seen| record(seen, found));
-        if timeout(watched.every, stopping.cancelled()).await.is_ok() {
+        state.metrics.scraped(start.elapsed(), result.is_ok());
+        observed.send_modify(|observed| record(observed, result));
+        if timeout(polled.every, stopping.cancelled()).await.is_ok() {
             return;
         }
     }
@@ -52,22 +52,25 @@ pub(crate) async fn poll<T: Send + Sync + 'static>(
 
 /// A watch channel for the state of a source.
 pub(crate) fn channel<T>(
-    watched: &PolledSource<T>,
+    polled: &PolledSource<T>,
 ) -> (watch::Sender<ObservedSource<T>>, watch::Receiver<ObservedSource<T>>) {
-    let status = SourceStatus { name: watched.source.name(), ..SourceStatus::default() };
-    watch::channel(ObservedSource { status, found: None })
+    let status = SourceStatus { name: polled.source.name(), ..SourceStatus::default() };
+    watch::channel(ObservedSource { status, content: None })
 }
 
-fn record<T>(seen: &mut ObservedSource<T>, found: Result<Option<SourceContent<T>>, SourceError>) {
-    let status = &mut seen.status;
-    match found {
-        Ok(found) => {
+fn record<T>(
+    observed: &mut ObservedSource<T>,
+    result: Result<Option<SourceContent<T>>, SourceError>,
+) {
+    let status = &mut observed.status;
+    match result {
+        Ok(content) => {
             status.error = None;
             status.read = Some(now());
-            if let Some(found) = found {
+            if let Some(content) = content {
                 tracing::info!(source = status.name, "source changed");
                 status.changed = status.read;
-                seen.found = Some(Arc::new(found));
+                observed.content = Some(Arc::new(content));
             }
         }
         Err(error) => {
@@ -93,9 +96,10 @@ pub(crate) async fn publish(
 ) {
     let mut publisher = Publisher { state, inputs: None, status: ServiceStatus::default() };
     loop {
-        let (seen_files, seen_releases) =
+        let (observed_files, observed_releases) =
             (files.borrow_and_update().clone(), releases.borrow_and_update().clone());
-        publisher.update(seen_files, seen_releases).await;
+        publisher.update(observed_files, observed_releases).await;
+        // `changed` is cancel-safe, and the next iteration reads both values: no update is lost.
         tokio::select! {
             () = stopping.cancelled() => return,
             changed = files.changed() => if changed.is_err() { return },
@@ -120,7 +124,7 @@ impl Publisher {
         files: ObservedSource<Files>,
         releases: ObservedSource<Vec<ReleaseImage>>,
     ) {
-        if let (Some(files), Some(releases)) = (files.found, releases.found) {
+        if let (Some(files), Some(releases)) = (files.content, releases.content) {
             let same = self.inputs.as_ref().is_some_and(|(input_files, input_releases)| {
                 Arc::ptr_eq(input_files, &files) && Arc::ptr_eq(input_releases, &releases)
             });
@@ -140,9 +144,9 @@ impl Publisher {
     fn report_removed(&self, before: &[ReleaseImage], now: &[ReleaseImage]) {
         let now: BTreeSet<&str> = now.iter().map(|release| release.image.as_str()).collect();
         let mut count = 0;
-        for gone in before.iter().filter(|release| !now.contains(release.image.as_str())) {
-            let version = &gone.release_metadata.version;
-            tracing::warn!(%version, image = gone.image, "release removed from the source");
+        for removed in before.iter().filter(|release| !now.contains(release.image.as_str())) {
+            let version = &removed.release_metadata.version;
+            tracing::warn!(%version, image = removed.image, "release removed from the source");
             count += 1;
         }
         self.state.metrics.releases_vanished(count);
@@ -154,12 +158,12 @@ impl Publisher {
         releases: Arc<SourceContent<Vec<ReleaseImage>>>,
     ) {
         let before = self.state.served();
-        let made = tokio::task::spawn_blocking(move || {
+        let built = tokio::task::spawn_blocking(move || {
             assemble(&files.content, &releases, before.as_deref())
         });
-        match made.await {
+        match built.await {
             Ok(Ok(published)) => self.serve(published),
-            Ok(Err(reject)) => self.reject(&reject),
+            Ok(Err(rejected)) => self.reject(&rejected),
             Err(error) => self.reject(&error),
         }
     }

@@ -23,21 +23,14 @@ const MAX_PROBE_CONNECTIONS: usize = 64;
 
 /// A service that cannot start.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum StartError {
     /// The address cannot be bound.
     #[error("cannot listen on {address}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// Cause.
-        source: io::Error,
-    },
+    Listen { address: SocketAddr, source: io::Error },
     /// The path prefix is invalid.
     #[error("prefix {prefix:?} must start with / and must not end with /")]
-    Prefix {
-        /// The prefix.
-        prefix: String,
-    },
+    Prefix { prefix: String },
     /// The certificate cannot be loaded.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -87,19 +80,19 @@ impl Service {
         let (tasks, stopping) = (TaskTracker::new(), CancellationToken::new());
         let closing = CancellationToken::new();
 
-        let (files_seen, files) = refresh::channel(&graph_data);
-        let (releases_seen, found) = refresh::channel(&releases);
+        let (files_sender, files) = refresh::channel(&graph_data);
+        let (releases_sender, release_list) = refresh::channel(&releases);
         let shared = || (Arc::clone(&state), stopping.clone());
         let (polling, stop) = shared();
-        tasks.spawn(refresh::poll(graph_data, files_seen, polling, stop));
+        tasks.spawn(refresh::poll(graph_data, files_sender, polling, stop));
         let (polling, stop) = shared();
-        tasks.spawn(refresh::poll(releases, releases_seen, polling, stop));
+        tasks.spawn(refresh::poll(releases, releases_sender, polling, stop));
         let (publishing, stop) = shared();
-        tasks.spawn(refresh::publish(files, found, publishing, stop));
+        tasks.spawn(refresh::publish(files, release_list, publishing, stop));
         if let Some(certificate) = &certificate {
-            let (keeping, stop) = shared();
+            let (counting, stop) = shared();
             let count_error = move || {
-                keeping.metrics.tls_errors.inc();
+                counting.metrics.tls_errors.inc();
             };
             tasks.spawn(Arc::clone(certificate).keep(stop, count_error));
         }

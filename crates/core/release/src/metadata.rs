@@ -58,15 +58,11 @@ pub use self::MetadataKind as Kind;
 
 /// Release metadata that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum MetadataError {
     /// The file exceeds the size limit.
     #[error("{input} has {size} bytes; the limit is {MAX_BYTES} bytes")]
-    TooLarge {
-        /// Name of the input.
-        input: String,
-        /// Its size.
-        size: usize,
-    },
+    TooLarge { input: String, size: usize },
     /// The document is malformed.
     #[error(transparent)]
     Malformed(#[from] ReadError),

@@ -51,25 +51,20 @@ impl GraphQuery {
 
 /// A query that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum QueryError {
     /// No update service is configured.
     #[error("No update service is configured: set spec.upstream to its URL.")]
     NoUpstream,
     /// The URL is invalid.
     #[error("Invalid update service {text:?} in spec.upstream: not an absolute http or https URL.")]
-    InvalidUri {
-        /// The value.
-        text: String,
-    },
+    InvalidUri { text: String },
     /// The cluster ID is empty.
     #[error("Cannot query the update service: spec.clusterID is empty.")]
     NoId,
     /// The cluster ID is invalid.
     #[error("Cannot query the update service: spec.clusterID {problem}.")]
-    InvalidId {
-        /// The problem.
-        problem: String,
-    },
+    InvalidId { problem: String },
     /// The architecture of the running release is unknown.
     #[error("Cannot query the update service: the architecture of the running release is unknown.")]
     NoArchitecture,
@@ -84,10 +79,7 @@ pub enum QueryError {
     NoChannel,
     /// The version of the running release is not semantic.
     #[error("The version of the running release, {text:?}, is not a semantic version.")]
-    InvalidCurrentVersion {
-        /// The value.
-        text: String,
-    },
+    InvalidCurrentVersion { text: String },
 }
 
 impl QueryError {

@@ -14,39 +14,23 @@ use fairway_graph::files::{FilesError, MAX_FILE_BYTES, MAX_FILES};
 
 /// A directory that cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum DirectoryError {
     /// A file or directory cannot be read.
     #[error("cannot read {}", path.display())]
-    Io {
-        /// Its path.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// A link points outside of the directory.
     #[error("cannot read {}: symbolic link to a target outside of the directory", path.display())]
-    LeadsOut {
-        /// The link.
-        path: PathBuf,
-    },
+    LeadsOut { path: PathBuf },
     /// A link is broken: its content is lost.
     #[error("cannot read {}: broken symbolic link", path.display())]
-    LeadsNowhere {
-        /// The link.
-        path: PathBuf,
-    },
+    LeadsNowhere { path: PathBuf },
     /// Not a regular file: a pipe, device or socket.
     #[error("cannot read {}: not a regular file", path.display())]
-    NotAFile {
-        /// Its path.
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
     /// A name is not UTF-8.
     #[error("cannot read {}: the name is not UTF-8", path.display())]
-    Name {
-        /// The file.
-        path: PathBuf,
-    },
+    Name { path: PathBuf },
     /// A limit is exceeded.
     #[error(transparent)]
     Limit(#[from] FilesError),

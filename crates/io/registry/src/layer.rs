@@ -38,6 +38,7 @@ enum Entry {
 
 /// A layer that cannot be built.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum LayerError {
     /// A path is outside of the image.
     #[error("{} is not a valid path in an image: it must be below the root directory, without `..`", .0.display())]
@@ -50,12 +51,7 @@ pub enum LayerError {
     Program(#[from] ProgramError),
     /// A file of this host cannot be read.
     #[error("cannot read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// A file of this host is neither a file, a directory nor a symbolic link.
     #[error("{} is neither a file, a directory nor a symbolic link", .0.display())]
     Special(PathBuf),

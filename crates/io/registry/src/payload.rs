@@ -51,24 +51,17 @@ impl Default for ImageSources {
 
 /// A payload that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum FetchError {
     /// The reference has no digest; a tag may move.
     #[error(
         "{image:?} has no digest: reference the release by digest, such as \
          registry.example/team/releases@sha256:…"
     )]
-    NotByDigest {
-        /// The reference, without a password.
-        image: String,
-    },
+    NotByDigest { image: String },
     /// No source has a readable copy.
     #[error("cannot read {image} from any source: {}", join_failures(tried))]
-    Nowhere {
-        /// The image, by digest.
-        image: String,
-        /// The failed sources, in order.
-        tried: Vec<FailedSource>,
-    },
+    Nowhere { image: String, tried: Vec<FailedSource> },
 }
 
 /// A source from which an image cannot be read.

@@ -7,18 +7,14 @@ use std::process::Command;
 
 /// Shared libraries that cannot be determined.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum ProgramError {
     /// `ldd` cannot be started.
     #[error("cannot run ldd to find shared libraries")]
     Ldd(#[source] io::Error),
     /// `ldd` fails for the binary.
     #[error("ldd cannot find the shared libraries of {}: {output}", program.display())]
-    Unknown {
-        /// Path of the binary.
-        program: PathBuf,
-        /// Error output of `ldd`.
-        output: String,
-    },
+    Unknown { program: PathBuf, output: String },
 }
 
 /// The shared libraries that the dynamic linker loads for a binary, and the linker itself; none for

@@ -17,39 +17,22 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// An image that cannot be pushed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum PushError {
     /// The destination is not an image reference.
     #[error("{text:?} is not an image reference such as registry.example/fairway:5.1.0")]
-    Reference {
-        /// The destination, without a password.
-        text: String,
-        /// Cause.
-        source: oci_client::ParseError,
-    },
+    Reference { text: String, source: oci_client::ParseError },
     /// The connection would not use TLS.
     #[error("{registry} is on another host, and the connection would not use TLS")]
-    Plain {
-        /// The registry.
-        registry: String,
-    },
+    Plain { registry: String },
     /// The credentials are an identity token, which `oci-client` can exchange only for pull access.
     #[error(
         "the pull secret has an identity token for {registry}, but pushing requires a password"
     )]
-    IdentityToken {
-        /// The registry.
-        registry: String,
-    },
+    IdentityToken { registry: String },
     /// The registry refused the content.
     #[error("cannot push {what} to {destination}")]
-    Refused {
-        /// The content.
-        what: String,
-        /// The destination.
-        destination: String,
-        /// Cause.
-        source: Box<OciDistributionError>,
-    },
+    Refused { what: String, destination: String, source: Box<OciDistributionError> },
 }
 
 /// Progress of a push.

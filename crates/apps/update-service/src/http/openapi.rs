@@ -1,4 +1,4 @@
-//! OpenAPI description of the service.
+//! `OpenAPI` description of the service.
 
 use serde_json::{Value, json};
 

@@ -10,61 +10,26 @@ use crate::manifest::ObjectId;
 
 /// An error that keeps a release from being made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum BuildProblem {
     /// Two files have the same path in the release.
     #[error("{second}: same path in the release as {first}")]
-    Collision {
-        /// The file that was added first.
-        first: String,
-        /// The file that was added second.
-        second: String,
-    },
+    Collision { first: String, second: String },
     /// An image of the release is not pinned.
     #[error("image {name}: {image:?} is not pinned by digest (NAME@sha256:…)")]
-    NotByDigest {
-        /// The name of the image.
-        name: String,
-        /// The image.
-        image: String,
-    },
+    NotByDigest { name: String, image: String },
     /// A manifest has the placeholder of an image that the release lacks.
     #[error("{place}: {word} refers to image {name:?}, which is not in the release")]
-    NoImage {
-        /// The position of the placeholder.
-        place: Place,
-        /// The placeholder.
-        word: String,
-        /// The name of the image.
-        name: String,
-    },
+    NoImage { place: Place, word: String, name: String },
     /// A manifest has the placeholder of a component version that is unknown.
     #[error("{place}: {SNAPSHOT}-{component}: unknown version of component {component:?}")]
-    NoVersion {
-        /// The position of the placeholder.
-        place: Place,
-        /// The component, such as `kubernetes`.
-        component: String,
-    },
+    NoVersion { place: Place, component: String },
     /// A manifest has a placeholder that cannot be replaced.
     #[error("{place}: placeholder {word} is part of a longer word")]
-    NotSeparate {
-        /// The position of the placeholder.
-        place: Place,
-        /// The placeholder.
-        word: String,
-    },
+    NotSeparate { place: Place, word: String },
     /// A workload has an image that is not pinned.
     #[error("{place}: {id}: field {field}: image {image:?} is not pinned by digest")]
-    NotPinned {
-        /// The position of the object.
-        place: Place,
-        /// The object.
-        id: Box<ObjectId>,
-        /// The field of the object.
-        field: String,
-        /// The image.
-        image: String,
-    },
+    NotPinned { place: Place, id: Box<ObjectId>, field: String, image: String },
     /// An operator's `image-references` cannot be decoded.
     #[error(transparent)]
     Placeholders(#[from] ReadError),
@@ -124,36 +89,20 @@ impl fmt::Display for BuildError {
 
 /// A property of a release that is probably a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum BuildWarning {
     /// An error that is allowed.
     #[error(transparent)]
     Unresolved(BuildProblem),
     /// Two operators have files of the same name.
     #[error("{file}: renamed to {name}, because {first} has the same name")]
-    Renamed {
-        /// The file that was added second.
-        file: String,
-        /// Its name in the release.
-        name: String,
-        /// The file that was added first.
-        first: String,
-    },
+    Renamed { file: String, name: String, first: String },
     /// An operator lists an image that the release lacks, and that none of its manifests use.
     #[error("{file}: image {name:?} is not in the release; no manifest uses it")]
-    UnusedImage {
-        /// The operator's `image-references`.
-        file: String,
-        /// The name of the image.
-        name: String,
-    },
+    UnusedImage { file: String, name: String },
     /// The component versions of an image are unknown.
     #[error("cannot read the component versions of image {image}: {reason}")]
-    UnknownVersions {
-        /// The image.
-        image: String,
-        /// The reason.
-        reason: String,
-    },
+    UnknownVersions { image: String, reason: String },
     /// Images declare different versions of a component.
     #[error("{0}")]
     VersionConflict(String),

@@ -9,82 +9,38 @@ use super::annotation;
 /// Reason why a manifest is excluded from a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "reason")]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum Exclusion {
     /// The manifest has no annotations.
     NoAnnotations,
     /// The manifest excludes this operator.
-    Excluded {
-        /// The annotation.
-        annotation: String,
-    },
+    Excluded { annotation: String },
     /// The manifest has both feature sets and feature gates.
     FeatureSetAndGate,
     /// The feature set does not exist.
-    UnknownFeatureSet {
-        /// The name.
-        name: String,
-    },
+    UnknownFeatureSet { name: String },
     /// The manifest is for other feature sets.
-    OtherFeatureSet {
-        /// Feature sets of the manifest.
-        wanted: Vec<String>,
-        /// Feature set of the cluster.
-        cluster: String,
-    },
+    OtherFeatureSet { wanted: Vec<String>, cluster: String },
     /// A required feature gate is not enabled.
-    GateDisabled {
-        /// The gate.
-        gate: String,
-    },
+    GateDisabled { gate: String },
     /// An excluded feature gate is enabled.
-    GateEnabled {
-        /// The gate.
-        gate: String,
-    },
+    GateEnabled { gate: String },
     /// The kind does not support major versions.
-    MajorVersionMisplaced {
-        /// The kind.
-        kind: String,
-    },
+    MajorVersionMisplaced { kind: String },
     /// The list of major versions is malformed.
-    MajorVersionUnreadable {
-        /// Value of the annotation.
-        text: String,
-    },
+    MajorVersionUnreadable { text: String },
     /// A major version is both included and excluded.
-    MajorVersionContradiction {
-        /// The major version.
-        major: u64,
-    },
+    MajorVersionContradiction { major: u64 },
     /// The manifest is for other major versions.
-    OtherMajorVersion {
-        /// Value of the annotation.
-        wanted: String,
-        /// The major version of the release.
-        release: u64,
-    },
+    OtherMajorVersion { wanted: String, release: u64 },
     /// The manifest is not in the profile of the cluster.
-    OtherProfile {
-        /// The missing annotation.
-        annotation: String,
-    },
+    OtherProfile { annotation: String },
     /// The annotation of the profile has an invalid value.
-    ProfileUnreadable {
-        /// The annotation.
-        annotation: String,
-        /// Its value.
-        value: String,
-    },
+    ProfileUnreadable { annotation: String, value: String },
     /// Capabilities of the manifest are unknown.
-    UnknownCapabilities {
-        /// Their names.
-        names: Vec<String>,
-    },
+    UnknownCapabilities { names: Vec<String> },
     /// Capabilities of the manifest are not enabled.
-    DisabledCapabilities {
-        /// Their names.
-        names: Vec<String>,
-    },
+    DisabledCapabilities { names: Vec<String> },
     /// `spec.overrides` marks the object as unmanaged.
     Unmanaged,
 }

@@ -14,13 +14,11 @@ use crate::metadata::{self, MetadataError};
 
 /// A problem that makes a release unusable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum PayloadProblem {
     /// A required file is missing.
     #[error("{file} is missing")]
-    Missing {
-        /// Its path.
-        file: &'static str,
-    },
+    Missing { file: &'static str },
     /// The release metadata is invalid.
     #[error(transparent)]
     Metadata(MetadataError),
@@ -32,30 +30,13 @@ pub enum PayloadProblem {
         "{} names release {images:?}, but the metadata names {metadata}",
         crate::image_references::PATH
     )]
-    OtherVersion {
-        /// The name in `image-references`.
-        images: String,
-        /// The version in `release-metadata`.
-        metadata: Version,
-    },
+    OtherVersion { images: String, metadata: Version },
     /// One file has the same object twice.
     #[error("{place}: {id} is already defined in line {first}")]
-    Duplicate {
-        /// Position of the second definition.
-        place: Place,
-        /// The object.
-        id: Box<ObjectId>,
-        /// Line of the first definition.
-        first: u64,
-    },
+    Duplicate { place: Place, id: Box<ObjectId>, first: u64 },
     /// A file is too large.
     #[error("{file} has {size} bytes; the limit is {MAX_FILE_BYTES} bytes")]
-    FileTooLarge {
-        /// Its path.
-        file: String,
-        /// Its size.
-        size: usize,
-    },
+    FileTooLarge { file: String, size: usize },
     /// Too many files.
     #[error("more than {MAX_FILES} files")]
     TooManyFiles,
@@ -64,26 +45,13 @@ pub enum PayloadProblem {
     TooLarge,
     /// The object exceeds the limit of API servers.
     #[error("{place}: {id} has {size} bytes; the limit of API servers is {MAX_OBJECT_BYTES} bytes")]
-    ObjectTooLarge {
-        /// Position.
-        place: Place,
-        /// The object.
-        id: Box<ObjectId>,
-        /// Its size as JSON.
-        size: usize,
-    },
+    ObjectTooLarge { place: Place, id: Box<ObjectId>, size: usize },
     /// Too many documents.
     #[error("{file}: more than {MAX_DOCUMENTS} documents")]
-    TooManyDocuments {
-        /// The file where the limit was reached.
-        file: String,
-    },
+    TooManyDocuments { file: String },
     /// Too many problems.
     #[error("{file}: too many errors; the remaining files are not read")]
-    TooManyProblems {
-        /// The file where the limit was reached.
-        file: String,
-    },
+    TooManyProblems { file: String },
 }
 
 impl PayloadProblem {

@@ -23,22 +23,17 @@ pub struct Values<'a> {
 /// Why a template cannot be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "camelCase", tag = "problem")]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum TemplateError {
     /// An action, string or comment is not closed.
     #[error("{{{{ is never closed")]
     Unclosed,
     /// The action is not supported.
     #[error("unsupported template action {{{{{action}}}}}")]
-    Unknown {
-        /// Text between the braces.
-        action: String,
-    },
+    Unknown { action: String },
     /// The release has no image of that name.
     #[error("image {name:?} is not in the release")]
-    NoImage {
-        /// The name.
-        name: String,
-    },
+    NoImage { name: String },
     /// The result is too long.
     #[error("the result exceeds the limit of {MAX_FILE_BYTES} bytes")]
     TooLong,

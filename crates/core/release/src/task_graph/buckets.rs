@@ -67,7 +67,7 @@ fn rotation(length: usize, step: usize) -> usize {
     }
 }
 
-/// Fisher-Yates shuffle with SplitMix64, so that the order depends only on the seed.
+/// Fisher-Yates shuffle with `SplitMix64`, so that the order depends only on the seed.
 fn shuffle<T>(items: &mut [T], seed: usize) {
     let mut state = seed as u64;
     for last in (1..items.len()).rev() {

@@ -4,7 +4,6 @@ mod builder;
 mod changes;
 mod inclusion;
 mod payload;
-mod real;
 mod real_payloads;
 mod support;
 mod task_graph;

@@ -32,37 +32,20 @@ use collect::LayerFiles;
 
 /// An image whose files cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum ContentsError {
     /// The content is not an image.
     #[error("{digest} is not an image: {why}")]
-    NotAnImage {
-        /// Digest of the content.
-        digest: Digest,
-        /// Cause.
-        why: String,
-    },
+    NotAnImage { digest: Digest, why: String },
     /// The image is for other platforms.
     #[error("{digest} has no image for linux/{}", architecture())]
-    OtherMachine {
-        /// Digest of the image or index.
-        digest: Digest,
-    },
+    OtherMachine { digest: Digest },
     /// The media type of a layer is not supported.
     #[error("layer {layer} has the media type {media_type:?}; only tar and tar+gzip are supported")]
-    LayerType {
-        /// The layer.
-        layer: Digest,
-        /// The media type.
-        media_type: String,
-    },
+    LayerType { layer: Digest, media_type: String },
     /// A layer cannot be unpacked.
     #[error("cannot unpack layer {layer}: {why}")]
-    Layer {
-        /// The layer.
-        layer: Digest,
-        /// Cause.
-        why: String,
-    },
+    Layer { layer: Digest, why: String },
     /// The files of all layers together exceed the limits.
     #[error("the files of the image exceed the limits of number or size")]
     TooMuch,

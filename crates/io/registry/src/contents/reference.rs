@@ -29,15 +29,13 @@ enum Pointer {
 
 /// An invalid image reference.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum ReferenceError {
     /// The syntax is invalid.
     #[error(
         "{name:?} is not an image reference such as registry.example/graph-data:latest or oci:DIR:NAME"
     )]
-    Name {
-        /// The reference as given, without a password.
-        name: String,
-    },
+    Name { name: String },
     /// The OCI layout cannot be opened.
     #[error(transparent)]
     Layout(#[from] LayoutReadError),

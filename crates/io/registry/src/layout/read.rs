@@ -35,26 +35,17 @@ pub struct LayoutImage {
 
 /// An image of a layout that cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum LayoutReadError {
     /// A file cannot be read.
     #[error("cannot read {}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// A document exceeds the size limit.
     #[error("{} is larger than {MAX_DOCUMENT_BYTES} bytes", .0.display())]
     TooLarge(PathBuf),
     /// A document is malformed.
     #[error("{} is invalid", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// Cause.
-        source: serde_json::Error,
-    },
+    Format { path: PathBuf, source: serde_json::Error },
     /// The content does not match its digest.
     #[error("the content of {} does not match its digest", .0.display())]
     WrongDigest(PathBuf),
@@ -66,21 +57,13 @@ pub enum LayoutReadError {
     TooDeep(PathBuf),
     /// The image has too many layers.
     #[error("{digest} has {count} layers; the limit is {MAX_LAYERS}")]
-    TooManyLayers {
-        /// The image.
-        digest: Digest,
-        /// Number of layers.
-        count: usize,
-    },
+    TooManyLayers { digest: Digest, count: usize },
     /// Manifest and configuration have different numbers of layers.
     #[error("the manifest and the configuration of {0} have different numbers of layers")]
     OtherLayers(Digest),
     /// The image is for other platforms.
     #[error("{name} has no image for linux/{}", architecture())]
-    OtherPlatform {
-        /// The reference.
-        name: String,
-    },
+    OtherPlatform { name: String },
 }
 
 #[derive(Deserialize)]

@@ -10,112 +10,58 @@ use crate::Digest;
 /// Content that cannot be read from a registry or a layout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "reason", rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum PullError {
     /// The repository name is invalid.
     #[error("{name:?} is not a repository such as registry.example/team/releases")]
-    Name {
-        /// The name, without a password.
-        name: String,
-    },
+    Name { name: String },
     /// The address of a signature store is invalid.
     #[error("{address:?} is not an address such as https://signatures.example/store")]
-    Address {
-        /// The address, without a password.
-        address: String,
-    },
+    Address { address: String },
     /// The connection would not use TLS.
     #[error("{host} is on another host, and the connection would not use TLS")]
-    Plain {
-        /// The host.
-        host: String,
-    },
+    Plain { host: String },
     /// The HTTP client cannot be created.
     #[error("cannot create an HTTP client for registries: {why}")]
-    Client {
-        /// Cause.
-        why: String,
-    },
+    Client { why: String },
     /// The connection failed or ended early.
     #[error("{url}: {why}")]
-    Network {
-        /// The URL.
-        url: String,
-        /// Cause.
-        why: String,
-    },
+    Network { url: String, why: String },
     /// A redirect is not followed.
     #[error("{url}: {why}")]
-    Redirect {
-        /// The URL.
-        url: String,
-        /// Target and cause.
-        why: String,
-    },
+    Redirect { url: String, why: String },
     /// The content does not exist.
     #[error("{url} does not exist")]
-    NotFound {
-        /// The URL.
-        url: String,
-    },
+    NotFound { url: String },
     /// Authentication failed or access is denied.
     #[error("{url}: access denied; check the pull secret")]
-    Unauthorised {
-        /// The URL.
-        url: String,
-    },
+    Unauthorised { url: String },
     /// Another HTTP status.
     #[error("{url}: HTTP status {status}")]
     Status {
-        /// The URL.
         url: String,
-        /// The status code.
         status: u16,
-        /// Value of `Retry-After`.
         #[serde(skip)]
         retry_after: Option<Duration>,
     },
     /// The content exceeds the size limit.
     #[error("{what} has more than {limit} bytes")]
-    TooLarge {
-        /// Name of the content.
-        what: String,
-        /// The limit.
-        limit: u64,
-    },
+    TooLarge { what: String, limit: u64 },
     /// The content does not match its digest.
     #[error("the content of {digest} does not match its digest")]
-    WrongDigest {
-        /// The digest.
-        digest: Digest,
-    },
+    WrongDigest { digest: Digest },
     /// The content is malformed.
     #[error("{what} is invalid: {why}")]
-    Malformed {
-        /// Name of the content.
-        what: String,
-        /// Cause.
-        why: String,
-    },
+    Malformed { what: String, why: String },
     /// The repository has too many tags.
     #[error("more than {limit} tags, or a cycle of pages")]
-    TooManyTags {
-        /// The limit.
-        limit: usize,
-    },
+    TooManyTags { limit: usize },
     /// The reference matches several images.
     #[error("{what} does not have exactly one image: specify one of {}", names.join(", "))]
-    Ambiguous {
-        /// The reference.
-        what: String,
-        /// Names of the images.
-        names: Vec<String>,
-    },
+    Ambiguous { what: String, names: Vec<String> },
     /// A file of a layout cannot be read.
     #[error("cannot read a file of the OCI layout: {why}")]
-    File {
-        /// Cause.
-        why: String,
-    },
+    File { why: String },
 }
 
 impl PullError {

@@ -27,18 +27,14 @@ pub(crate) enum Credentials {
 
 /// An invalid pull secret.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum SecretsError {
     /// The file exceeds the size limit.
     #[error("the pull secret has {0} bytes; the limit is {MAX_BYTES}")]
     TooLarge(usize),
     /// The file is malformed. The error has only a position, because the content is secret.
     #[error("the pull secret is not valid JSON with `auths`: line {line}, column {column}")]
-    Malformed {
-        /// Line.
-        line: usize,
-        /// Column.
-        column: usize,
-    },
+    Malformed { line: usize, column: usize },
     /// The credentials of a registry cannot be read.
     #[error(
         "the pull secret has an invalid `auth` for {0}: expected the base64 encoding of \

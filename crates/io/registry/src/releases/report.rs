@@ -44,34 +44,23 @@ pub struct ScanProblem {
 /// Cause of a problem with a release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "reason", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum ProblemReason {
     /// The image has no release metadata.
     #[error("no layer contains {}", fairway_release::metadata::PATH)]
     NoMetadata,
     /// The release metadata is invalid.
     #[error("{why}")]
-    Metadata {
-        /// Cause with position.
-        why: String,
-    },
+    Metadata { why: String },
     /// The content is not an image.
     #[error("not an image: {why}")]
-    NotAnImage {
-        /// Cause.
-        why: String,
-    },
+    NotAnImage { why: String },
     /// The configuration has no valid architecture.
     #[error("unsupported architecture {architecture:?}")]
-    Architecture {
-        /// The value.
-        architecture: String,
-    },
+    Architecture { architecture: String },
     /// Too many layers.
     #[error("too many layers: {count}")]
-    TooManyLayers {
-        /// Number of layers.
-        count: usize,
-    },
+    TooManyLayers { count: usize },
     /// Too many images in an index.
     #[error("its index has too many images")]
     TooManyPlatforms,
@@ -80,38 +69,19 @@ pub enum ProblemReason {
     TooDeep,
     /// Images of one index have different versions.
     #[error("its images belong to different releases: {}", versions.join(", "))]
-    DifferentVersions {
-        /// The versions.
-        versions: Vec<String>,
-    },
+    DifferentVersions { versions: Vec<String> },
     /// An image of the index cannot be used.
     #[error("cannot use its image {image}")]
-    Incomplete {
-        /// The first such image.
-        image: Digest,
-    },
+    Incomplete { image: Digest },
     /// The media type of a layer is not supported.
     #[error("layer {layer} has the media type {media_type:?}; only tar and tar+gzip are supported")]
-    LayerType {
-        /// The layer.
-        layer: Digest,
-        /// The media type.
-        media_type: String,
-    },
+    LayerType { layer: Digest, media_type: String },
     /// A layer cannot be unpacked.
     #[error("cannot unpack layer {layer}: {why}")]
-    Layer {
-        /// The layer.
-        layer: Digest,
-        /// Cause.
-        why: String,
-    },
+    Layer { layer: Digest, why: String },
     /// Reading the image timed out.
     #[error("timed out after {seconds} seconds")]
-    TooSlow {
-        /// The timeout.
-        seconds: u64,
-    },
+    TooSlow { seconds: u64 },
     /// The scan timed out before.
     #[error("the scan timed out before it read this release")]
     NoTimeLeft,

@@ -65,23 +65,14 @@ pub struct ScanResult {
 
 /// A scan that has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum ScanError {
     /// The tags cannot be listed.
     #[error("cannot list the tags of {repository}")]
-    Tags {
-        /// The repository.
-        repository: String,
-        /// Cause.
-        source: PullError,
-    },
+    Tags { repository: String, source: PullError },
     /// Listing the tags timed out.
     #[error("cannot list the tags of {repository}: timed out after {} seconds", limit.as_secs())]
-    TooSlow {
-        /// The repository.
-        repository: String,
-        /// The timeout.
-        limit: Duration,
-    },
+    TooSlow { repository: String, limit: Duration },
 }
 
 /// Progress of a scan. The total grows when an index references new images.

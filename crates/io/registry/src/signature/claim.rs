@@ -24,13 +24,11 @@ pub struct Claim {
 
 /// Signed data that is not a valid claim about the image.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum ClaimError {
     /// The data is malformed.
     #[error("signed data is not an atomic container signature: {why}")]
-    Malformed {
-        /// Cause.
-        why: String,
-    },
+    Malformed { why: String },
     /// The data has another type.
     #[error("signed data is of type {0:?}, not {TYPE:?}")]
     Type(String),

@@ -36,42 +36,26 @@ pub struct ImageSignature {
 
 /// An image that cannot be signed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum SigningError {
     /// The file is not a secret key.
     #[error("not an OpenPGP secret key: {why}")]
-    NotAKey {
-        /// Cause.
-        why: String,
-    },
+    NotAKey { why: String },
     /// The key may not sign, or has no secret part.
     #[error("no secret key that can sign")]
     NoSigner,
     /// The key requires a passphrase.
     #[error("key {key} requires a passphrase")]
-    Locked {
-        /// The key.
-        key: String,
-    },
+    Locked { key: String },
     /// The passphrase is wrong.
     #[error("wrong passphrase for key {key}")]
-    Passphrase {
-        /// The key.
-        key: String,
-    },
+    Passphrase { key: String },
     /// The version of the key is not widely supported.
     #[error("key {key} has a version that most verifiers do not support: generate a version 4 key")]
-    Version {
-        /// The key.
-        key: String,
-    },
+    Version { key: String },
     /// Signing failed for another reason.
     #[error("cannot sign with key {key}: {why}")]
-    Failed {
-        /// The key.
-        key: String,
-        /// Cause.
-        why: String,
-    },
+    Failed { key: String, why: String },
     /// The new signature would not verify.
     #[error("the new signature is not valid")]
     Worthless(#[from] SignatureError),

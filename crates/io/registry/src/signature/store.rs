@@ -26,15 +26,11 @@ enum StoreLocation {
 
 /// A store that cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum StoreError {
     /// A file cannot be read.
     #[error("cannot read {}", path.display())]
-    File {
-        /// Path of the file.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// The URL cannot be fetched.
     #[error("cannot read the signatures of an image")]
     Web(#[from] PullError),

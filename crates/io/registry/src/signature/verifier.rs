@@ -28,24 +28,20 @@ pub struct Verifier {
 
 /// A release without usable keyrings.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum VerifierError {
     /// The release has no keyring.
     #[error("no keyring to verify signatures with")]
     NoKeyrings,
     /// A keyring is invalid.
     #[error("cannot use {name}")]
-    Keyring {
-        /// Name of the keyring.
-        name: String,
-        /// Cause.
-        source: KeyringError,
-    },
+    Keyring { name: String, source: KeyringError },
 }
 
 /// Sources of signatures, with a timeout.
 #[derive(Debug)]
 pub struct SignatureSources<'a> {
-    /// Signatures in ConfigMaps of the cluster, including those of other images.
+    /// Signatures from the cluster (`binaryData` of a ConfigMap), including those of other images.
     pub cluster: Vec<ClusterSignature<'a>>,
     /// Replaces the stores of the release, even if it is empty.
     pub stores: Option<Vec<StoreAddress<'a>>>,

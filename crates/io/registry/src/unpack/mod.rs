@@ -61,17 +61,13 @@ pub struct PackedLayer {
 
 /// An image that cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum UnpackError {
     /// The media type of the layer is not supported.
     #[error(
         "layer {digest} has the media type {media_type:?}; only tar and tar+gzip are supported"
     )]
-    MediaType {
-        /// The layer.
-        digest: Digest,
-        /// The media type.
-        media_type: String,
-    },
+    MediaType { digest: Digest, media_type: String },
     /// The content does not match its digest.
     #[error("the content of layer {0} does not match its digest")]
     WrongDigest(Digest),
@@ -83,20 +79,10 @@ pub enum UnpackError {
     TooMuch(String),
     /// The layer cannot be read.
     #[error("cannot read layer {digest}")]
-    Layer {
-        /// The layer.
-        digest: Digest,
-        /// Cause.
-        source: io::Error,
-    },
+    Layer { digest: Digest, source: io::Error },
     /// A file cannot be written.
     #[error("cannot unpack {}", path.display())]
-    Write {
-        /// The path in the image.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 /// Unpacks layers, the lowest first, into a directory that must not exist. The directory is renamed
