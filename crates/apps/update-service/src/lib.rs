@@ -1,29 +1,37 @@
-//! The update graph over HTTP.
+//! The update service: serves the update graph over HTTP (Cincinnati protocol).
 //!
-//! [`source`]s say what there is, one task makes every answer of it, and requests find theirs:
-//!
-//! * `refresh` looks at the sources and publishes what `assemble` makes of them. Bad new data
-//!   never replaces good old data.
-//! * `answers` are all that clients can ask for, each a `document` that is ready to be sent.
-//! * `http` finds the answer to a request; `listener` has the connections, and their limits.
+//! * [`source`]s provide graph-data and releases.
+//! * `refresh` polls the sources and publishes what `published` builds from them. Invalid new data
+//!   never replaces valid old data.
+//! * `responses` are all responses that clients can request, each a prepared `body`.
+//! * `http` looks up the response of a request; `listener` manages connections and their limits.
 
-mod answers;
-mod assemble;
-mod document;
+mod body;
 mod http;
 mod listener;
 mod metrics;
 mod options;
+mod published;
 mod refresh;
+mod responses;
 mod service;
 pub mod source;
 mod state;
-mod status;
 
-pub use answers::Counts;
-pub use assemble::{Kind, Quarantined};
 pub use fairway_http::{TlsError, TlsFiles};
-pub use options::{DEFAULT_PREFIX, Limits, Options};
+pub use options::{DEFAULT_PREFIX, ServiceLimits, ServiceOptions};
+#[doc(hidden)]
+pub use options::{ServiceLimits as Limits, ServiceOptions as Options};
+#[doc(hidden)]
+pub use published::QuarantineKind as Kind;
+pub use published::{QuarantineKind, Quarantined};
+pub use responses::GraphCounts;
+#[doc(hidden)]
+pub use responses::GraphCounts as Counts;
 pub use service::{Service, StartError};
-pub use source::{Source, Watched};
-pub use status::{GraphStatus, SourceStatus, Status};
+#[doc(hidden)]
+pub use source::PolledSource as Watched;
+pub use source::{PolledSource, Source};
+#[doc(hidden)]
+pub use state::ServiceStatus as Status;
+pub use state::{GraphStatus, ServiceStatus, SourceStatus};

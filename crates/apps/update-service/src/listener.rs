@@ -1,4 +1,4 @@
-//! Connections: plain or TLS, with limits, and an end in good order.
+//! Accepts connections, plain or TLS, with limits and graceful shutdown.
 
 use std::io;
 use std::sync::Arc;
@@ -16,84 +16,89 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::http::{self, Admission, Paths};
-use crate::options::Limits;
+use crate::http::{self, Admission, PathSet};
+use crate::options::ServiceLimits;
 use crate::state::State;
 
-/// For all headers together; clients send less than 1 KiB, proxies add as much.
-const HEADER_BYTES: usize = 32 << 10;
-const HEADER_COUNT: usize = 64;
+/// Bytes of all headers; clients send less than 1 KiB, and proxies add as much.
+const MAX_HEADER_BYTES: usize = 32 << 10;
+const MAX_HEADERS: usize = 64;
 
-/// A handshake is two round trips.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+/// A TLS handshake takes two round trips.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// While places are few, nobody keeps one for a request that does not come; a slow client takes a
-/// second for its headers.
-const HURRY: Duration = Duration::from_secs(10);
+/// Timeout for headers while few slots are left; a slow client needs about a second.
+const BRIEF_HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Who is one too many is asked to be quicker still.
-const HASTE: Duration = Duration::from_secs(2);
+/// Timeout for headers and responses of connections beyond the limit.
+const OVERLOAD_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The part of all places that is for those who come and go: clients that keep their connections
-/// without using them cannot have all of them.
-const BRIEF: usize = 4;
+/// Fraction of the slots for short connections, so that idle keep-alive connections cannot occupy
+/// all of them.
+const BRIEF_FRACTION: usize = 4;
 
-/// The part of all connections by which there may be more, for probes.
-const SPARE: usize = 8;
+/// Fraction of the slots that is added for probes.
+const PROBE_FRACTION: usize = 8;
 
-/// How long to wait when the system has no connection to give: some have to end first.
-const BREATHER: Duration = Duration::from_millis(50);
+/// Delay after a failed accept: other connections have to end first (EMFILE).
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// A request of a client that has just connected, or was told nothing yet, is on its way so long.
-const LAST_CALL: Duration = Duration::from_secs(1);
+/// Requests on new and idle connections may still arrive for this time.
+const IDLE_GRACE_PERIOD: Duration = Duration::from_secs(1);
 
-/// What accepts connections.
+/// Accepts connections on one socket.
 pub(crate) struct Listener {
     pub(crate) certificate: Option<Arc<Certificate>>,
     pub(crate) state: Arc<State>,
-    pub(crate) limits: Limits,
-    pub(crate) paths: Paths,
+    pub(crate) limits: ServiceLimits,
+    pub(crate) paths: PathSet,
     pub(crate) tasks: TaskTracker,
-    /// Nobody is accepted any more, and who does nothing is asked to leave.
+    /// Cancelled when no more connections are accepted and idle ones are closed.
     pub(crate) closing: CancellationToken,
 }
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
 
 impl Listener {
-    /// Accepts connections until the service closes, and then those that were there before.
+    /// Accepts connections until shutdown, and then those in the backlog.
     pub(crate) async fn run(self, socket: TcpListener) {
         let this = Arc::new(self);
-        let places = Places::new(this.limits.connections);
+        let slots = ConnectionSlots::new(this.limits.connections);
         loop {
+            // Cancelling `accept` loses no connection: it stays in the backlog, which is drained
+            // below.
             let accepted = tokio::select! {
                 accepted = socket.accept() => accepted,
                 () = this.closing.cancelled() => break,
             };
             match accepted {
                 Ok((stream, _)) => {
-                    let Some((place, admission)) = places.next().await else { return };
-                    this.spawn(stream, place, admission);
+                    let Some((slot, admission)) = slots.next().await else { return };
+                    this.spawn(stream, slot, admission);
                 }
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept connection");
-                    let _ = timeout(BREATHER, this.closing.cancelled()).await;
+                    let _ = timeout(ACCEPT_RETRY_DELAY, this.closing.cancelled()).await;
                 }
             }
         }
-        if let Err(error) = this.accept_waiting(socket, &places) {
+        if let Err(error) = this.accept_backlog(socket, &slots) {
             tracing::warn!(%error, "rejected pending connections");
         }
     }
 
-    /// Accepts those whose connections the system has made already: they may have sent a request.
-    fn accept_waiting(self: &Arc<Self>, socket: TcpListener, places: &Places) -> io::Result<()> {
+    /// Accepts the connections in the backlog: they may have sent a request.
+    fn accept_backlog(
+        self: &Arc<Self>,
+        socket: TcpListener,
+        slots: &ConnectionSlots,
+    ) -> io::Result<()> {
         let socket = socket.into_std()?;
-        while let Ok(place) = Arc::clone(&places.regular).try_acquire_owned() {
+        while let Ok(slot) = Arc::clone(&slots.regular).try_acquire_owned() {
             match socket.accept() {
                 Ok((stream, _)) => {
                     stream.set_nonblocking(true)?;
-                    self.spawn(TcpStream::from_std(stream)?, place, Admission::Welcome);
+                    self.spawn(TcpStream::from_std(stream)?, slot, Admission::Welcome);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
@@ -105,7 +110,7 @@ impl Listener {
     fn spawn(
         self: &Arc<Self>,
         stream: TcpStream,
-        place: OwnedSemaphorePermit,
+        slot: OwnedSemaphorePermit,
         admission: Admission,
     ) {
         let this = Arc::clone(self);
@@ -115,91 +120,97 @@ impl Listener {
                 tracing::debug!(%error, "connection failed");
             }
             this.state.metrics.connections.dec();
-            drop(place);
+            drop(slot);
         });
     }
 
-    async fn connection(&self, stream: TcpStream, admission: Admission) -> Result<(), Failure> {
-        // An answer is one write: there is nothing to wait for.
+    async fn connection(
+        &self,
+        stream: TcpStream,
+        admission: Admission,
+    ) -> Result<(), ConnectionError> {
+        // A response is one write, so there is nothing to coalesce.
         stream.set_nodelay(true)?;
         match &self.certificate {
             None => self.serve(stream, admission).await,
             Some(certificate) => {
                 let acceptor = TlsAcceptor::from(certificate.config());
-                let patience = HANDSHAKE.min(self.patience(admission).headers);
-                let stream = timeout(patience, acceptor.accept(stream)).await??;
+                let limit = HANDSHAKE_TIMEOUT.min(self.timeouts(admission).headers);
+                let stream = timeout(limit, acceptor.accept(stream)).await??;
                 self.serve(stream, admission).await
             }
         }
     }
 
-    /// What a client gets that was admitted like this.
-    fn patience(&self, admission: Admission) -> Limits {
-        let Limits { headers, answer, .. } = self.limits;
+    /// Timeouts of a connection by its admission.
+    fn timeouts(&self, admission: Admission) -> ServiceLimits {
+        let ServiceLimits { headers, answer, .. } = self.limits;
         let (headers, answer) = match admission {
             Admission::Welcome => (headers, answer),
-            Admission::Brief => (headers.min(HURRY), answer),
-            Admission::Full => (headers.min(HASTE), answer.min(HASTE)),
+            Admission::Brief => (headers.min(BRIEF_HEADER_TIMEOUT), answer),
+            Admission::Full => (headers.min(OVERLOAD_TIMEOUT), answer.min(OVERLOAD_TIMEOUT)),
         };
-        Limits { headers, answer, ..self.limits }
+        ServiceLimits { headers, answer, ..self.limits }
     }
 
-    async fn serve<S>(&self, stream: S, admission: Admission) -> Result<(), Failure>
+    async fn serve<S>(&self, stream: S, admission: Admission) -> Result<(), ConnectionError>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let (state, paths) = (&self.state, self.paths);
         let service =
-            service_fn(move |request| http::answer(Arc::clone(state), paths, admission, request));
-        let limits = self.patience(admission);
+            service_fn(move |request| http::respond(Arc::clone(state), paths, admission, request));
+        let limits = self.timeouts(admission);
         let stream = TokioIo::new(Patience::new(stream, limits.answer));
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
             .header_read_timeout(limits.headers)
-            .max_headers(HEADER_COUNT)
-            .max_buf_size(HEADER_BYTES);
+            .max_headers(MAX_HEADERS)
+            .max_buf_size(MAX_HEADER_BYTES);
         let connection = builder.serve_connection(stream, service);
         tokio::pin!(connection);
-        let last_call = async {
+        let grace_period = async {
             self.closing.cancelled().await;
-            let _ = timeout(LAST_CALL, std::future::pending::<()>()).await;
+            let _ = timeout(IDLE_GRACE_PERIOD, std::future::pending::<()>()).await;
         };
+        // The connection is only borrowed: a request in flight is finished below.
         tokio::select! {
-            ended = connection.as_mut() => return Ok(ended?),
-            () = last_call => {}
+            check_end = connection.as_mut() => return Ok(check_end?),
+            () = grace_period => {}
         }
         connection.as_mut().graceful_shutdown();
         Ok(connection.await?)
     }
 }
 
-/// How many may be connected at a time.
-struct Places {
+/// Slots for connections.
+struct ConnectionSlots {
     regular: Arc<Semaphore>,
     spare: Arc<Semaphore>,
-    /// With fewer than this many left, whoever comes is asked to leave after one answer.
+    /// With at most this many free slots, new connections are closed after one response.
     few: usize,
 }
 
-impl Places {
+impl ConnectionSlots {
     fn new(connections: usize) -> Self {
         Self {
             regular: Arc::new(Semaphore::new(connections)),
-            spare: Arc::new(Semaphore::new((connections / SPARE).max(1))),
-            few: connections / BRIEF,
+            spare: Arc::new(Semaphore::new((connections / PROBE_FRACTION).max(1))),
+            few: connections / BRIEF_FRACTION,
         }
     }
 
-    /// A place for one more: a regular one, or a spare one.
+    /// Waits for a slot: a regular one, or one for probes.
     async fn next(&self) -> Option<(OwnedSemaphorePermit, Admission)> {
         let few = self.regular.available_permits() <= self.few;
         let admission = if few { Admission::Brief } else { Admission::Welcome };
+        // `biased`: a probe slot is used only if no regular one is free.
         tokio::select! {
             biased;
-            place = Arc::clone(&self.regular).acquire_owned() => Some((place.ok()?, admission)),
-            place = Arc::clone(&self.spare).acquire_owned() => {
-                Some((place.ok()?, Admission::Full))
+            slot = Arc::clone(&self.regular).acquire_owned() => Some((slot.ok()?, admission)),
+            slot = Arc::clone(&self.spare).acquire_owned() => {
+                Some((slot.ok()?, Admission::Full))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What is counted. Names that the existing service has are its own; labels are bounded.
+//! Metrics. Names that Cincinnati has are the same here; labels are bounded.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::assemble::Kind;
-use crate::status::Status;
+use crate::published::QuarantineKind;
+use crate::state::ServiceStatus;
 
-/// Those of the existing service, up to its five seconds, and finer where this one is.
+/// The buckets of Cincinnati, up to 5 s, with finer ones below.
 const SERVE_BUCKETS: [f64; 9] = [0.000_1, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 
-/// Files are read in milliseconds; a first look at a registry takes minutes.
-const LOOK_BUCKETS: [f64; 8] = [0.1, 1.0, 5.0, 10.0, 20.0, 30.0, 60.0, 300.0];
+/// Files are read in milliseconds; a first scan of a registry takes minutes.
+const SCRAPE_BUCKETS: [f64; 8] = [0.1, 1.0, 5.0, 10.0, 20.0, 30.0, 60.0, 300.0];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PathLabel {
@@ -39,6 +39,13 @@ struct BuildLabels {
     version: &'static str,
 }
 
+/// Registers metrics by name and help text.
+macro_rules! register {
+    ($registry:ident, $($name:literal, $help:literal => $metric:expr,)*) => {
+        $($registry.register($name, $help, $metric.clone());)*
+    };
+}
+
 /// All metrics.
 pub(crate) struct Metrics {
     registry: Registry,
@@ -49,9 +56,9 @@ pub(crate) struct Metrics {
     raw_releases: Gauge,
     final_releases: Gauge,
     last_refresh: Gauge,
-    looks: Counter,
-    look_errors: Counter,
-    look_duration: Histogram,
+    scrapes: Counter,
+    scrape_errors: Counter,
+    scrape_duration: Histogram,
     quarantined: Family<KindLabel, Gauge>,
     held: Gauge,
     vanished: Counter,
@@ -76,9 +83,9 @@ impl Metrics {
             raw_releases: Gauge::default(),
             final_releases: Gauge::default(),
             last_refresh: Gauge::default(),
-            looks: Counter::default(),
-            look_errors: Counter::default(),
-            look_duration: Histogram::new(LOOK_BUCKETS),
+            scrapes: Counter::default(),
+            scrape_errors: Counter::default(),
+            scrape_duration: Histogram::new(SCRAPE_BUCKETS),
             quarantined: Family::default(),
             held: Gauge::default(),
             vanished: Counter::default(),
@@ -88,124 +95,75 @@ impl Metrics {
             tls_errors: Counter::default(),
             registry: Registry::default(),
         };
-        metrics.register_serving(
-            registry.sub_registry_with_prefix("cincinnati_pe"),
-            &requests,
-            &build,
+        let serving = registry.sub_registry_with_prefix("cincinnati_pe");
+        register!(serving,
+            "graph_incoming_requests", "Graph requests" => requests,
+            "graph_response_errors", "Error responses" => metrics.response_errors,
+            "graph_serve_duration_seconds", "Duration of graph requests" => metrics.serve_duration,
+            "build_info", "Build information" => build,
         );
-        metrics.register_sources(registry.sub_registry_with_prefix("cincinnati_gb"));
-        metrics.register_own(registry.sub_registry_with_prefix("fairway_update_service"));
+        let sources = registry.sub_registry_with_prefix("cincinnati_gb");
+        register!(sources,
+            "graph_upstream_raw_releases", "Releases of the source" => metrics.raw_releases,
+            "graph_final_releases", "Releases in the served graph" => metrics.final_releases,
+            "graph_last_successful_refresh_timestamp",
+            "Time of the last refresh after which all sources match the served graph"
+                => metrics.last_refresh,
+            "graph_upstream_scrapes", "Scrapes of a source" => metrics.scrapes,
+            "graph_upstream_errors", "Failed scrapes of a source" => metrics.scrape_errors,
+            "graph_upstream_scrapes_duration", "Duration of scrapes of a source"
+                => metrics.scrape_duration,
+        );
+        let own = registry.sub_registry_with_prefix("fairway_update_service");
+        register!(own,
+            "quarantined", "Quarantined files and releases" => metrics.quarantined,
+            "held", "Whether newer data is held back" => metrics.held,
+            "vanished_block_files", "Removed files of blocked edges" => metrics.vanished,
+            "vanished_releases", "Releases removed from the source" => metrics.vanished_releases,
+            "connections", "Open connections" => metrics.connections,
+            "refused_requests", "Requests refused because of too many connections"
+                => metrics.refused,
+            "tls_reload_errors",
+            "Failed certificate reloads; the previous certificate remains in use"
+                => metrics.tls_errors,
+        );
         Self { registry, ..metrics }
     }
 
-    fn register_serving(
-        &self,
-        registry: &mut Registry,
-        requests: &Family<PathLabel, Counter>,
-        build: &Family<BuildLabels, Gauge>,
-    ) {
-        registry.register("graph_incoming_requests", "Graph requests", requests.clone());
-        registry.register("graph_response_errors", "Error responses", self.response_errors.clone());
-        registry.register(
-            "graph_serve_duration_seconds",
-            "Duration of graph requests",
-            self.serve_duration.clone(),
-        );
-        registry.register("build_info", "Build information", build.clone());
-    }
-
-    fn register_sources(&self, registry: &mut Registry) {
-        registry.register(
-            "graph_upstream_raw_releases",
-            "Releases of the source",
-            self.raw_releases.clone(),
-        );
-        registry.register(
-            "graph_final_releases",
-            "Releases in the served graph",
-            self.final_releases.clone(),
-        );
-        registry.register(
-            "graph_last_successful_refresh_timestamp",
-            "Time of the last refresh after which all sources match the served graph",
-            self.last_refresh.clone(),
-        );
-        registry.register("graph_upstream_scrapes", "Scrapes of a source", self.looks.clone());
-        registry.register(
-            "graph_upstream_errors",
-            "Failed scrapes of a source",
-            self.look_errors.clone(),
-        );
-        registry.register(
-            "graph_upstream_scrapes_duration",
-            "Duration of scrapes of a source",
-            self.look_duration.clone(),
-        );
-    }
-
-    fn register_own(&self, registry: &mut Registry) {
-        registry.register(
-            "quarantined",
-            "Quarantined files and releases",
-            self.quarantined.clone(),
-        );
-        registry.register("held", "Whether newer data is held back", self.held.clone());
-        registry.register(
-            "vanished_block_files",
-            "Removed files of blocked edges",
-            self.vanished.clone(),
-        );
-        registry.register(
-            "vanished_releases",
-            "Releases removed from the source",
-            self.vanished_releases.clone(),
-        );
-        registry.register("connections", "Open connections", self.connections.clone());
-        registry.register(
-            "refused_requests",
-            "Requests refused because of too many connections",
-            self.refused.clone(),
-        );
-        registry.register(
-            "tls_reload_errors",
-            "Failed certificate reloads; the previous certificate remains in use",
-            self.tls_errors.clone(),
-        );
-    }
-
-    /// A graph was asked for, and answered.
+    /// Records a graph request.
     pub(crate) fn served(&self, took: Duration) {
         self.serve_duration.observe(took.as_secs_f64());
     }
 
-    /// An answer is an error.
+    /// Records an error response.
     pub(crate) fn error(&self, code: u16, kind: &'static str) {
         self.response_errors.get_or_create(&ErrorLabels { code, kind }).inc();
     }
 
-    /// A source was looked at.
-    pub(crate) fn looked(&self, took: Duration, succeeded: bool) {
-        self.looks.inc();
-        self.look_duration.observe(took.as_secs_f64());
+    /// Records a poll of a source.
+    pub(crate) fn scraped(&self, took: Duration, succeeded: bool) {
+        self.scrapes.inc();
+        self.scrape_duration.observe(took.as_secs_f64());
         if !succeeded {
-            self.look_errors.inc();
+            self.scrape_errors.inc();
         }
     }
 
-    /// Something new is served.
+    /// Records a new published graph.
     pub(crate) fn published(&self, raw_releases: usize, vanished: usize) {
         self.raw_releases.set(count(raw_releases));
         self.vanished.inc_by(vanished as u64);
     }
 
-    /// The source has no longer some of the releases that it had.
+    /// Records releases that a source has removed.
     pub(crate) fn releases_vanished(&self, count: u64) {
         self.vanished_releases.inc_by(count);
     }
 
-    /// Things are like this now.
-    pub(crate) fn report(&self, status: &Status) {
-        for (kind, label) in [(Kind::File, "file"), (Kind::Release, "release")] {
+    /// Updates the gauges.
+    pub(crate) fn report(&self, status: &ServiceStatus) {
+        for (kind, label) in [(QuarantineKind::File, "file"), (QuarantineKind::Release, "release")]
+        {
             let found = status.quarantined.iter().filter(|item| item.kind == kind).count();
             self.quarantined.get_or_create(&KindLabel { kind: label }).set(count(found));
         }
@@ -216,7 +174,7 @@ impl Metrics {
         }
     }
 
-    /// All of them, as Prometheus reads them.
+    /// All metrics in the OpenMetrics format.
     pub(crate) fn text(&self) -> String {
         let mut out = String::new();
         text::encode(&mut out, &self.registry).expect("writing to memory");

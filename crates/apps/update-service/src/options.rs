@@ -1,4 +1,4 @@
-//! How a service is to be.
+//! Options of the service.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,40 +7,39 @@ use std::time::Duration;
 use fairway_graph::{Files, ReleaseImage};
 use fairway_http::TlsFiles;
 
-use crate::source::Watched;
+use crate::source::PolledSource;
 
-/// Where clients expect graphs.
+/// Path prefix that clients expect.
 pub const DEFAULT_PREFIX: &str = "/api/upgrades_info";
 
-/// How a service is to be.
-pub struct Options {
-    /// Where it listens; port 0 is one that is free.
+/// Options of the service.
+pub struct ServiceOptions {
+    /// Address to listen on; port 0 selects a free port.
     pub address: SocketAddr,
-    /// Where it answers probes, in plain HTTP, if not there: clients then cannot see them, nor keep
-    /// others from them.
+    /// Separate address for probes, plain HTTP: clients then neither see probes nor block them.
     pub status_address: Option<SocketAddr>,
-    /// What paths begin with.
+    /// Path prefix.
     pub prefix: String,
-    /// Where graph-data comes from.
-    pub graph_data: Watched<Files>,
-    /// Where releases come from.
-    pub releases: Watched<Vec<ReleaseImage>>,
-    /// A directory with signatures of release images.
+    /// Source of graph-data.
+    pub graph_data: PolledSource<Files>,
+    /// Source of releases.
+    pub releases: PolledSource<Vec<ReleaseImage>>,
+    /// Directory with signatures of release images.
     pub signatures: Option<PathBuf>,
-    /// Certificate and key; without them, plain HTTP.
+    /// Certificate and key; plain HTTP without them.
     pub tls: Option<TlsFiles>,
-    /// For how long caches may answer in place of the service.
+    /// `max-age` of responses.
     pub max_age: Duration,
-    /// What clients get.
-    pub limits: Limits,
+    /// Limits of connections.
+    pub limits: ServiceLimits,
 }
 
-impl Options {
-    /// A service with these sources, and otherwise as most people want it.
+impl ServiceOptions {
+    /// Options with these sources and default values.
     pub fn new(
         address: SocketAddr,
-        graph_data: Watched<Files>,
-        releases: Watched<Vec<ReleaseImage>>,
+        graph_data: PolledSource<Files>,
+        releases: PolledSource<Vec<ReleaseImage>>,
     ) -> Self {
         Self {
             address,
@@ -50,37 +49,37 @@ impl Options {
             releases,
             signatures: None,
             tls: None,
-            // As long as the existing service remembers its own graph.
+            // The interval in which Cincinnati refreshes its graph.
             max_age: Duration::from_mins(1),
-            limits: Limits::default(),
+            limits: ServiceLimits::default(),
         }
     }
 }
 
-/// What clients get.
+/// Limits of connections.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Connections that are served at once. When three quarters are taken, the others end after one
-    /// answer; for an eighth more, only probes are answered.
+pub struct ServiceLimits {
+    /// Maximum number of concurrent connections. Above three quarters, new ones are closed after
+    /// one response. An eighth more is accepted for probes only.
     pub connections: usize,
-    /// How long a client may take for the headers of a request, or keep a connection unused.
+    /// Timeout for the headers of a request, and of idle connections.
     pub headers: Duration,
-    /// How long a client may take to read an answer.
+    /// Timeout for reading a response.
     pub answer: Duration,
-    /// How long a service that stops still answers, until balancers send nobody there.
+    /// Time for which a stopping service still responds, until load balancers remove it.
     pub drain: Duration,
 }
 
-impl Default for Limits {
+impl Default for ServiceLimits {
     fn default() -> Self {
         Self {
-            // With the longest headers each, they hold 128 MiB.
+            // With headers of the maximum size, they use 128 MiB.
             connections: 4096,
-            // Balancers keep connections for a minute; most clients ask once and leave.
+            // Load balancers keep idle connections for a minute.
             headers: Duration::from_secs(75),
-            // The largest answers have 400 KiB, uncompressed: 7 KiB a second.
+            // The largest responses have 400 KiB uncompressed: 7 KiB per second.
             answer: Duration::from_mins(1),
-            // Kubernetes tells balancers within a second or two.
+            // Kubernetes updates endpoints within a second or two.
             drain: Duration::from_secs(5),
         }
     }

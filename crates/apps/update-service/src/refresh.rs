@@ -1,7 +1,7 @@
-//! Looking at the sources, and publishing what they have.
+//! Polls the sources and publishes the graph.
 //!
-//! A task for each source says what it sees; one more makes of both what is served, and swaps it
-//! in. None of them can hold up a request.
+//! One task per source reports its content through a watch channel. One more builds the graph from
+//! both and swaps it in. None of them blocks requests.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,62 +12,65 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::assemble::{Assembly, assemble};
-use crate::source::{Found, SourceError, Watched};
-use crate::state::State;
-use crate::status::{GraphStatus, SourceStatus, Status};
+use crate::published::{PublishedGraph, assemble};
+use crate::source::{PolledSource, SourceContent, SourceError};
+use crate::state::{GraphStatus, ServiceStatus, SourceStatus, State};
 
-/// What a source was last seen to have.
-pub(crate) struct Seen<T> {
+/// Last observed state of a source.
+pub(crate) struct ObservedSource<T> {
     status: SourceStatus,
-    found: Option<Arc<Found<T>>>,
+    content: Option<Arc<SourceContent<T>>>,
 }
 
-impl<T> Clone for Seen<T> {
+impl<T> Clone for ObservedSource<T> {
     fn clone(&self) -> Self {
-        Self { status: self.status.clone(), found: self.found.clone() }
+        Self { status: self.status.clone(), content: self.content.clone() }
     }
 }
 
-/// Looks at a source until the service stops.
-pub(crate) async fn look<T: Send + Sync + 'static>(
-    mut watched: Watched<T>,
-    seen: watch::Sender<Seen<T>>,
+/// Polls a source until the service stops.
+pub(crate) async fn poll<T: Send + Sync + 'static>(
+    mut polled: PolledSource<T>,
+    observed: watch::Sender<ObservedSource<T>>,
     state: Arc<State>,
     stopping: CancellationToken,
 ) {
     loop {
-        let begun = Instant::now();
-        let found = tokio::select! {
+        let start = Instant::now();
+        // `refresh` may be dropped at any time: sources keep their state consistent.
+        let result = tokio::select! {
             () = stopping.cancelled() => return,
-            found = watched.source.refresh() => found,
+            result = polled.source.refresh() => result,
         };
-        state.metrics.looked(begun.elapsed(), found.is_ok());
-        seen.send_modify(|seen| note(seen, found));
-        if timeout(watched.every, stopping.cancelled()).await.is_ok() {
+        state.metrics.scraped(start.elapsed(), result.is_ok());
+        observed.send_modify(|observed| record(observed, result));
+        if timeout(polled.every, stopping.cancelled()).await.is_ok() {
             return;
         }
     }
 }
 
-/// A channel for what is seen of a source.
+/// A watch channel for the state of a source.
 pub(crate) fn channel<T>(
-    watched: &Watched<T>,
-) -> (watch::Sender<Seen<T>>, watch::Receiver<Seen<T>>) {
-    let status = SourceStatus { name: watched.source.name(), ..SourceStatus::default() };
-    watch::channel(Seen { status, found: None })
+    polled: &PolledSource<T>,
+) -> (watch::Sender<ObservedSource<T>>, watch::Receiver<ObservedSource<T>>) {
+    let status = SourceStatus { name: polled.source.name(), ..SourceStatus::default() };
+    watch::channel(ObservedSource { status, content: None })
 }
 
-fn note<T>(seen: &mut Seen<T>, found: Result<Option<Found<T>>, SourceError>) {
-    let status = &mut seen.status;
-    match found {
-        Ok(found) => {
+fn record<T>(
+    observed: &mut ObservedSource<T>,
+    result: Result<Option<SourceContent<T>>, SourceError>,
+) {
+    let status = &mut observed.status;
+    match result {
+        Ok(content) => {
             status.error = None;
             status.read = Some(now());
-            if let Some(found) = found {
+            if let Some(content) = content {
                 tracing::info!(source = status.name, "source changed");
                 status.changed = status.read;
-                seen.found = Some(Arc::new(found));
+                observed.content = Some(Arc::new(content));
             }
         }
         Err(error) => {
@@ -84,18 +87,19 @@ fn note<T>(seen: &mut Seen<T>, found: Result<Option<Found<T>>, SourceError>) {
     }
 }
 
-/// Makes what is served of what is seen, until the service stops.
+/// Publishes a graph whenever a source changes, until the service stops.
 pub(crate) async fn publish(
-    mut files: watch::Receiver<Seen<Files>>,
-    mut releases: watch::Receiver<Seen<Vec<ReleaseImage>>>,
+    mut files: watch::Receiver<ObservedSource<Files>>,
+    mut releases: watch::Receiver<ObservedSource<Vec<ReleaseImage>>>,
     state: Arc<State>,
     stopping: CancellationToken,
 ) {
-    let mut publisher = Publisher { state, used: None, status: Status::default() };
+    let mut publisher = Publisher { state, inputs: None, status: ServiceStatus::default() };
     loop {
-        let (seen_files, seen_releases) =
+        let (observed_files, observed_releases) =
             (files.borrow_and_update().clone(), releases.borrow_and_update().clone());
-        publisher.see(seen_files, seen_releases).await;
+        publisher.update(observed_files, observed_releases).await;
+        // `changed` is cancel-safe, and the next iteration reads both values: no update is lost.
         tokio::select! {
             () = stopping.cancelled() => return,
             changed = files.changed() => if changed.is_err() { return },
@@ -104,27 +108,31 @@ pub(crate) async fn publish(
     }
 }
 
-/// What the sources had, all of them.
-type Inputs = (Arc<Found<Files>>, Arc<Found<Vec<ReleaseImage>>>);
+/// Content of all sources.
+type Inputs = (Arc<SourceContent<Files>>, Arc<SourceContent<Vec<ReleaseImage>>>);
 
 struct Publisher {
     state: Arc<State>,
-    /// What was last made into something to serve, or could not be.
-    used: Option<Inputs>,
-    status: Status,
+    /// Last input, published or rejected.
+    inputs: Option<Inputs>,
+    status: ServiceStatus,
 }
 
 impl Publisher {
-    async fn see(&mut self, files: Seen<Files>, releases: Seen<Vec<ReleaseImage>>) {
-        if let (Some(files), Some(releases)) = (files.found, releases.found) {
-            let same = self.used.as_ref().is_some_and(|(used_files, used_releases)| {
-                Arc::ptr_eq(used_files, &files) && Arc::ptr_eq(used_releases, &releases)
+    async fn update(
+        &mut self,
+        files: ObservedSource<Files>,
+        releases: ObservedSource<Vec<ReleaseImage>>,
+    ) {
+        if let (Some(files), Some(releases)) = (files.content, releases.content) {
+            let same = self.inputs.as_ref().is_some_and(|(input_files, input_releases)| {
+                Arc::ptr_eq(input_files, &files) && Arc::ptr_eq(input_releases, &releases)
             });
             if !same {
-                let before = self.used.as_ref().map(|(_, used)| used.content.as_slice());
-                self.miss(before.unwrap_or_default(), &releases.content);
-                self.used = Some((Arc::clone(&files), Arc::clone(&releases)));
-                self.make(files, releases).await;
+                let before = self.inputs.as_ref().map(|(_, inputs)| inputs.content.as_slice());
+                self.report_removed(before.unwrap_or_default(), &releases.content);
+                self.inputs = Some((Arc::clone(&files), Arc::clone(&releases)));
+                self.build(files, releases).await;
             }
         }
         self.status.sources = vec![files.status, releases.status];
@@ -132,57 +140,61 @@ impl Publisher {
         self.state.report(self.status.clone());
     }
 
-    /// Says which releases a source had, and has no more.
-    fn miss(&self, before: &[ReleaseImage], now: &[ReleaseImage]) {
+    /// Reports releases that the source has removed.
+    fn report_removed(&self, before: &[ReleaseImage], now: &[ReleaseImage]) {
         let now: BTreeSet<&str> = now.iter().map(|release| release.image.as_str()).collect();
         let mut count = 0;
-        for gone in before.iter().filter(|release| !now.contains(release.image.as_str())) {
-            let version = &gone.release_metadata.version;
-            tracing::warn!(%version, image = gone.image, "release removed from the source");
+        for removed in before.iter().filter(|release| !now.contains(release.image.as_str())) {
+            let version = &removed.release_metadata.version;
+            tracing::warn!(%version, image = removed.image, "release removed from the source");
             count += 1;
         }
         self.state.metrics.releases_vanished(count);
     }
 
-    async fn make(&mut self, files: Arc<Found<Files>>, releases: Arc<Found<Vec<ReleaseImage>>>) {
+    async fn build(
+        &mut self,
+        files: Arc<SourceContent<Files>>,
+        releases: Arc<SourceContent<Vec<ReleaseImage>>>,
+    ) {
         let before = self.state.served();
-        let made = tokio::task::spawn_blocking(move || {
+        let built = tokio::task::spawn_blocking(move || {
             assemble(&files.content, &releases, before.as_deref())
         });
-        match made.await {
-            Ok(Ok(assembly)) => self.serve(assembly),
-            Ok(Err(hold)) => self.hold(&hold),
-            Err(error) => self.hold(&error),
+        match built.await {
+            Ok(Ok(published)) => self.serve(published),
+            Ok(Err(rejected)) => self.reject(&rejected),
+            Err(error) => self.reject(&error),
         }
     }
 
-    fn serve(&mut self, assembly: Assembly) {
-        for file in &assembly.vanished {
+    fn serve(&mut self, published: PublishedGraph) {
+        for file in &published.vanished {
             tracing::warn!(file, "file of a blocked edge removed, its updates may be available");
         }
-        for quarantined in &assembly.quarantine {
+        for quarantined in &published.quarantine {
             let reason = &quarantined.why;
             tracing::warn!(kind = ?quarantined.kind, reason, "input quarantined");
         }
-        tracing::info!(digest = assembly.digest, "graph updated");
+        tracing::info!(digest = published.digest, "graph updated");
         self.status.held = None;
-        self.status.quarantined.clone_from(&assembly.quarantine);
+        self.status.quarantined.clone_from(&published.quarantine);
         self.status.graph = Some(GraphStatus {
-            digest: assembly.digest.clone(),
+            digest: published.digest.clone(),
             since: now(),
             confirmed: now(),
-            counts: assembly.counts.clone(),
+            counts: published.counts.clone(),
         });
-        self.state.serve(assembly);
+        self.state.serve(published);
     }
 
-    fn hold(&mut self, error: &(dyn std::error::Error + 'static)) {
+    fn reject(&mut self, error: &(dyn std::error::Error + 'static)) {
         let why = fairway_text::chain(error);
         tracing::error!(error = why, "new data rejected, serving the previous graph");
         self.status.held = Some(why);
     }
 
-    /// What is served is as old as the oldest look at the sources that it was made from.
+    /// The published graph is confirmed as of the oldest successful poll.
     fn confirm(&mut self) {
         let read = self.status.sources.iter().filter_map(|source| source.read).min();
         if let (Some(graph), Some(read), None) = (&mut self.status.graph, read, &self.status.held) {

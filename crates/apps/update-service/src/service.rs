@@ -1,4 +1,4 @@
-//! A service: begun, used, and ended.
+//! Start and shutdown of the service.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,55 +12,47 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::http::{self, Paths};
+use crate::http::{self, PathSet};
 use crate::listener::Listener;
-use crate::options::{Limits, Options};
+use crate::options::{ServiceLimits, ServiceOptions};
 use crate::refresh;
-use crate::state::{Settings, State};
-use crate::status::Status;
+use crate::state::{ServiceStatus, Settings, State};
 
-/// Connections to an address of its own for probes: some balancers, monitors and people.
-const PROBES: usize = 64;
+/// Maximum number of connections to a separate address for probes.
+const MAX_PROBE_CONNECTIONS: usize = 64;
 
-/// Why a service does not start.
+/// A service that cannot start.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum StartError {
-    /// The address cannot be had.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// Why not.
-        source: io::Error,
-    },
-    /// What paths begin with is no path.
+    Listen { address: SocketAddr, source: io::Error },
+    /// The path prefix is invalid.
     #[error("prefix {prefix:?} must start with / and must not end with /")]
-    Prefix {
-        /// The prefix.
-        prefix: String,
-    },
-    /// There is no certificate.
+    Prefix { prefix: String },
+    /// The certificate cannot be loaded.
     #[error(transparent)]
     Tls(#[from] TlsError),
 }
 
-/// An update service. It ends with this value, and in good order by [`stop`](Self::stop).
+/// A running update service. Dropping it aborts it; [`stop`](Self::stop) shuts it down gracefully.
 pub struct Service {
     address: SocketAddr,
     status_address: SocketAddr,
     state: Arc<State>,
     drain: Duration,
-    farewell: Duration,
+    grace_period: Duration,
     tasks: TaskTracker,
     stopping: CancellationToken,
     closing: CancellationToken,
 }
 
 impl Service {
-    /// Starts a service. It answers when this returns: probes at once, graphs as soon as the
-    /// sources were read.
-    pub async fn start(options: Options) -> Result<Self, StartError> {
-        let Options {
+    /// Starts the service. It accepts requests when this returns: probes at once, graphs after the
+    /// sources are read.
+    pub async fn start(options: ServiceOptions) -> Result<Self, StartError> {
+        let ServiceOptions {
             address,
             status_address,
             prefix,
@@ -88,19 +80,19 @@ impl Service {
         let (tasks, stopping) = (TaskTracker::new(), CancellationToken::new());
         let closing = CancellationToken::new();
 
-        let (files_seen, files) = refresh::channel(&graph_data);
-        let (releases_seen, found) = refresh::channel(&releases);
+        let (files_sender, files) = refresh::channel(&graph_data);
+        let (releases_sender, release_list) = refresh::channel(&releases);
         let shared = || (Arc::clone(&state), stopping.clone());
-        let (looking, stop) = shared();
-        tasks.spawn(refresh::look(graph_data, files_seen, looking, stop));
-        let (looking, stop) = shared();
-        tasks.spawn(refresh::look(releases, releases_seen, looking, stop));
+        let (polling, stop) = shared();
+        tasks.spawn(refresh::poll(graph_data, files_sender, polling, stop));
+        let (polling, stop) = shared();
+        tasks.spawn(refresh::poll(releases, releases_sender, polling, stop));
         let (publishing, stop) = shared();
-        tasks.spawn(refresh::publish(files, found, publishing, stop));
+        tasks.spawn(refresh::publish(files, release_list, publishing, stop));
         if let Some(certificate) = &certificate {
-            let (keeping, stop) = shared();
+            let (counting, stop) = shared();
             let count_error = move || {
-                keeping.metrics.tls_errors.inc();
+                counting.metrics.tls_errors.inc();
             };
             tasks.spawn(Arc::clone(certificate).keep(stop, count_error));
         }
@@ -112,42 +104,42 @@ impl Service {
             tasks: tasks.clone(),
             closing: closing.clone(),
         };
-        let paths = if status.is_some() { Paths::Public } else { Paths::All };
+        let paths = if status.is_some() { PathSet::Public } else { PathSet::All };
         tasks.spawn(listen(paths, certificate, limits).run(socket));
         if let Some((socket, _)) = status {
-            let limits = Limits { connections: PROBES, ..limits };
-            tasks.spawn(listen(Paths::Probes, None, limits).run(socket));
+            let limits = ServiceLimits { connections: MAX_PROBE_CONNECTIONS, ..limits };
+            tasks.spawn(listen(PathSet::Probes, None, limits).run(socket));
         }
-        let (drain, farewell) = (limits.drain, limits.answer);
-        Ok(Self { address, status_address, state, drain, farewell, tasks, stopping, closing })
+        let (drain, grace_period) = (limits.drain, limits.answer);
+        Ok(Self { address, status_address, state, drain, grace_period, tasks, stopping, closing })
     }
 
-    /// Where it listens.
+    /// The address for clients.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it answers probes.
+    /// The address for probes.
     pub fn status_address(&self) -> SocketAddr {
         self.status_address
     }
 
-    /// How things are.
-    pub fn status(&self) -> Arc<Status> {
+    /// The current status.
+    pub fn status(&self) -> Arc<ServiceStatus> {
         self.state.status()
     }
 
-    /// Ends the service in good order. For a while it still answers, says that it is not ready,
-    /// and asks clients to close their connections; then it accepts nobody, and finishes what it
-    /// has begun.
+    /// Shuts down gracefully. During the drain period it still responds, reports that it is not
+    /// ready and closes connections after each response. Then it accepts no more connections and
+    /// finishes the pending requests.
     pub async fn stop(self) {
-        self.state.leave();
+        self.state.begin_shutdown();
         self.stopping.cancel();
         self.tasks.close();
-        // Nothing ends this wait early: whoever comes is still answered.
+        // The drain period always elapses completely: clients are still served until then.
         let _ = timeout(self.drain, std::future::pending::<()>()).await;
         self.closing.cancel();
-        if timeout(self.farewell, self.tasks.wait()).await.is_err() {
+        if timeout(self.grace_period, self.tasks.wait()).await.is_err() {
             tracing::warn!("closing connections after shutdown grace period");
         }
     }

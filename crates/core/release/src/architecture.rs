@@ -1,6 +1,6 @@
-//! What releases and images call architectures.
+//! Names of architectures in releases and images.
 
-/// The name of a machine's architecture, which Rust calls by another one.
+/// The name of an architecture of Rust (`std::env::consts::ARCH`) in images.
 pub fn of_machine(machine: &str) -> &str {
     match machine {
         "x86_64" => "amd64",
@@ -15,7 +15,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_are_called_as_in_images() {
+    fn of_machine_returns_names_of_images() {
         let names = ["x86_64", "aarch64", "powerpc64", "s390x"].map(of_machine);
         assert_eq!(names, ["amd64", "arm64", "ppc64le", "s390x"]);
     }

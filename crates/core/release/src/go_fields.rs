@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::payload::{Warning, malformed};
+use crate::payload::{PayloadWarning, malformed};
 
 /// Decodes the object of a file, as Go's `yaml.Unmarshal` does; an empty file is `null`.
 pub(crate) fn document(name: &str, bytes: &[u8]) -> Result<DecodedObject, ReadError> {
@@ -33,15 +33,20 @@ pub(crate) fn line(keys: &[KeyLine], path: &str) -> Option<u64> {
 }
 
 /// Warnings about the text of a file, except those about the spelling of its keys.
-pub(crate) fn oddities(name: &str, document: &DecodedObject) -> Vec<Warning> {
+pub(crate) fn oddities(name: &str, document: &DecodedObject) -> Vec<PayloadWarning> {
     let oddities = document.oddities.iter().cloned();
-    oddities.map(|oddity| Warning::Oddity { file: name.to_owned(), oddity }).collect()
+    oddities.map(|oddity| PayloadWarning::Oddity { file: name.to_owned(), oddity }).collect()
 }
 
 /// A warning about a key that matches a field only in another case. `path` is the path of the key.
-pub(crate) fn other_case(name: &str, document: &DecodedObject, path: &str, field: &str) -> Warning {
+pub(crate) fn other_case(
+    name: &str,
+    document: &DecodedObject,
+    path: &str,
+    field: &str,
+) -> PayloadWarning {
     let found = document.keys.iter().rev().find(|key| key.path == path);
-    Warning::LetterCase {
+    PayloadWarning::LetterCase {
         file: name.to_owned(),
         line: found.map_or(document.line, |key| key.line),
         key: path.rsplit('.').next().unwrap_or(path).to_owned(),

@@ -9,7 +9,7 @@ use crate::image_stream::{
     API_VERSION, Annotations, DOCKER_IMAGE, ImageStream, KIND, ObjectMeta, Origin, Spec, Tag,
     VERSIONS, malformed,
 };
-use crate::payload::Warning;
+use crate::payload::PayloadWarning;
 
 /// The path in a release image.
 pub const PATH: &str = "release-manifests/image-references";
@@ -42,7 +42,7 @@ impl ImageReferences {
     pub(crate) fn read_with_warnings(
         name: &str,
         bytes: &[u8],
-    ) -> Result<(Self, Vec<Warning>), ReadError> {
+    ) -> Result<(Self, Vec<PayloadWarning>), ReadError> {
         let (stream, warnings) = ImageStream::read(name, bytes)?;
         let references = Self::of_stream(stream);
         if references.name.is_empty() {
@@ -114,7 +114,7 @@ impl ImageReferences {
 pub fn placeholders(
     name: &str,
     bytes: &[u8],
-) -> Result<(BTreeMap<String, String>, Vec<Warning>), ReadError> {
+) -> Result<(BTreeMap<String, String>, Vec<PayloadWarning>), ReadError> {
     let (stream, warnings) = ImageStream::read(name, bytes)?;
     let mut placeholders: BTreeMap<String, String> = BTreeMap::new();
     for (index, tag, word) in stream.images() {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::go_fields;
-use crate::payload::Warning;
+use crate::payload::PayloadWarning;
 
 pub(crate) const API_VERSION: &str = "image.openshift.io/v1";
 pub(crate) const KIND: &str = "ImageStream";
@@ -72,7 +72,7 @@ const MAX_WARNINGS: usize = 1000;
 
 impl ImageStream {
     /// Decodes JSON or YAML. `name` is what errors and warnings call the input.
-    pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Self, Vec<Warning>), ReadError> {
+    pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Self, Vec<PayloadWarning>), ReadError> {
         let mut document = go_fields::document(name, bytes)?;
         let mut warnings = go_fields::oddities(name, &document);
         let mut omitted = 0;
@@ -85,7 +85,8 @@ impl ImageStream {
             }
         });
         warnings.extend(
-            (omitted > 0).then(|| Warning::Omitted { file: name.to_owned(), count: omitted }),
+            (omitted > 0)
+                .then(|| PayloadWarning::Omitted { file: name.to_owned(), count: omitted }),
         );
         let value = Shape::STREAM.canonical(std::mem::take(&mut document.value));
         if !value.is_object() {
@@ -322,6 +323,6 @@ mod tests {
         );
         let (_, warnings) = ImageStream::read("image-references", text.as_bytes()).unwrap();
         assert_eq!(warnings.len(), MAX_WARNINGS + 1);
-        assert!(matches!(warnings.last(), Some(Warning::Omitted { count: 19_000, .. })));
+        assert!(matches!(warnings.last(), Some(PayloadWarning::Omitted { count: 19_000, .. })));
     }
 }

@@ -1,4 +1,4 @@
-//! `release-metadata`: what a release image says about itself.
+//! `release-metadata`: version and updates of a release.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,29 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use crate::go_fields::{self, null_is_default};
-use crate::payload::Warning;
+use crate::payload::PayloadWarning;
 
-/// Where a release image keeps it.
+/// Path in a release image.
 pub const PATH: &str = "release-manifests/release-metadata";
 
-/// Longer files are refused. A real one names a few hundred versions in less than 10 KiB.
+/// Bytes of the file. A real one lists a few hundred versions in less than 10 KiB.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// What else a release may say about itself: the keys of `metadata` that mean something.
+/// Known keys of `metadata`.
 pub mod key {
-    /// Where people read about it.
+    /// URL of the errata.
     pub const URL: &str = "url";
-    /// The channels that it is in, with commas between them.
+    /// Channels, separated by commas.
     pub const CHANNELS: &str = "io.openshift.upgrades.graph.release.channels";
-    /// `multi` where one image is for all architectures.
+    /// `multi` for a multi-platform image.
     pub const ARCHITECTURE: &str = "release.openshift.io/architecture";
 }
 
-/// What a release image says about itself.
+/// Metadata of a release image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleaseMetadata {
-    /// The format of the rest.
-    pub kind: Kind,
+    /// Format of the document.
+    pub kind: MetadataKind,
     /// The version of the release.
     pub version: Version,
     /// The versions from which clusters may update to it.
@@ -40,40 +40,39 @@ pub struct ReleaseMetadata {
     /// The versions to which clusters may update from it.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<Version>,
-    /// Whatever else there is to say, such as `url`, where its errata are.
+    /// Other metadata, such as `url`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub metadata: BTreeMap<String, String>,
 }
 
-/// The format of release metadata. There is one.
+/// Format of release metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
-    /// The only one there is.
+pub enum MetadataKind {
+    /// The only format.
     #[serde(rename = "cincinnati-metadata-v0")]
     CincinnatiMetadataV0,
 }
 
-/// Why release metadata could not be read.
+#[doc(hidden)]
+pub use self::MetadataKind as Kind;
+
+/// Release metadata that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum MetadataError {
-    /// It is too large to be looked at.
+    /// The file exceeds the size limit.
     #[error("{input} has {size} bytes; the limit is {MAX_BYTES} bytes")]
-    TooLarge {
-        /// What people call the input.
-        input: String,
-        /// Its size.
-        size: usize,
-    },
-    /// It is not what it should be.
+    TooLarge { input: String, size: usize },
+    /// The document is malformed.
     #[error(transparent)]
     Malformed(#[from] ReadError),
 }
 
 impl ReleaseMetadata {
-    /// Metadata of a release that nothing leads to or from.
+    /// Metadata of a release without updates.
     pub fn new(version: Version) -> Self {
         Self {
-            kind: Kind::CincinnatiMetadataV0,
+            kind: MetadataKind::CincinnatiMetadataV0,
             version,
             previous: Vec::new(),
             next: Vec::new(),
@@ -81,7 +80,7 @@ impl ReleaseMetadata {
         }
     }
 
-    /// The channels that it is in, each once, by name.
+    /// The channels, sorted and without duplicates.
     pub fn channels(&self) -> Vec<&str> {
         let list = self.metadata.get(key::CHANNELS).map_or("", String::as_str);
         let named = list.split(',').map(str::trim).filter(|channel| !channel.is_empty());
@@ -91,7 +90,7 @@ impl ReleaseMetadata {
         channels
     }
 
-    /// The values that nobody can use, by their keys, with what is wanted instead.
+    /// Values that clients ignore: key, value, and what is expected.
     pub fn unusable(&self) -> impl Iterator<Item = (&str, &str, &'static str)> {
         let is_multi = |text: &str| text == MULTI;
         let wanted = [
@@ -104,7 +103,7 @@ impl ReleaseMetadata {
         })
     }
 
-    /// Reads the file of a release image. `name` is what people call it; errors begin with it.
+    /// Reads the file of a release image. `name` is the name of the input in errors.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self, MetadataError> {
         Self::read_with_warnings(name, bytes).map(|(metadata, _)| metadata)
     }
@@ -114,7 +113,7 @@ impl ReleaseMetadata {
     pub(crate) fn read_with_warnings(
         name: &str,
         bytes: &[u8],
-    ) -> Result<(Self, Vec<Warning>), MetadataError> {
+    ) -> Result<(Self, Vec<PayloadWarning>), MetadataError> {
         if bytes.len() > MAX_BYTES {
             return Err(MetadataError::TooLarge { input: name.to_owned(), size: bytes.len() });
         }
@@ -130,7 +129,7 @@ impl ReleaseMetadata {
         go_fields::rename(&mut value, &FIELDS);
         let mut ignored = |key: String, field: &str, value: String, wanted| {
             let line = go_fields::line(&document.keys, field);
-            warnings.push(Warning::Metadata { key, value, wanted, line });
+            warnings.push(PayloadWarning::Metadata { key, value, wanted, line });
         };
         for field in ["previous", "next"] {
             drop_invalid_versions(&mut value, field, |index, text| {
@@ -186,7 +185,7 @@ fn drop_other_types(value: &mut Value, mut report: impl FnMut(&str, String)) {
 /// Characters of an ignored value in a warning.
 const MAX_SHOWN: usize = 40;
 
-/// The only architecture that a release says: it is for all of them.
+/// The only architecture that release metadata can declare.
 const MULTI: &str = "multi";
 
 fn is_link(text: &str) -> bool {
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_it_says_is_read() {
+    fn read_returns_all_fields() {
         let read = read(
             r#"{"kind": "cincinnati-metadata-v0", "version": "4.7.4", "previous": ["4.6.23", "4.7.3"],
                 "next": ["4.7.5"], "metadata": {"url": "https://errata.example/1"}, "later": true}"#,
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_empty() {
+    fn read_without_optional_fields_returns_defaults() {
         let new = ReleaseMetadata::new(Version::new(4, 7, 4));
         for text in [
             r#"{"kind": "cincinnati-metadata-v0", "version": "4.7.4"}"#,
@@ -242,8 +241,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
-        let told = [
+    fn read_with_invalid_metadata_fails_with_position() {
+        let messages = [
             r#"{"kind": "cincinnati-metadata-v1", "version": "4.7.4"}"#,
             r#"{"kind": "cincinnati-metadata-v0"}"#,
             r#"{"version": "4.7.4"}"#,
@@ -252,7 +251,7 @@ mod tests {
             r#"{"kind": "cincinnati-metadata-v0", "version": "4.7.4", "metadata": []}"#,
         ]
         .map(|text| read(text).unwrap_err().to_string());
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(messages.join("\n"), @r#"
         release-metadata:1:10: field kind: unknown variant `cincinnati-metadata-v1`, expected one of cincinnati-metadata-v0
         release-metadata:1:2: missing field `version`
         release-metadata:1:2: missing field `kind`
@@ -291,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_are_named_once() {
+    fn channels_are_unique() {
         let mut metadata = ReleaseMetadata::new(Version::new(4, 7, 4));
         assert_eq!(metadata.channels(), [""; 0]);
         metadata.metadata.insert(key::CHANNELS.to_owned(), "stable-4.7, fast-4.7,,fast-4.7".into());
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_use_is_found() {
+    fn unusable_returns_ignored_values() {
         let unusable = |key: &str, value: &str| {
             let mut metadata = ReleaseMetadata::new(Version::new(4, 7, 4));
             metadata.metadata.insert(key.to_owned(), value.to_owned());
@@ -321,14 +320,14 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_file_is_refused_unread() {
+    fn read_beyond_size_limit_fails() {
         let error = ReleaseMetadata::read("huge", &vec![b' '; MAX_BYTES + 1]).unwrap_err();
         insta::assert_snapshot!(error, @"huge has 1048577 bytes; the limit is 1048576 bytes");
     }
 
     proptest! {
         #[test]
-        fn no_file_makes_reading_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn read_of_arbitrary_bytes_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = ReleaseMetadata::read("any", &bytes);
         }
     }

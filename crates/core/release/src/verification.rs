@@ -1,4 +1,4 @@
-//! Whose signatures count, as a release says it: for the releases that come after it.
+//! Signature policy of a release: keyrings and stores that verify its successors.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,28 @@ use serde::Deserialize;
 
 use crate::{Manifest, ObjectId};
 
-/// What marks the ConfigMap, whatever the value is.
+/// Annotation of the ConfigMap; its value is ignored.
 const ANNOTATION: &str = "release.openshift.io/verification-config-map";
 const KEYRING: &str = "verifier-public-key-";
 const STORE: &str = "store-";
 
-/// Keyrings of one release: one for each team that has to agree, and some room.
-const MOST_KEYRINGS: usize = 16;
-/// Stores of one release: as many as a ClusterVersion may name.
-const MOST_STORES: usize = 32;
-/// Bytes of a store's address: as many as a ClusterVersion allows.
-const LONGEST_STORE: usize = 2048;
+/// Keyrings of one release: one for each party that has to sign.
+const MAX_KEYRINGS: usize = 16;
+/// Signature stores of one release: the limit of ClusterVersion.
+const MAX_STORES: usize = 32;
+/// Bytes of the URL of a store: the limit of ClusterVersion.
+const MAX_STORE_BYTES: usize = 2048;
 
-/// Whose signatures count, and where signatures are.
+/// Keyrings and signature stores of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// OpenPGP public keys by their names, armoured or not. Each keyring has to be satisfied.
+    /// OpenPGP public keys by name, armored or binary. Every keyring must have a valid signature.
     pub keyrings: BTreeMap<String, Vec<u8>>,
-    /// Addresses of stores by their names: `https`, `http` or `file`.
+    /// URLs of stores by name: `https`, `http` or `file`.
     pub stores: BTreeMap<String, String>,
 }
 
-/// Why a release does not say whose signatures count.
+/// An invalid signature policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place} has no valid signature policy: {problem}")]
 pub struct VerificationError {
@@ -47,7 +47,7 @@ enum Problem {
     Twice { key: String },
     #[error("{key} is not valid Base64")]
     NotBase64 { key: String },
-    #[error("{key} is not an https, http or file URL of at most {LONGEST_STORE} bytes")]
+    #[error("{key} is not an https, http or file URL of at most {MAX_STORE_BYTES} bytes")]
     NotAStore { key: String },
     #[error("more than {most} keys start with {prefix}")]
     TooMany { prefix: &'static str, most: usize },
@@ -63,8 +63,8 @@ struct ConfigMap {
 }
 
 impl Verification {
-    /// What the first ConfigMap that is marked for it says; `None` if there is none.
-    pub fn of(manifests: &[Manifest]) -> Result<Option<Self>, VerificationError> {
+    /// Reads the policy from the first ConfigMap with the annotation; `None` if there is none.
+    pub fn from_manifests(manifests: &[Manifest]) -> Result<Option<Self>, VerificationError> {
         let is_marked = |manifest: &&Manifest| {
             let ObjectId { group, kind, .. } = &manifest.id;
             group.is_empty() && kind == "ConfigMap" && manifest.annotation(ANNOTATION).is_some()
@@ -76,6 +76,11 @@ impl Verification {
             VerificationError { place, problem }
         };
         Self::read(&manifest.json()).map(Some).map_err(failed)
+    }
+
+    #[doc(hidden)]
+    pub fn of(manifests: &[Manifest]) -> Result<Option<Self>, VerificationError> {
+        Self::from_manifests(manifests)
     }
 
     fn read(json: &str) -> Result<Self, Problem> {
@@ -90,7 +95,7 @@ impl Verification {
                 read.stores.insert(key, address);
             }
         }
-        // A keyring that is not text is one more that has to be satisfied.
+        // Binary keyrings are required in addition to those in `data`.
         for (key, text) in binary_data.unwrap_or_default() {
             if key.starts_with(KEYRING) {
                 let Ok(bytes) = BASE64_STANDARD.decode(text) else {
@@ -106,7 +111,7 @@ impl Verification {
 
     fn check(self) -> Result<Self, Problem> {
         for (count, prefix, most) in
-            [(self.keyrings.len(), KEYRING, MOST_KEYRINGS), (self.stores.len(), STORE, MOST_STORES)]
+            [(self.keyrings.len(), KEYRING, MAX_KEYRINGS), (self.stores.len(), STORE, MAX_STORES)]
         {
             if count > most {
                 return Err(Problem::TooMany { prefix, most });
@@ -119,7 +124,7 @@ impl Verification {
 fn store(key: &str, address: &str) -> Result<String, Problem> {
     let is_known =
         ["https://", "http://", "file://"].iter().any(|scheme| address.starts_with(scheme));
-    if is_known && address.len() <= LONGEST_STORE {
+    if is_known && address.len() <= MAX_STORE_BYTES {
         Ok(address.to_owned())
     } else {
         Err(Problem::NotAStore { key: key.to_owned() })
@@ -162,14 +167,14 @@ mod tests {
 
     fn of(content: &Value) -> Result<Verification, String> {
         let manifests = [other(), config_map("verification", content), other()];
-        match Verification::of(&manifests) {
+        match Verification::from_manifests(&manifests) {
             Ok(read) => Ok(read.unwrap()),
             Err(error) => Err(error.to_string()),
         }
     }
 
     #[test]
-    fn the_first_config_map_that_is_marked_counts() {
+    fn from_manifests_uses_first_annotated_config_map() {
         let read = of(&json!({
             "data": {
                 "verifier-public-key-platform": "one",
@@ -185,11 +190,11 @@ mod tests {
         assert_eq!(read.keyrings.len(), 2);
         let stores: Vec<&str> = read.stores.values().map(String::as_str).collect();
         assert_eq!(stores, ["file:///signatures", "https://signatures.example/store"]);
-        assert_eq!(Verification::of(&[other()]), Ok(None));
+        assert_eq!(Verification::from_manifests(&[other()]), Ok(None));
     }
 
     #[test]
-    fn of_with_the_keys_of_okd_returns_its_keyring_and_store() {
+    fn from_manifests_with_keys_of_okd_returns_keyring_and_store() {
         let store = "https://storage.googleapis.com/openshift-ci-release/releases/signatures";
         let read = of(&json!({ "data": {
             "store-openshift-ci-release": store,
@@ -201,11 +206,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_it_is_said_with_its_place() {
+    fn from_manifests_with_invalid_policy_fails_with_position() {
         let key = |number: usize| (format!("verifier-public-key-{number}"), json!("key"));
-        let keys: serde_json::Map<String, Value> = (0..=MOST_KEYRINGS).map(key).collect();
-        let long = format!("https://{}", "a".repeat(LONGEST_STORE));
-        let told: Vec<String> = [
+        let keys: serde_json::Map<String, Value> = (0..=MAX_KEYRINGS).map(key).collect();
+        let long = format!("https://{}", "a".repeat(MAX_STORE_BYTES));
+        let messages: Vec<String> = [
             json!({}),
             json!({ "data": null }),
             json!({ "data": { "store-web": "https://signatures.example" } }),
@@ -218,7 +223,7 @@ mod tests {
         ]
         .map(|content| of(&content).unwrap_err())
         .into();
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(messages.join("\n"), @r#"
         0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" has no valid signature policy: no key starts with verifier-public-key-
         0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" has no valid signature policy: no key starts with verifier-public-key-
         0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" has no valid signature policy: no key starts with verifier-public-key-

@@ -1,11 +1,11 @@
-//! The version hash: two clusters with the same one apply the same manifests.
+//! The version hash: equal for clusters that apply the same manifests.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE;
 
 use crate::manifest::Manifest;
 
-/// The hash of manifests in their order: FNV-1 with 64 bits over their JSON.
+/// Hashes manifests in their order: FNV-1 with 64 bits over their JSON, as in the Go operator.
 pub fn version_hash<'a>(manifests: impl IntoIterator<Item = &'a Manifest>) -> String {
     let hash = manifests.into_iter().fold(OFFSET_BASIS, |hash, it| fnv1(hash, &it.json()));
     URL_SAFE.encode(hash.to_be_bytes())
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_algorithm_is_fnv_1_and_not_1a() {
+    fn fnv1_matches_test_vectors() {
         for (text, hash) in [
             ("", 0xcbf2_9ce4_8422_2325),
             ("a", 0xaf63_bd4c_8601_b7be),

@@ -1,8 +1,8 @@
-//! Zero values of required fields, by the CRDs of the release.
+//! Zero values of required fields, from the CRDs of a release.
 //!
-//! The existing operator writes some kinds from Go structs, and a struct has all its fields: a
-//! ClusterOperator without `spec` becomes `spec: {}`. Manifests rely on it, and API servers refuse
-//! them otherwise. The CRDs of a release say which fields that concerns.
+//! The Go operator writes some kinds from Go structs, which have all their fields: a
+//! ClusterOperator without `spec` becomes `spec: {}`. Manifests rely on it, and API servers reject
+//! them otherwise. The CRDs of a release declare which fields are affected.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub fn with_zero_values(manifests: &[&Manifest]) -> Vec<Manifest> {
 /// Adds the zero values of the kind of a CRD to its objects among some manifests.
 fn add(crd: &Manifest, positions: &[usize], manifests: &mut [Manifest]) {
     let Ok(CustomResourceDefinition { spec, .. }) = serde_json::from_str(&crd.json()) else {
-        // The API server says what is wrong with it.
+        // The API server reports the error.
         return;
     };
     for version in spec.versions {

@@ -1,4 +1,4 @@
-//! Files with several documents, JSON or YAML.
+//! Files with one object or several documents, JSON or YAML.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use crate::error::{YamlError, YamlProblem};
-use crate::{Decoded, Oddity, decode, json};
+use crate::paths::{KeyLine, Paths};
+use crate::{Decoded, Oddity, decode, decode_with, json};
 
 /// How far the decoder looks for the brace that makes a file JSON.
 const JSON_LOOKAHEAD: usize = 1024;
@@ -25,6 +26,37 @@ pub struct Document {
     pub line: u64,
     /// Oddities by line.
     pub oddities: Vec<Oddity>,
+}
+
+/// The object of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DecodedObject {
+    /// The value; `null` for an empty file.
+    pub value: Value,
+    /// The line where the content begins, counted from one.
+    pub line: u64,
+    /// Oddities by line.
+    pub oddities: Vec<Oddity>,
+    /// The keys in the order of the text, without those that aliases repeat.
+    pub keys: Vec<KeyLine>,
+}
+
+/// Decodes a file with one object, as `yaml.Unmarshal` does: JSON, or the first document of YAML. A
+/// comment in front of `---` is no document.
+pub fn object(bytes: &[u8]) -> Result<DecodedObject, YamlError> {
+    if looks_like_json(bytes) {
+        let text = json::repaired(bytes);
+        let start = text.len() - text.trim_ascii_start().len();
+        if let Ok((value, json, length)) = json_value(&text[start..])
+            && text[start + length..].trim_ascii().is_empty()
+        {
+            let line = count_lines(&text[..start]) + 1;
+            let (oddities, Paths { keys, .. }) = json::scan(&json, line);
+            return Ok(DecodedObject { value, line, oddities, keys });
+        }
+    }
+    let (Decoded { value, line, oddities }, Paths { keys, .. }) = decode_with(bytes, true)?;
+    Ok(DecodedObject { value, line, oddities, keys })
 }
 
 /// The documents of a file, including empty ones. An error concerns one document: the next one
@@ -68,12 +100,12 @@ pub fn documents(bytes: &[u8]) -> Documents<'_> {
     Documents { json, yaml: with_unix_lines(rest), at: 0, lines }
 }
 
-pub(crate) fn looks_like_json(bytes: &[u8]) -> bool {
+fn looks_like_json(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(JSON_LOOKAHEAD)];
     String::from_utf8_lossy(head).trim_start().starts_with('{')
 }
 
-pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
+fn count_lines(bytes: &[u8]) -> u64 {
     bytes.split(|byte| *byte == b'\n').count() as u64 - 1
 }
 
@@ -112,7 +144,7 @@ fn json_values(bytes: &[u8], documents: &mut VecDeque<Result<Document, YamlError
 }
 
 /// The first value, its text and the length of that in the input.
-pub(crate) fn json_value(bytes: &[u8]) -> Result<(Value, String, usize), YamlProblem> {
+fn json_value(bytes: &[u8]) -> Result<(Value, String, usize), YamlProblem> {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>();
     match values.next() {
         Some(Ok(value)) => {

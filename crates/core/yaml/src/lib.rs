@@ -13,13 +13,11 @@
 
 mod anchor;
 mod compose;
-mod encode;
 mod error;
 mod file;
 mod json;
 pub mod limits;
 mod mapping;
-mod object;
 mod oddity;
 mod paths;
 mod resolve;
@@ -29,10 +27,9 @@ mod token;
 
 use serde_json::Value;
 
-pub use self::encode::to_json;
 pub use self::error::{YamlError, YamlProblem};
-pub use self::file::{Document, Documents, documents};
-pub use self::object::{DecodedObject, object};
+pub use self::file::{DecodedObject, Document, Documents, documents, object};
+pub use self::json::to_json;
 pub use self::oddity::{Oddity, OddityKind};
 pub use self::paths::KeyLine;
 

@@ -1,71 +1,74 @@
-//! Asking the update service: the one place of this stage that uses the network.
+//! Queries the update service over HTTP.
 
 use std::time::Duration;
 
+use fairway_api::cluster_version::ClusterVersionSpec;
 use fairway_api::reason::{Reason, retrieved_updates};
 use fairway_graph::wire::{MAX_BYTES, WireError};
+use fairway_graph::{Graph, wire};
 use fairway_http::{Proxies, trusting_this_machine};
+use fairway_text::place;
 use http::header::{ACCEPT, ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, StatusCode};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Certificate, Client, Proxy, Response};
 use rustls::pki_types::CertificateDer;
 
-use crate::question::Question;
-use crate::route::{Route, RouteError};
-use crate::text::{cause, excerpt, place};
+use crate::connection::{ConnectionError, ConnectionSettings};
+use crate::query::{self, GraphQuery, QueryError, RunningRelease, UpdateServices};
+use crate::{cause, excerpt};
 
-/// How the update service knows operators.
+/// User agent of operators, as in the Go operator.
 const USER_AGENT: &str = concat!("ClusterVersionOperator/", env!("CARGO_PKG_VERSION"));
 
-/// Redirects that are followed: a balancer, a move, and some to spare.
-const MOST_REDIRECTS: usize = 5;
+/// Redirects of a request: a load balancer, a move, and some in reserve.
+const MAX_REDIRECTS: usize = 5;
 
-/// For how long the update service is waited for. Nothing else waits meanwhile.
+/// Timeouts of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// For a connection.
+pub struct FetchTimeouts {
+    /// For connecting.
     pub connect: Duration,
-    /// For the next bytes.
+    /// Between two chunks.
     pub silence: Duration,
-    /// For the whole answer.
+    /// For the complete response.
     pub answer: Duration,
 }
 
-impl Default for Patience {
+impl Default for FetchTimeouts {
     fn default() -> Self {
         Self {
             // Two lost packets and a slow handshake.
             connect: Duration::from_secs(10),
             silence: Duration::from_secs(15),
-            // The largest real graph at 200 KiB a second.
+            // The largest real graph at 200 KiB per second.
             answer: Duration::from_mins(1),
         }
     }
 }
 
-/// What the update service sent.
+/// Result of a query.
 #[derive(Debug)]
 pub enum Fetched {
-    /// What was known is still so.
+    /// 304: the known response is current.
     Unchanged,
-    /// An answer.
+    /// A new response.
     Body {
-        /// Its JSON.
+        /// The body.
         bytes: Vec<u8>,
-        /// What the service calls this answer.
+        /// The entity tag.
         tag: Option<HeaderValue>,
     },
 }
 
-/// Why there is no answer.
+/// A failed query.
 #[derive(Clone, Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of a variant explains it")]
-pub enum Failure {
+pub enum FetchError {
     #[error("cannot create a request to {service}: {why}")]
     Request { service: String, why: String },
     #[error(transparent)]
-    Route(#[from] RouteError),
+    Route(#[from] ConnectionError),
     #[error("cannot reach {service}: {why}")]
     Remote { service: String, why: String },
     #[error("{service} returned HTTP status {status}")]
@@ -78,8 +81,8 @@ pub enum Failure {
     Invalid { why: String },
 }
 
-impl Failure {
-    /// What a condition has for it.
+impl FetchError {
+    /// The reason for the condition.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Request { .. } => retrieved_updates::INVALID_REQUEST,
@@ -89,7 +92,7 @@ impl Failure {
         }
     }
 
-    /// The answer is there, but not to be understood.
+    /// A response that is not a valid graph.
     pub fn unreadable(error: WireError) -> Self {
         let why = match error {
             WireError::Malformed { input, why } => format!("{input} is not an update graph: {why}"),
@@ -98,32 +101,43 @@ impl Failure {
         Self::Invalid { why: excerpt(&why).into_owned() }
     }
 
-    /// Whether the same question may be answered later.
+    #[doc(hidden)]
     pub fn may_pass(&self) -> bool {
+        self.is_transient()
+    }
+
+    /// Whether a retry may succeed.
+    pub fn is_transient(&self) -> bool {
         !matches!(self, Self::Request { .. })
     }
 }
 
-/// A client that takes a route.
-pub fn client(route: &Route, patience: &Patience) -> Result<Client, Failure> {
-    through(route.proxies()?, route.authorities()?, patience)
+#[doc(hidden)]
+pub use self::{FetchError as Failure, FetchTimeouts as Patience, client_with as through};
+
+/// Creates a client for these connection settings.
+pub fn client(
+    settings: &ConnectionSettings,
+    timeouts: &FetchTimeouts,
+) -> Result<Client, FetchError> {
+    client_with(settings.proxies()?, settings.authorities()?, timeouts)
 }
 
-/// A client that takes these proxies, and trusts these authorities or those of this machine.
-pub fn through(
+/// Creates a client with these proxies, and with this CA bundle or that of the host.
+pub fn client_with(
     proxies: Proxies,
     authorities: Option<Vec<CertificateDer<'static>>>,
-    patience: &Patience,
-) -> Result<Client, Failure> {
+    timeouts: &FetchTimeouts,
+) -> Result<Client, FetchError> {
     let builder = Client::builder()
         .user_agent(USER_AGENT)
-        // It would tell other services the identity of the cluster.
+        // A referer would reveal the cluster ID to other services.
         .referer(false)
-        .redirect(Policy::custom(redirected))
-        .connect_timeout(patience.connect)
-        .read_timeout(patience.silence)
-        .timeout(patience.answer)
-        // The next request comes when servers have long closed the connection.
+        .redirect(Policy::custom(redirect_policy))
+        .connect_timeout(timeouts.connect)
+        .read_timeout(timeouts.silence)
+        .timeout(timeouts.answer)
+        // Servers close idle connections before the next query.
         .pool_max_idle_per_host(0)
         .no_proxy()
         .proxy(Proxy::custom(move |url| proxies.of(url).cloned()));
@@ -131,19 +145,19 @@ pub fn through(
         Some(authorities) => {
             let certificates = authorities.iter().map(|der| Certificate::from_der(der));
             let certificates = certificates.collect::<Result<Vec<_>, _>>();
-            builder.tls_certs_only(certificates.map_err(|_| RouteError::Authorities)?)
+            builder.tls_certs_only(certificates.map_err(|_| ConnectionError::Authorities)?)
         }
         None => trusting_this_machine(builder),
     };
-    builder.build().map_err(|error| Failure::Request {
+    builder.build().map_err(|error| FetchError::Request {
         service: "the update service".to_owned(),
         why: cause(&error),
     })
 }
 
-/// Nobody is led in circles, or from TLS to where everybody can read and change what is said.
-fn redirected(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    if attempt.previous().len() > MOST_REDIRECTS {
+/// Redirect policy: limits the number, and refuses redirects from TLS to plain HTTP.
+fn redirect_policy(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    if attempt.previous().len() > MAX_REDIRECTS {
         return attempt.error("too many redirects");
     }
     let came_by_tls = attempt.previous().iter().any(|url| url.scheme() == "https");
@@ -154,24 +168,24 @@ fn redirected(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     attempt.follow()
 }
 
-/// Asks. `tag` is that of the answer that is known.
+/// Queries the update service. `tag` is the entity tag of the known response.
 pub async fn fetch(
     client: &Client,
-    question: &Question,
+    query: &GraphQuery,
     tag: Option<HeaderValue>,
-) -> Result<Fetched, Failure> {
-    let service = question.service();
+) -> Result<Fetched, FetchError> {
+    let service = query.service();
     let known = tag.is_some();
-    let mut request = client.get(question.url.clone()).header(ACCEPT, "application/json");
+    let mut request = client.get(query.url.clone()).header(ACCEPT, "application/json");
     if let Some(tag) = tag {
         request = request.header(IF_NONE_MATCH, tag);
     }
     let response = request.send().await.map_err(|error| {
         let (service, why) = (service.clone(), cause(&error));
         if error.is_builder() {
-            Failure::Request { service, why }
+            FetchError::Request { service, why }
         } else {
-            Failure::Remote { service, why }
+            FetchError::Remote { service, why }
         }
     })?;
     match response.status() {
@@ -180,21 +194,73 @@ pub async fn fetch(
             Ok(Fetched::Body { bytes: body(response, service).await?, tag })
         }
         StatusCode::NOT_MODIFIED if known => Ok(Fetched::Unchanged),
-        status => Err(Failure::Status { service, status }),
+        status => Err(FetchError::Status { service, status }),
     }
 }
 
-/// The whole answer, if it is not too large. What a service announces is not believed.
-async fn body(mut response: Response, service: String) -> Result<Vec<u8>, Failure> {
+/// Reads the body up to the limit. `Content-Length` is not trusted.
+async fn body(mut response: Response, service: String) -> Result<Vec<u8>, FetchError> {
     let mut bytes = Vec::new();
     loop {
         match response.chunk().await {
             Ok(None) => return Ok(bytes),
             Ok(Some(chunk)) if bytes.len() + chunk.len() > MAX_BYTES => {
-                return Err(Failure::TooLarge { service });
+                return Err(FetchError::TooLarge { service });
             }
             Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
-            Err(error) => return Err(Failure::Body { service, why: cause(&error) }),
+            Err(error) => return Err(FetchError::Body { service, why: cause(&error) }),
         }
     }
+}
+
+/// A graph and the service that returned it.
+#[derive(Debug)]
+pub struct FetchedGraph {
+    /// URL of the service without query.
+    pub service: String,
+    /// The graph.
+    pub graph: Graph,
+}
+
+/// A failed query.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchOnceError {
+    /// The query cannot be built.
+    #[error("{0}")]
+    Question(String),
+    /// The service returned no graph.
+    #[error("{0}")]
+    Answer(String),
+}
+
+impl From<QueryError> for FetchOnceError {
+    fn from(refusal: QueryError) -> Self {
+        Self::Question(refusal.to_string())
+    }
+}
+
+impl From<FetchError> for FetchOnceError {
+    fn from(failure: FetchError) -> Self {
+        Self::Answer(failure.to_string())
+    }
+}
+
+/// Queries the update service of a cluster once, with the proxy settings of this process.
+pub async fn fetch_once(
+    spec: &ClusterVersionSpec,
+    current: &RunningRelease,
+    services: &UpdateServices,
+    timeouts: &FetchTimeouts,
+) -> Result<FetchedGraph, FetchOnceError> {
+    let query = query::build_query(spec, current, services)?;
+    let proxies =
+        Proxies::of_environment().map_err(|error| FetchOnceError::Question(error.to_string()))?;
+    let client = client_with(proxies, None, timeouts)?;
+    let service = query.service();
+    let Fetched::Body { bytes, .. } = fetch(&client, &query, None).await? else {
+        return Err(FetchOnceError::Answer(format!("{service} returned no graph")));
+    };
+    let name = format!("the response of {service}");
+    let (graph, _) = wire::read(&name, &bytes).map_err(FetchError::unreadable)?;
+    Ok(FetchedGraph { service, graph })
 }

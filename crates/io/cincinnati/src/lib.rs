@@ -1,15 +1,34 @@
-//! Asking an update service: a client of the Cincinnati protocol.
+//! Client of update services (Cincinnati protocol).
 //!
-//! [`question`] is what there is to ask, [`route`] and [`fetch`] how it is asked, and [`answer`] what
-//! the answer means. [`ask_once`] does all of it.
+//! [`query`] builds a query, [`connection`] and [`fetch`] send it, and [`response`] decodes the
+//! updates of a cluster. [`fetch_once`] does all of it.
 
-pub mod answer;
+pub mod connection;
 pub mod fetch;
-mod once;
-pub mod problem;
-pub mod question;
-pub mod release;
-pub mod route;
-mod text;
+pub mod query;
+pub mod response;
 
-pub use once::{AskError, Told, ask_once};
+use std::borrow::Cow;
+use std::error::Error;
+
+#[doc(hidden)]
+pub use {
+    connection as route, query as question, response as answer, response as problem,
+    response as release,
+};
+
+pub use fetch::{FetchOnceError, FetchedGraph, fetch_once};
+#[doc(hidden)]
+pub use fetch::{FetchOnceError as AskError, FetchedGraph as Told, fetch_once as ask_once};
+
+/// Bytes of quoted text of a service or a user: enough to recognise it.
+const MAX_QUOTED_BYTES: usize = 200;
+
+fn excerpt(text: &str) -> Cow<'_, str> {
+    fairway_text::excerpt(text, MAX_QUOTED_BYTES)
+}
+
+/// The root cause of an error, truncated.
+fn cause(error: &dyn Error) -> String {
+    excerpt(&fairway_text::root_cause(error)).into_owned()
+}

@@ -1,5 +1,5 @@
-//! What it costs to make every answer from the files of a whole platform, and to lint them; and
-//! its steps, as ratios to parsing the same bytes without looking at what they mean.
+//! Cost of building all responses from the files of a platform and of linting them, and of the
+//! single steps, as ratios to parsing the same bytes without interpretation.
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 use std::hint::black_box;
@@ -15,16 +15,16 @@ use fairway_graph::{Files, Graph, GraphData, releases};
 use fairway_testbed::job::{self, Job};
 use serde_json::Value;
 
-const ANSWERS: Job = Job { name: "answers", work: every_answer };
+const RESPONSES: Job = Job { name: "answers", work: all_responses };
 const LINT: Job = Job { name: "lint", work: lint_all };
 
-/// What the existing service was measured to need for the same data on one core: assembling and
-/// parsing, after everything was fetched.
+/// Measurement of Cincinnati with the same data on one core: assembling and parsing, after
+/// everything was fetched.
 const EXISTING: Figure = Figure::Time(Duration::from_secs(16));
 const EXISTING_MEMORY: Figure = Figure::Bytes(303 << 20);
 
 fn main() -> Result<()> {
-    if job::do_own(&[ANSWERS, LINT])? {
+    if job::do_own(&[RESPONSES, LINT])? {
         return Ok(());
     }
     let platform = Platform::find()?;
@@ -34,10 +34,10 @@ fn main() -> Result<()> {
     steps(&platform)
 }
 
-/// From the files to the end, in a process of its own.
+/// From files to responses, in a separate process.
 fn whole(platform: &Platform) -> Result<()> {
     let table = Table::new("fairway", "existing one");
-    let cost = ANSWERS.cost(platform)?;
+    let cost = RESPONSES.cost(platform)?;
     let existing = platform.known(EXISTING);
     table.row("from files to every answer", Figure::Time(cost.processor), existing);
     let existing = platform.known(EXISTING_MEMORY);
@@ -48,10 +48,10 @@ fn whole(platform: &Platform) -> Result<()> {
     Ok(())
 }
 
-fn every_answer(platform: &Platform) -> Result<()> {
+fn all_responses(platform: &Platform) -> Result<()> {
     let releases = releases::read("list", &std::fs::read(platform.releases())?)?.0;
     let data = GraphData::read(&fairway_graph_files::read(&platform.graph_data())?)?;
-    black_box(answers(&build(releases::declare(releases).0, &data).0));
+    black_box(responses(&build(releases::declare(releases).0, &data).0));
     Ok(())
 }
 
@@ -74,7 +74,7 @@ fn steps(platform: &Platform) -> Result<()> {
     let built = || build(releases::declare(releases.clone()).0, &graph_data).0;
     bench.compare("build the graph (baseline: any JSON)", built, any_json);
     let graph = built();
-    bench.compare("write every answer (baseline: any JSON)", || answers(&graph), any_json);
+    bench.compare("write every answer (baseline: any JSON)", || responses(&graph), any_json);
     bench.compare("lint (baseline: any YAML)", || lint(&files, None), any_yaml);
     Ok(())
 }
@@ -84,12 +84,12 @@ fn any_yaml(files: &Files) -> usize {
     texts.filter_map(|text| serde_saphyr::from_str::<Value>(text).ok()).count()
 }
 
-/// Every answer that clients may ask for.
-fn answers(graph: &Graph) -> Vec<Vec<u8>> {
-    let mut answers = Vec::new();
+/// All graph responses.
+fn responses(graph: &Graph) -> Vec<Vec<u8>> {
+    let mut responses = Vec::new();
     for architecture in graph.architectures() {
         let view = View::architecture(graph, architecture);
-        answers.extend(view.channels().map(|channel| view.channel_json(channel)));
+        responses.extend(view.channels().map(|channel| view.channel_json(channel)));
     }
-    answers
+    responses
 }

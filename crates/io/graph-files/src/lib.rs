@@ -12,47 +12,31 @@ use fairway_graph::Files;
 use fairway_graph::data::{BLOCKED_EDGES, CHANNELS, RAW_METADATA, SCHEMA};
 use fairway_graph::files::{FilesError, MAX_FILE_BYTES, MAX_FILES};
 
-/// Why a directory could not be read.
+/// A directory that cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum DirectoryError {
-    /// A file or directory could not be read.
+    /// A file or directory cannot be read.
     #[error("cannot read {}", path.display())]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A link leads out of the directory.
+    Io { path: PathBuf, source: io::Error },
+    /// A link points outside of the directory.
     #[error("cannot read {}: symbolic link to a target outside of the directory", path.display())]
-    LeadsOut {
-        /// The link.
-        path: PathBuf,
-    },
-    /// A link leads nowhere: what it was for is lost.
+    LeadsOut { path: PathBuf },
+    /// A link is broken: its content is lost.
     #[error("cannot read {}: broken symbolic link", path.display())]
-    LeadsNowhere {
-        /// The link.
-        path: PathBuf,
-    },
-    /// Something that cannot be read like a file: a pipe, a device or a socket.
+    LeadsNowhere { path: PathBuf },
+    /// Not a regular file: a pipe, device or socket.
     #[error("cannot read {}: not a regular file", path.display())]
-    NotAFile {
-        /// What it is.
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
     /// A name is not UTF-8.
     #[error("cannot read {}: the name is not UTF-8", path.display())]
-    Name {
-        /// The file.
-        path: PathBuf,
-    },
-    /// There is more than is read.
+    Name { path: PathBuf },
+    /// A limit is exceeded.
     #[error(transparent)]
     Limit(#[from] FilesError),
 }
 
-/// Reads a graph-data directory: the files that mean something in it, and no others.
+/// Reads the graph-data files of a directory, and no others.
 pub fn read(root: &Path) -> Result<Files, DirectoryError> {
     let reader = Reader { real_root: fs::canonicalize(root).map_err(at(root))?, root };
     let mut files = Files::default();
@@ -71,23 +55,23 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads the files of a directory, if there is one.
+    /// Reads the files of a directory, if it exists.
     fn directory(&self, name: &str, files: &mut Files) -> Result<(), DirectoryError> {
         let path = self.root.join(name);
         let entries = match fs::read_dir(&path) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return nothing(path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return check_absent(path),
             Err(error) => return Err(at(&path)(error)),
         };
         self.stays_inside(&path)?;
-        // One more than is read, to know that there are more: before any of them is opened.
+        // One more than the limit, to detect the excess before any file is opened.
         let names: io::Result<Vec<OsString>> =
             entries.take(MAX_FILES + 1).map(|entry| Ok(entry?.file_name())).collect();
         let mut names = names.map_err(at(&path))?;
         if names.len() > MAX_FILES {
             return Err(FilesError::TooMany.into());
         }
-        // What is wrong first is the same each time.
+        // Sorted, so that the first error is always the same.
         names.sort_unstable();
         for file in names {
             let Some(file) = file.to_str() else {
@@ -98,16 +82,16 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads a file, if there is one of that name.
+    /// Reads a file, if it exists.
     fn file(&self, name: &str, files: &mut Files) -> Result<(), DirectoryError> {
         let path = self.root.join(name);
         let metadata = match fs::metadata(&path) {
             Ok(metadata) => metadata,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return nothing(path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return check_absent(path),
             Err(error) => return Err(at(&path)(error)),
         };
         self.stays_inside(&path)?;
-        // Whoever mounts a directory may have some for itself in there.
+        // The kubelet puts its own directories into mounted ConfigMaps.
         if metadata.is_dir() {
             return Ok(());
         }
@@ -125,7 +109,7 @@ impl Reader<'_> {
         Ok(files.insert(name, bytes)?)
     }
 
-    /// Refuses what leads out of the directory.
+    /// Refuses paths outside of the directory.
     fn stays_inside(&self, path: &Path) -> Result<(), DirectoryError> {
         let real = fs::canonicalize(path).map_err(at(path))?;
         if real.starts_with(&self.real_root) {
@@ -136,8 +120,8 @@ impl Reader<'_> {
     }
 }
 
-/// Makes sure that there is nothing at a path, where no file was found.
-fn nothing(path: PathBuf) -> Result<(), DirectoryError> {
+/// Checks that a path that was not found is not a broken link.
+fn check_absent(path: PathBuf) -> Result<(), DirectoryError> {
     let is_link = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink());
     if is_link { Err(DirectoryError::LeadsNowhere { path }) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! Directories that are read, and those that are refused.
+//! Reading directories, valid and invalid.
 
 use std::fs;
 use std::os::unix::fs::symlink;

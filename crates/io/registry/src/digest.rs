@@ -1,10 +1,10 @@
-//! The SHA-256 digest by which content is named.
+//! SHA-256 digests of content.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-/// The name of some content: `sha256:` and 64 hexadecimal digits.
+/// A digest: `sha256:` and 64 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(String);
 
@@ -14,24 +14,24 @@ impl Digest {
         Self(format!("sha256:{}", hex::encode(Sha256::digest(bytes))))
     }
 
-    /// Reads a digest; `None` if it is none of SHA-256 in lower-case digits.
+    /// Parses a digest; `None` unless it is SHA-256 in lowercase hexadecimal.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix("sha256:")?;
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         (digits.len() == 64 && digits.bytes().all(is_digit)).then(|| Self(text.to_owned()))
     }
 
-    /// What was hashed so far.
+    /// The digest of a finished hasher.
     pub(crate) fn finish(hasher: Sha256) -> Self {
         Self(format!("sha256:{}", hex::encode(hasher.finalize())))
     }
 
-    /// The digest with its algorithm.
+    /// The digest with its algorithm prefix.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The digits alone.
+    /// The hexadecimal digits without the algorithm.
     pub fn hex(&self) -> &str {
         self.0.trim_start_matches("sha256:")
     }

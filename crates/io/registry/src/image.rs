@@ -1,4 +1,4 @@
-//! An image: layers, a configuration, and the manifest that names them.
+//! Images: layers, a configuration, and the manifest that references them.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::{Digest, Layer};
 
-/// Content with its type and its digest. Clones share the content: several images may have a large
-/// layer in common.
+/// Content with its media type and digest. Clones share the content, because images often share a
+/// large layer.
 #[derive(Clone, Debug)]
 pub struct Blob {
     media_type: &'static str,
@@ -23,17 +23,17 @@ impl Blob {
         Self { media_type, digest: Digest::of(&bytes), bytes: bytes.into() }
     }
 
-    /// Content that was compared with its digest before.
+    /// Content whose digest is already verified.
     pub(crate) fn checked(media_type: &'static str, digest: Digest, bytes: Vec<u8>) -> Self {
         Self { media_type, digest, bytes: bytes.into() }
     }
 
-    /// What kind of content it is.
+    /// The media type.
     pub fn media_type(&self) -> &'static str {
         self.media_type
     }
 
-    /// Its name.
+    /// The digest.
     pub fn digest(&self) -> &Digest {
         &self.digest
     }
@@ -43,45 +43,45 @@ impl Blob {
         &self.bytes
     }
 
-    /// The content, which others share.
+    /// The content, shared with this value.
     pub(crate) fn shared(&self) -> Bytes {
         self.bytes.clone()
     }
 
-    /// How a manifest or an index refers to it.
+    /// The descriptor with which a manifest or an index references the content.
     pub(crate) fn descriptor(&self) -> serde_json::Value {
         json!({ "mediaType": self.media_type, "digest": self.digest, "size": self.bytes.len() })
     }
 }
 
-/// What a container of the image runs, and in which surroundings.
+/// Container configuration of an image: command, environment, user, labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct ImageConfig {
-    /// The program and its first arguments.
+    /// The binary and its first arguments.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_empty")]
     pub entrypoint: Vec<String>,
-    /// The arguments that a container may replace.
+    /// Default arguments, which a container may replace.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_empty")]
     pub cmd: Vec<String>,
     /// The environment, as `NAME=value`.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_empty")]
     pub env: Vec<String>,
-    /// Who it runs as.
+    /// User and group.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub user: String,
-    /// Where it runs.
+    /// Working directory.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub working_dir: String,
-    /// What programs want to know about the image.
+    /// Labels.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "null_is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// Whatever else it says.
+    /// Other fields, which are kept unchanged.
     #[serde(flatten)]
     pub other: BTreeMap<String, serde_json::Value>,
 }
 
-/// Other builders write `null` where there is nothing.
+/// Other builders write `null` for empty collections.
 fn null_is_empty<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -90,7 +90,7 @@ where
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// An image.
+/// An image that is ready to be written or pushed.
 #[derive(Clone, Debug)]
 pub struct Image {
     manifest: Blob,
@@ -99,14 +99,14 @@ pub struct Image {
 }
 
 impl Image {
-    /// Puts an image for this machine together. The same layers and configuration give the same
-    /// digest.
+    /// Assembles an image for the platform of this host. The same layers and configuration give the
+    /// same digest.
     pub fn new(layers: Vec<Layer>, config: &ImageConfig) -> Self {
-        Self::made(layers, config, architecture(), None)
+        Self::assemble(layers, config, architecture(), None)
     }
 
-    /// The same for an architecture, and with the time when it was made, if it is to say so.
-    pub(crate) fn made(
+    /// Assembles an image for an architecture, with an optional creation time.
+    pub(crate) fn assemble(
         layers: Vec<Layer>,
         config: &ImageConfig,
         architecture: &str,
@@ -146,7 +146,7 @@ impl Image {
         &self.manifest
     }
 
-    /// What the manifest refers to.
+    /// The layers and the configuration that the manifest references.
     pub fn content(&self) -> impl Iterator<Item = &Blob> {
         self.layers.iter().chain([&self.config])
     }
@@ -156,7 +156,7 @@ fn json_blob(media_type: &'static str, document: &serde_json::Value) -> Blob {
     Blob::new(media_type, document.to_string().into_bytes())
 }
 
-/// The architecture of this machine, in the words of images.
+/// The architecture of this host as images name it.
 pub(crate) fn architecture() -> &'static str {
     fairway_release::architecture::of_machine(std::env::consts::ARCH)
 }
@@ -172,13 +172,13 @@ mod tests {
     }
 
     #[test]
-    fn the_same_input_gives_the_same_digest() {
+    fn image_of_same_input_has_same_digest() {
         assert_eq!(image("x").digest(), image("x").digest());
         assert_ne!(image("x").digest(), image("y").digest());
     }
 
     #[test]
-    fn the_manifest_names_everything_else() {
+    fn manifest_references_all_content() {
         let image = image("x");
         let manifest = String::from_utf8(image.manifest().bytes().to_vec()).unwrap();
         for blob in image.content() {

@@ -1,4 +1,4 @@
-//! One layer of an image: a compressed archive of files.
+//! Builds layers of images: tar archives, optionally compressed.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -9,20 +9,21 @@ use flate2::{Compression, GzBuilder};
 use tar::{EntryType, Header};
 
 use crate::Digest;
-use crate::contents::ALL_GONE;
+use crate::contents::OPAQUE_WHITEOUT;
 use crate::image::Blob;
+use crate::manifest::LayerFormat;
 use crate::program::{self, ProgramError};
 
-/// A layer that is ready to be put into an image.
+/// A finished layer.
 #[derive(Clone, Debug)]
 pub struct Layer {
     pub(crate) blob: Blob,
-    /// The digest of the archive before it was compressed: an image's configuration names it.
+    /// Digest of the uncompressed archive, which the configuration of an image lists.
     pub(crate) diff_id: Digest,
 }
 
-/// Collects files for a layer. Their order, owners and times make no difference: the same paths,
-/// modes and contents always give the same layer. A path that is given twice is what it was last.
+/// Collects the files of a layer. The result depends only on paths, modes and contents: entries are
+/// sorted, and owners and times are zero. The last entry of a path wins.
 #[derive(Debug, Default)]
 pub struct LayerBuilder {
     entries: BTreeMap<PathBuf, Entry>,
@@ -35,47 +36,48 @@ enum Entry {
     Link { target: PathBuf },
 }
 
-/// Why a layer could not be made.
+/// A layer that cannot be built.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum LayerError {
-    /// A path leads out of the image.
+    /// A path is outside of the image.
     #[error("{} is not a valid path in an image: it must be below the root directory, without `..`", .0.display())]
     Path(PathBuf),
-    /// Something lies below what is not a directory.
+    /// A file or link has entries below it.
     #[error("{} cannot contain other files: it is not a directory", .0.display())]
     NotADirectory(PathBuf),
-    /// It cannot be told what a program needs.
+    /// The shared libraries of a binary are unknown.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// A file could not be read.
+    /// A file of this host cannot be read.
     #[error("cannot read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// Something that is neither a file, a directory nor a symbolic link.
+    Read { path: PathBuf, source: io::Error },
+    /// A file of this host is neither a file, a directory nor a symbolic link.
     #[error("{} is neither a file, a directory nor a symbolic link", .0.display())]
     Special(PathBuf),
-    /// The archive could not be written.
+    /// The archive cannot be written.
     #[error("cannot write the archive of the layer")]
     Archive(#[from] io::Error),
 }
 
 impl LayerBuilder {
-    /// Begins with nothing.
+    /// An empty layer.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a directory in which nothing of the layers below shows: whoever looks for its files
-    /// need not read those.
-    pub fn emptied(self, path: impl AsRef<Path>) -> Result<Self, LayerError> {
-        self.file(path.as_ref().join(ALL_GONE), 0o644, "")
+    /// Adds an opaque directory: it hides the content of that directory in the layers below, so
+    /// readers of its files need not fetch them.
+    pub fn opaque_directory(self, path: impl AsRef<Path>) -> Result<Self, LayerError> {
+        self.file(path.as_ref().join(OPAQUE_WHITEOUT), 0o644, "")
     }
 
-    /// Adds a file. Directories above it are made as needed.
+    #[doc(hidden)]
+    pub fn emptied(self, path: impl AsRef<Path>) -> Result<Self, LayerError> {
+        self.opaque_directory(path)
+    }
+
+    /// Adds a file and its missing parent directories.
     pub fn file(
         self,
         path: impl AsRef<Path>,
@@ -99,7 +101,7 @@ impl LayerBuilder {
         self.entry(path.as_ref(), Entry::Link { target: target.into() })
     }
 
-    /// Adds a file of this machine, with its mode; a symbolic link is followed.
+    /// Adds a file of this host with its mode. Symbolic links are followed.
     pub fn host_file(self, path: impl AsRef<Path>, host: &Path) -> Result<Self, LayerError> {
         let read = |source| LayerError::Read { path: host.to_owned(), source };
         let mode = std::fs::metadata(host).map_err(read)?.permissions().mode();
@@ -107,7 +109,7 @@ impl LayerBuilder {
         self.file(path, mode, content)
     }
 
-    /// Adds a program of this machine, and the shared libraries it needs at their own paths.
+    /// Adds a binary of this host, and the shared libraries that it needs at their own paths.
     pub fn host_program(mut self, path: impl AsRef<Path>, host: &Path) -> Result<Self, LayerError> {
         for library in program::libraries(host)? {
             self = self.host_file(&library, &library)?;
@@ -115,7 +117,7 @@ impl LayerBuilder {
         self.host_file(path, host)
     }
 
-    /// Adds everything below a directory of this machine; symbolic links stay links.
+    /// Adds the content of a directory of this host. Symbolic links stay links.
     pub fn host_tree(mut self, path: impl AsRef<Path>, host: &Path) -> Result<Self, LayerError> {
         let read = |source| LayerError::Read { path: host.to_owned(), source };
         for entry in std::fs::read_dir(host).map_err(read)? {
@@ -156,20 +158,20 @@ impl LayerBuilder {
         Ok(self)
     }
 
-    /// Writes the archive and compresses it.
+    /// Builds a layer that is compressed with gzip.
     pub fn build(self) -> Result<Layer, LayerError> {
         let archive = self.archive()?;
         let diff_id = Digest::of(&archive);
-        // Without a name and a time in its header, the compressed layer depends on nothing else.
+        // No file name and no time in the gzip header: the same files give the same bytes.
         let mut gzip = GzBuilder::new().mtime(0).write(Vec::new(), Compression::default());
         gzip.write_all(&archive)?;
-        let blob = Blob::new("application/vnd.oci.image.layer.v1.tar+gzip", gzip.finish()?);
+        let blob = Blob::new(LayerFormat::TarGzip.media_type(), gzip.finish()?);
         Ok(Layer { blob, diff_id })
     }
 
-    /// Writes the archive and leaves it as it is: quick, for images that stay on this machine.
+    /// Builds an uncompressed layer: faster, for images that stay on this host.
     pub fn build_uncompressed(self) -> Result<Layer, LayerError> {
-        let blob = Blob::new("application/vnd.oci.image.layer.v1.tar", self.archive()?);
+        let blob = Blob::new(LayerFormat::Tar.media_type(), self.archive()?);
         Ok(Layer { diff_id: blob.digest().clone(), blob })
     }
 
@@ -205,7 +207,7 @@ impl LayerBuilder {
     }
 }
 
-/// The path as it stands in an archive: relative, and never upwards.
+/// The path in the archive: relative and without `..`.
 fn normal(path: &Path) -> Result<PathBuf, LayerError> {
     let refused = || LayerError::Path(path.to_owned());
     let mut normal = PathBuf::new();
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_adding_makes_no_difference() {
+    fn build_is_independent_of_insertion_order() {
         let one = LayerBuilder::new().file("b", 0o644, "2").unwrap().file("a", 0o644, "1").unwrap();
         let two =
             LayerBuilder::new().file("/a", 0o644, "1").unwrap().file("b", 0o644, "2").unwrap();
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_that_is_not_compressed_holds_the_same_archive() {
+    fn build_uncompressed_has_same_archive() {
         let layer = || LayerBuilder::new().file("a", 0o644, "1").unwrap();
         let (packed, plain) = (layer().build().unwrap(), layer().build_uncompressed().unwrap());
         assert_eq!(plain.diff_id, packed.diff_id);
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_are_made_and_keep_the_mode_they_were_given() {
+    fn file_creates_parents_and_keeps_their_modes() {
         let layer = LayerBuilder::new()
             .directory("tmp", 0o1777)
             .and_then(|layer| layer.file("tmp/a/b", 0o644, ""))
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn no_path_leads_out_of_the_image() {
+    fn file_with_path_outside_fails() {
         for path in ["", "/", ".", "../a", "a/../../b"] {
             let refused = LayerBuilder::new().file(path, 0o644, "");
             assert!(matches!(refused, Err(LayerError::Path(_))), "{path:?}");
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_lies_below_a_file() {
+    fn file_below_a_file_fails() {
         let file = || LayerBuilder::new().file("a", 0o644, "").unwrap();
         let below = file().file("a/b", 0o644, "").unwrap_err();
         assert_eq!(below.to_string(), "a cannot contain other files: it is not a directory");
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_comes_with_its_libraries() {
+    fn host_program_adds_shared_libraries() {
         let layer = LayerBuilder::new().host_program("bin/sh", Path::new("/bin/sh")).unwrap();
         let paths = paths(&layer.build().unwrap());
         assert!(paths.iter().any(|path| path == "bin/sh"));
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_of_this_machine_comes_with_links_and_modes() {
+    fn host_tree_keeps_links() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("sub")).unwrap();
         std::fs::write(dir.path().join("sub/file"), "x").unwrap();
@@ -302,14 +304,14 @@ mod tests {
     }
 
     #[test]
-    fn long_paths_survive() {
+    fn file_with_long_path_is_kept() {
         let path = "d/".repeat(120) + "file";
         let layer = LayerBuilder::new().file(&path, 0o644, "x").unwrap().build().unwrap();
         assert_eq!(paths(&layer).last().unwrap(), &path);
     }
 
     #[test]
-    fn a_missing_file_is_named() {
+    fn host_file_missing_fails_with_its_path() {
         let error = LayerBuilder::new().host_file("a", Path::new("/does/not/exist")).unwrap_err();
         assert_eq!(error.to_string(), "cannot read /does/not/exist");
     }

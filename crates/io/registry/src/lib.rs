@@ -1,17 +1,16 @@
-//! Images: made without a container engine, kept in OCI layout directories, pushed to registries.
+//! Container images without a container engine: build, store in OCI layouts, push, pull, verify.
 //!
-//! * A [`Layer`] is made from files; the same files give the same bytes, wherever and whenever.
-//! * An [`Image`] is layers and a configuration, and knows its digest.
-//! * [`program`] tells what a program of this machine needs to run in an image, and [`base`] makes
-//!   the image of ours.
-//! * [`layout`] keeps images in a directory and finds them there, [`push`] sends one to a registry.
-//! * [`pull`] reads from a registry: tags, manifests and blobs, none of them trusted.
-//! * [`contents`] reads some files of an image into memory.
-//! * [`mirrors`] tells which other places have an image, and [`payload`] reads a release from them.
-//! * [`probe`] tells whether an image is to be had, without keeping it.
-//! * [`releases`] finds the releases of a repository or a layout, and fetches nothing twice.
-//! * [`signature`] tells whether somebody whom we trust has signed an image.
-//! * [`unpack`](mod@unpack) makes a directory of files from an image's layers, and trusts none of them.
+//! * [`Layer`] and [`Image`] are built from files and are reproducible.
+//! * [`base`] builds the base image of releases, [`program`] finds the shared libraries of a
+//!   binary.
+//! * [`layout`] stores images in a directory, [`push`] sends one to a registry.
+//! * [`pull`] reads tags, manifests and blobs from a registry and trusts none of them.
+//! * [`contents`] reads selected files of an image into memory.
+//! * [`mirrors`] maps repositories to their mirrors, [`payload`] reads a release from its sources.
+//! * [`probe`] checks that an image is available, without storing it.
+//! * [`releases`] lists the releases of a repository or a layout and caches what it has read.
+//! * [`signature`] verifies and creates signatures of images.
+//! * [`unpack`](mod@unpack) unpacks untrusted layers into a directory.
 
 pub mod base;
 pub mod contents;
@@ -22,13 +21,13 @@ pub mod layout;
 mod manifest;
 pub mod mirrors;
 pub mod payload;
-mod plain;
 pub mod probe;
 pub mod program;
 pub mod pull;
 pub mod push;
 pub mod releases;
 pub mod signature;
+mod source;
 pub mod unpack;
 
 pub use digest::Digest;

@@ -1,4 +1,4 @@
-//! Manifests and indices, in the formats of OCI and of Docker, which mean the same.
+//! Manifests and indexes in the formats of OCI and Docker, which have the same fields.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,18 @@ use serde::Deserialize;
 use crate::Digest;
 use crate::image::architecture;
 
-/// Real indices, manifests and configurations have some kilobytes; registries take at most 4 MiB.
-pub(crate) const LARGEST_DOCUMENT: u64 = 4 << 20;
-/// The layers of real images have at most a few hundred megabytes.
-pub(crate) const LARGEST_LAYER: u64 = 1 << 30;
-/// Container engines cannot stack more.
-pub(crate) const MOST_LAYERS: usize = 128;
-/// A layout's index names the index of an image's platforms, which names manifests; one more for
-/// those who wrap that again.
-pub(crate) const DEEPEST_INDEX: usize = 3;
+/// Bytes of a manifest, index or configuration. Real ones have some kilobytes; registries accept at
+/// most 4 MiB.
+pub(crate) const MAX_DOCUMENT_BYTES: u64 = 4 << 20;
+/// Bytes of a layer. Layers of real images have at most a few hundred megabytes.
+pub(crate) const MAX_LAYER_BYTES: u64 = 1 << 30;
+/// Layers of an image: container engines cannot mount more.
+pub(crate) const MAX_LAYERS: usize = 128;
+/// Nested indexes: the index of a layout references the index of an image, which references
+/// manifests. One more for tools that wrap it again.
+pub(crate) const MAX_INDEX_DEPTH: usize = 3;
 
-/// A manifest or an index: which of the two shows in what it names.
+/// A manifest or an index; an index has `manifests`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Document {
@@ -26,7 +27,7 @@ pub(crate) struct Document {
     pub(crate) layers: Vec<Descriptor>,
 }
 
-/// How a document refers to other content.
+/// Reference of a document to other content.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Descriptor {
@@ -39,7 +40,7 @@ pub(crate) struct Descriptor {
     pub(crate) platform: Option<Platform>,
 }
 
-/// Which machines an image is for.
+/// Platform of an image.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Platform {
     #[serde(default)]
@@ -49,7 +50,35 @@ pub(crate) struct Platform {
 }
 
 impl Platform {
-    pub(crate) fn is_this_machine(&self) -> bool {
+    pub(crate) fn is_host(&self) -> bool {
         self.os == "linux" && self.architecture == architecture()
+    }
+}
+
+/// Archive format of a layer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LayerFormat {
+    Tar,
+    TarGzip,
+}
+
+impl LayerFormat {
+    /// The format of a media type. Docker and OCI have different names for the same formats.
+    pub(crate) fn parse(media_type: &str) -> Option<Self> {
+        match media_type {
+            "application/vnd.oci.image.layer.v1.tar"
+            | "application/vnd.docker.image.rootfs.diff.tar" => Some(Self::Tar),
+            "application/vnd.oci.image.layer.v1.tar+gzip"
+            | "application/vnd.docker.image.rootfs.diff.tar.gzip" => Some(Self::TarGzip),
+            _ => None,
+        }
+    }
+
+    /// The OCI media type.
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Self::Tar => "application/vnd.oci.image.layer.v1.tar",
+            Self::TarGzip => "application/vnd.oci.image.layer.v1.tar+gzip",
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! The payload of a release, from wherever its image is to be had.
+//! Reads the payload of a release image from its sources.
 //!
-//! An image by digest is the same wherever it comes from: layouts are looked into first, then its
-//! mirrors are asked, and its own registry comes last.
+//! Content by digest is the same in every source. OCI layouts are tried first, then mirrors, and
+//! the repository of the image last.
 
 use std::fmt;
 use std::io::Read as _;
@@ -15,131 +15,133 @@ use tokio::time::timeout;
 pub use fairway_release::payload::Files;
 
 use crate::Digest;
-use crate::contents::{self, ContentsError, Wanted, split_tag};
+use crate::contents::{self, ContentsError, FileSelection, split_tag};
 use crate::layout::Layout;
 use crate::mirrors::Mirrors;
-use crate::pull::{Options, PullError, Repository, without_password};
-use crate::releases::Source;
+use crate::pull::{PullError, PullOptions, Repository, without_password};
+use crate::source::Source;
 
-/// Where release images are, and how to ask for them.
+/// Sources of release images.
 #[derive(Clone, Debug)]
-pub struct Places {
-    /// Directories with OCI layouts.
+pub struct ImageSources {
+    /// Directories of OCI layouts.
     pub layouts: Vec<PathBuf>,
-    /// Which repositories have the images of which others.
+    /// Mirrors of repositories.
     pub mirrors: Mirrors,
-    /// How to speak to registries.
-    pub options: Options,
-    /// How long one place may take before the next one is tried.
+    /// Settings for registries.
+    pub options: PullOptions,
+    /// Timeout of one source before the next one is tried.
     pub patience: Duration,
 }
 
-impl Default for Places {
-    /// Four minutes are what clusters always gave a release to arrive.
+#[doc(hidden)]
+pub use self::ImageSources as Places;
+
+impl Default for ImageSources {
+    /// The timeout of the Go operator for retrieving a release is four minutes.
     fn default() -> Self {
         Self {
             layouts: Vec::new(),
             mirrors: Mirrors::default(),
-            options: Options::default(),
+            options: PullOptions::default(),
             patience: Duration::from_mins(4),
         }
     }
 }
 
-/// Why there is no payload.
+/// A payload that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum FetchError {
-    /// A tag may stand for something else tomorrow.
+    /// The reference has no digest; a tag may move.
     #[error(
         "{image:?} has no digest: reference the release by digest, such as \
          registry.example/team/releases@sha256:…"
     )]
-    NotByDigest {
-        /// What was given.
-        image: String,
-    },
-    /// Nobody has it, or nobody gives it to us.
-    #[error("cannot read {image} from any source: {}", listed(tried))]
-    Nowhere {
-        /// The image.
-        image: String,
-        /// Who was asked, in order.
-        tried: Vec<Tried>,
-    },
+    NotByDigest { image: String },
+    /// No source has a readable copy.
+    #[error("cannot read {image} from any source: {}", join_failures(tried))]
+    Nowhere { image: String, tried: Vec<FailedSource> },
 }
 
-/// A place that does not have an image.
+/// A source from which an image cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tried {
-    /// The repository or the directory.
+pub struct FailedSource {
+    /// Name of the repository or layout.
     pub place: String,
-    /// Why it does not have it.
+    /// Cause.
     pub why: String,
 }
 
-impl fmt::Display for Tried {
+#[doc(hidden)]
+pub use self::FailedSource as Tried;
+
+impl fmt::Display for FailedSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place, self.why)
     }
 }
 
-pub(crate) fn listed(tried: &[Tried]) -> String {
+pub(crate) fn join_failures(tried: &[FailedSource]) -> String {
     tried.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// The files of a release whose image is named by its digest, from the first place that has them.
-pub async fn fetch(image: &str, places: &Places) -> Result<Files, FetchError> {
+/// Reads the files of a release, by digest, from the first source that has them.
+pub async fn fetch(image: &str, sources: &ImageSources) -> Result<Files, FetchError> {
     let (repository, digest) = by_digest(image)?;
-    let wanted = Arc::new(wanted(false));
+    let selection = Arc::new(selection(false));
     let mut tried = Vec::new();
-    for place in candidates(repository, places) {
-        match place.files(&digest, places, &wanted).await {
+    for candidate in candidates(repository, sources) {
+        match candidate.files(&digest, sources, &selection).await {
             Ok(files) => return Ok(files),
-            Err(why) => tried.push(Tried { place: place.to_string(), why }),
+            Err(why) => tried.push(FailedSource { place: candidate.to_string(), why }),
         }
     }
     Err(FetchError::Nowhere { image: format!("{repository}@{digest}"), tried })
 }
 
-/// All files in the directories of a release in one place, for whichever machine it is: also those
-/// that loading ignores, such as scripts.
+/// Reads all files in the directories of a release from one source, for any platform. The result
+/// includes files that loading ignores, such as scripts.
 pub async fn read(source: &Source, image: &Digest) -> Result<Files, ContentsError> {
-    contents::read(source, image, &Arc::new(wanted(true))).await
+    contents::read(source, image, &Arc::new(selection(true))).await
 }
 
-/// The files of a release that is unpacked below a directory, as its image has it.
-pub fn unpacked(root: &Path) -> Result<Files, Unreadable> {
+/// Reads the files of a release from a directory to which its image is unpacked.
+pub fn read_unpacked(root: &Path) -> Result<Files, UnreadableDirectory> {
     let mut files = Files::new();
     for directory in DIRECTORIES {
         read_directory(root, directory, &mut files)
-            .map_err(|source| Unreadable { path: root.join(directory), source })?;
+            .map_err(|source| UnreadableDirectory { path: root.join(directory), source })?;
     }
     Ok(files)
 }
 
-/// A directory of a release that cannot be read.
+/// A directory of an unpacked release that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}", path.display())]
-pub struct Unreadable {
+pub struct UnreadableDirectory {
     /// The directory.
     pub path: PathBuf,
-    /// Why not.
+    /// Cause.
     pub source: std::io::Error,
 }
 
-/// The files of a directory that belong to a release; a release may not have the directory.
+#[doc(hidden)]
+pub use self::{UnreadableDirectory as Unreadable, read_unpacked as unpacked};
+
+/// Reads the files of one directory of a release. A missing directory is empty.
 fn read_directory(root: &Path, directory: &str, files: &mut Files) -> std::io::Result<()> {
     let entries = match std::fs::read_dir(root.join(directory)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
-    // One more than is allowed: whoever loads them refuses that.
+    // One more than the limit: loading reports the excess.
     for entry in entries.take(MAX_FILES + 1) {
         let entry = entry?;
         let path = format!("{directory}/{}", entry.file_name().to_string_lossy());
         if is_part(&path) {
             let file = std::fs::File::open(entry.path())?;
-            // Without its size, a vector doubles until it holds a file: half of it stays unused.
+            // Reserve the file size: a growing vector would leave up to half of its memory unused.
             let length = usize::try_from(file.metadata()?.len()).unwrap_or(MAX_FILE_BYTES);
             let mut bytes = Vec::with_capacity(length.min(MAX_FILE_BYTES) + 1);
             file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes)?;
@@ -152,66 +154,69 @@ fn read_directory(root: &Path, directory: &str, files: &mut Files) -> std::io::R
 async fn parts(
     source: &Source,
     image: &Digest,
-    wanted: &Arc<Wanted>,
+    selection: &Arc<FileSelection>,
 ) -> Result<Files, ContentsError> {
-    let mut files = contents::read(source, image, wanted).await?;
+    let mut files = contents::read(source, image, selection).await?;
     files.retain(|path, _| is_part(path));
     Ok(files)
 }
 
-fn wanted(any_machine: bool) -> Wanted {
-    Wanted {
+fn selection(any_platform: bool) -> FileSelection {
+    FileSelection {
         files: Vec::new(),
         directories: DIRECTORIES.map(str::to_owned).to_vec(),
         most_files: MAX_FILES,
         file_bytes: MAX_FILE_BYTES,
         all_bytes: MAX_BYTES,
-        any_machine,
+        any_machine: any_platform,
     }
 }
 
-/// The repository and the digest of an image; a tag beside the digest says nothing.
+/// Splits a reference into repository and digest. A tag beside the digest is ignored.
 pub(crate) fn by_digest(image: &str) -> Result<(&str, Digest), FetchError> {
     let refused = || FetchError::NotByDigest { image: without_password(image) };
     let (name, digest) = image.rsplit_once('@').ok_or_else(refused)?;
     Ok((split_tag(name).0, Digest::parse(digest).ok_or_else(refused)?))
 }
 
-/// A place that may have an image.
-pub(crate) enum Place<'a> {
+/// A source that may have an image.
+pub(crate) enum CandidateSource<'a> {
     Layout(&'a Path),
     Repository(String),
-    /// Somebody does not want it to be asked.
+    /// The repository of the image, excluded by `NeverContactSource`.
     Forbidden(&'a str),
 }
 
-/// Where to look for an image, in order.
-pub(crate) fn candidates<'a>(repository: &'a str, places: &'a Places) -> Vec<Place<'a>> {
-    let known = places.mirrors.candidates(repository);
-    let layouts = places.layouts.iter().map(|directory| Place::Layout(directory));
-    let mirrors = known.mirrors.into_iter().map(Place::Repository);
+/// The sources of an image in the order in which they are tried.
+pub(crate) fn candidates<'a>(
+    repository: &'a str,
+    sources: &'a ImageSources,
+) -> Vec<CandidateSource<'a>> {
+    let known = sources.mirrors.candidates(repository);
+    let layouts = sources.layouts.iter().map(|directory| CandidateSource::Layout(directory));
+    let mirrors = known.mirrors.into_iter().map(CandidateSource::Repository);
     let source = if known.source {
-        Place::Repository(repository.to_owned())
+        CandidateSource::Repository(repository.to_owned())
     } else {
-        Place::Forbidden(repository)
+        CandidateSource::Forbidden(repository)
     };
     layouts.chain(mirrors).chain([source]).collect()
 }
 
-impl Place<'_> {
+impl CandidateSource<'_> {
     async fn files(
         &self,
         image: &Digest,
-        places: &Places,
-        wanted: &Arc<Wanted>,
+        sources: &ImageSources,
+        selection: &Arc<FileSelection>,
     ) -> Result<Files, String> {
-        let source = self.source(&places.options)?;
-        let too_slow = || format!("timed out after {} seconds", places.patience.as_secs());
-        let files = timeout(places.patience, parts(&source, image, wanted)).await;
+        let source = self.source(&sources.options)?;
+        let too_slow = || format!("timed out after {} seconds", sources.patience.as_secs());
+        let files = timeout(sources.patience, parts(&source, image, selection)).await;
         files.map_err(|_| too_slow())?.map_err(|error| error.to_string())
     }
 
-    pub(crate) fn source(&self, options: &Options) -> Result<Source, String> {
+    pub(crate) fn source(&self, options: &PullOptions) -> Result<Source, String> {
         match self {
             Self::Layout(directory) => {
                 let layout = Layout::open(*directory).map_err(|error| error.to_string())?;
@@ -230,7 +235,7 @@ impl Place<'_> {
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for CandidateSource<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Layout(directory) => write!(f, "oci:{}", directory.display()),
@@ -245,16 +250,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_release_is_named_by_its_digest() {
+    fn by_digest_without_digest_fails() {
         let digest = Digest::of(b"x");
         for name in ["r.example/a", "r.example/a:1", "127.0.0.1:5000/a"] {
             let image = format!("{name}@{digest}");
             let (repository, found) = by_digest(&image).unwrap();
             assert_eq!((repository, found), (split_tag(name).0, digest.clone()));
         }
-        let told = ["r.example/a:1", "r.example/a@sha256:12", "user:password@r.example/a"]
+        let errors = ["r.example/a:1", "r.example/a@sha256:12", "user:password@r.example/a"]
             .map(|image| by_digest(image).unwrap_err().to_string());
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(errors.join("\n"), @r#"
         "r.example/a:1" has no digest: reference the release by digest, such as registry.example/team/releases@sha256:…
         "r.example/a@sha256:12" has no digest: reference the release by digest, such as registry.example/team/releases@sha256:…
         "…@r.example/a" has no digest: reference the release by digest, such as registry.example/team/releases@sha256:…

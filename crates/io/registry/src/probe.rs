@@ -1,5 +1,5 @@
-//! Whether an image is to be had: its manifest is fetched and compared with its digest, and every
-//! layer is asked for, in each of the places where the image may be.
+//! Checks that an image is available: fetches and verifies its manifest and checks every layer, in
+//! each source of the image.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -10,102 +10,113 @@ use tokio::time::timeout;
 use crate::Digest;
 use crate::contents::{self, ContentsError};
 use crate::manifest::Descriptor;
-use crate::payload::{FetchError, Place, Places, Tried, by_digest, candidates, listed};
-use crate::pull::{PullError, pass};
-use crate::releases::{Source, printable};
+use crate::payload::{
+    CandidateSource, FailedSource, FetchError, ImageSources, by_digest, candidates, join_failures,
+};
+use crate::pull::{PullError, stream_verified};
+use crate::releases::printable;
+use crate::source::Source;
 
-/// How closely an image is looked at.
+/// Thoroughness of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
-    /// Layers are asked for, and their sizes compared.
+pub enum ProbeDepth {
+    /// HEAD requests for layers; compares their sizes.
     Head,
-    /// Layers are downloaded, compared with their digests, and thrown away.
+    /// Downloads layers, verifies their digests and discards them.
     Pull,
 }
 
-/// Why an image is not known to be there.
+#[doc(hidden)]
+pub use self::ProbeDepth as Depth;
+
+/// An image that is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
-    /// No place has it for us.
-    #[error("{}", listed(.0))]
-    Missing(Vec<Tried>),
-    /// Some place does not answer at the moment, and may have it.
-    #[error("{}", listed(.0))]
-    NoAnswer(Vec<Tried>),
-    /// A tag may stand for something else tomorrow.
+    /// No source has the image, or access is denied.
+    #[error("{}", join_failures(.0))]
+    Missing(Vec<FailedSource>),
+    /// At least one source failed temporarily and may have the image.
+    #[error("{}", join_failures(.0))]
+    NoAnswer(Vec<FailedSource>),
+    /// The reference has no digest.
     #[error(transparent)]
     Name(FetchError),
 }
 
-/// Asks for images. What was asked once is not asked again: images of a release share layers.
+/// Probes images. Blobs are checked once, because images of a release share layers.
 pub struct Prober {
-    places: Places,
-    depth: Depth,
-    sources: Mutex<BTreeMap<String, Arc<Source>>>,
+    sources: ImageSources,
+    depth: ProbeDepth,
+    opened: Mutex<BTreeMap<String, Arc<Source>>>,
     present: Mutex<BTreeSet<(String, Digest)>>,
 }
 
-/// Why one place does not have an image.
-struct Refusal {
+/// Failure of one source.
+struct SourceFailure {
     why: String,
-    may_pass: bool,
+    is_transient: bool,
 }
 
 impl Prober {
-    /// Prepares to look for images in these places.
-    pub fn new(places: Places, depth: Depth) -> Self {
-        Self { places, depth, sources: Mutex::default(), present: Mutex::default() }
+    /// A prober for images in these sources.
+    pub fn new(sources: ImageSources, depth: ProbeDepth) -> Self {
+        Self { sources, depth, opened: Mutex::default(), present: Mutex::default() }
     }
 
-    /// Whether one of the places has all of an image.
+    /// Succeeds if one source has the complete image.
     pub async fn probe(&self, image: &str) -> Result<(), ProbeError> {
         let (repository, digest) = by_digest(image).map_err(ProbeError::Name)?;
-        let (mut tried, mut may_pass) = (Vec::new(), false);
-        for place in candidates(repository, &self.places) {
-            match self.probe_at(&place, &digest).await {
+        let (mut tried, mut is_transient) = (Vec::new(), false);
+        for candidate in candidates(repository, &self.sources) {
+            match self.probe_at(&candidate, &digest).await {
                 Ok(()) => return Ok(()),
-                Err(refusal) => {
-                    may_pass |= refusal.may_pass;
-                    tried.push(Tried { place: place.to_string(), why: refusal.why });
+                Err(failure) => {
+                    is_transient |= failure.is_transient;
+                    tried.push(FailedSource { place: candidate.to_string(), why: failure.why });
                 }
             }
         }
-        Err(if may_pass { ProbeError::NoAnswer(tried) } else { ProbeError::Missing(tried) })
+        Err(if is_transient { ProbeError::NoAnswer(tried) } else { ProbeError::Missing(tried) })
     }
 
-    async fn probe_at(&self, place: &Place<'_>, image: &Digest) -> Result<(), Refusal> {
-        let source = self.source(place).map_err(|why| Refusal { why, may_pass: false })?;
-        let patience = self.places.patience;
-        match timeout(patience, self.look(&place.to_string(), &source, image)).await {
+    async fn probe_at(
+        &self,
+        candidate: &CandidateSource<'_>,
+        image: &Digest,
+    ) -> Result<(), SourceFailure> {
+        let source =
+            self.source(candidate).map_err(|why| SourceFailure { why, is_transient: false })?;
+        let limit = self.sources.patience;
+        match timeout(limit, self.check_image(&candidate.to_string(), &source, image)).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(refusal(&source, image, &error).await),
+            Ok(Err(error)) => Err(source_failure(&source, image, &error).await),
             Err(_) => {
-                let why = format!("timed out after {} seconds", patience.as_secs());
-                Err(Refusal { why, may_pass: true })
+                let why = format!("timed out after {} seconds", limit.as_secs());
+                Err(SourceFailure { why, is_transient: true })
             }
         }
     }
 
-    /// One connection serves all images of a place.
-    fn source(&self, place: &Place<'_>) -> Result<Arc<Source>, String> {
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(source) = sources.get(&place.to_string()) {
+    /// The client of a source, shared by all images so that connections and tokens are reused.
+    fn source(&self, candidate: &CandidateSource<'_>) -> Result<Arc<Source>, String> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(source) = opened.get(&candidate.to_string()) {
             return Ok(Arc::clone(source));
         }
-        let source = Arc::new(place.source(&self.places.options)?);
-        sources.insert(place.to_string(), Arc::clone(&source));
+        let source = Arc::new(candidate.source(&self.sources.options)?);
+        opened.insert(candidate.to_string(), Arc::clone(&source));
         Ok(source)
     }
 
-    async fn look(
+    async fn check_image(
         &self,
-        place: &str,
+        candidate: &str,
         source: &Source,
         image: &Digest,
     ) -> Result<(), ContentsError> {
         let manifest = contents::manifest(source, image, true).await?;
         for blob in manifest.config.iter().chain(&manifest.layers) {
-            let key = (place.to_owned(), blob.digest.clone());
+            let key = (candidate.to_owned(), blob.digest.clone());
             let is_present = |all: &Mutex<BTreeSet<_>>| {
                 all.lock().unwrap_or_else(PoisonError::into_inner).contains(&key)
             };
@@ -118,30 +129,31 @@ impl Prober {
     }
 
     async fn blob(&self, source: &Source, blob: &Descriptor) -> Result<(), ContentsError> {
-        if self.depth == Depth::Head {
-            return Ok(source.has(blob).await?);
+        if self.depth == ProbeDepth::Head {
+            return Ok(source.check_blob(blob).await?);
         }
-        let arriving = source.layer(blob).await?;
-        let read = pass(arriving, blob, |mut chunks| io::copy(&mut chunks, &mut io::sink()));
+        let body = source.layer(blob).await?;
+        let read = stream_verified(body, blob, |mut chunks| io::copy(&mut chunks, &mut io::sink()));
         let failed = |why: String| ContentsError::Layer { layer: blob.digest.clone(), why };
         let copied = read.await?.map_err(|error| failed(error.to_string()))?;
         copied.map(|_| ()).map_err(|error| failed(error.to_string()))
     }
 }
 
-/// What a place says instead of giving an image, with the words of its registry.
-async fn refusal(source: &Source, image: &Digest, error: &ContentsError) -> Refusal {
-    let may_pass = matches!(error, ContentsError::Pull(error) if error.is_transient());
-    let is_answer = |error: &PullError| {
+/// The failure of a source, with the error message of its registry.
+async fn source_failure(source: &Source, image: &Digest, error: &ContentsError) -> SourceFailure {
+    let is_transient = matches!(error, ContentsError::Pull(error) if error.is_transient());
+    let is_response = |error: &PullError| {
         matches!(error, PullError::NotFound { .. } | PullError::Unauthorised { .. })
     };
-    let said = match (source, error) {
-        (Source::Registry(repository), ContentsError::Pull(error)) if is_answer(error) => {
-            repository.words_about(image).await
+    let reported = match (source, error) {
+        (Source::Registry(repository), ContentsError::Pull(error)) if is_response(error) => {
+            repository.error_message(image).await
         }
         _ => None,
     };
-    let said = said
-        .map_or_else(String::new, |said| format!(" (the registry reports: {})", printable(said)));
-    Refusal { why: format!("{error}{said}"), may_pass }
+    let reported = reported.map_or_else(String::new, |reported| {
+        format!(" (the registry reports: {})", printable(reported))
+    });
+    SourceFailure { why: format!("{error}{reported}"), is_transient }
 }

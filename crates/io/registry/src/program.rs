@@ -1,41 +1,38 @@
-//! What a program of this machine needs to run elsewhere.
+//! Shared libraries of binaries of this host.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Why it cannot be told what a program needs.
+/// Shared libraries that cannot be determined.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum ProgramError {
-    /// The dynamic linker could not be asked.
+    /// `ldd` cannot be started.
     #[error("cannot run ldd to find shared libraries")]
     Ldd(#[source] io::Error),
-    /// The dynamic linker cannot load it.
-    #[error("ldd cannot find the shared libraries of {}: {said}", program.display())]
-    Unknown {
-        /// The program.
-        program: PathBuf,
-        /// What ldd said.
-        said: String,
-    },
+    /// `ldd` fails for the binary.
+    #[error("ldd cannot find the shared libraries of {}: {output}", program.display())]
+    Unknown { program: PathBuf, output: String },
 }
 
-/// The shared libraries that the dynamic linker loads for a program, and the linker itself; none
-/// for a static one. Only for programs that may be run: the linker is asked to load them.
+/// The shared libraries that the dynamic linker loads for a binary, and the linker itself; none for
+/// a static binary. Use it only for trusted binaries: `ldd` may execute them.
 pub fn libraries(program: &Path) -> Result<BTreeSet<PathBuf>, ProgramError> {
     let output = Command::new("ldd").arg(program).output().map_err(ProgramError::Ldd)?;
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     if output.status.success() {
         Ok(paths_in(&String::from_utf8_lossy(&output.stdout)))
-    } else if said.contains("not a dynamic executable") {
+    } else if errors.contains("not a dynamic executable") {
         Ok(BTreeSet::new())
     } else {
-        Err(ProgramError::Unknown { program: program.to_owned(), said })
+        Err(ProgramError::Unknown { program: program.to_owned(), output: errors })
     }
 }
 
-/// Lines are `name => /path (address)`, or `/path (address)` for the linker, or have no path.
+/// Parses the output of `ldd`. Lines are `name => /path (address)`, `/path (address)` for the
+/// linker, or have no path.
 fn paths_in(listing: &str) -> BTreeSet<PathBuf> {
     let path =
         |line: &str| line.split_whitespace().find(|word| word.starts_with('/')).map(PathBuf::from);
@@ -47,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_are_read_off_the_listing() {
+    fn paths_in_ldd_output_returns_libraries() {
         let listing = "\tlinux-vdso.so.1 (0x00007fff)\n\
                        \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f)\n\
                        \t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
@@ -56,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_needs_nothing_and_what_is_not_there_is_named() {
+    fn libraries_of_text_file_is_empty_and_of_missing_file_fails() {
         assert!(libraries(Path::new("/etc/passwd")).unwrap().is_empty());
         let error = libraries(Path::new("/does/not/exist")).unwrap_err().to_string();
         assert!(

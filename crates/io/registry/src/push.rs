@@ -1,4 +1,4 @@
-//! Sending an image to a registry.
+//! Pushes images to a registry.
 
 use std::time::Duration;
 
@@ -7,77 +7,63 @@ use oci_client::errors::OciDistributionError;
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Client, Reference, RegistryOperation};
 
-use crate::plain::is_this_machine;
-use crate::pull::{Credentials, Options, without_password};
+use crate::pull::is_loopback;
+use crate::pull::{Credentials, PullOptions, without_password};
 use crate::{Blob, Digest, Image};
 
-/// How long a registry may take for an answer. It hears a piece of a few megabytes before it gives
-/// one, and links may be slow.
-const SLOWEST_ANSWER: Duration = Duration::from_mins(5);
+/// Timeout of a response: the registry first receives a chunk of a few megabytes, possibly over a
+/// slow connection.
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// Why an image could not be pushed.
+/// An image that cannot be pushed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum PushError {
-    /// The destination is not a reference.
+    /// The destination is not an image reference.
     #[error("{text:?} is not an image reference such as registry.example/fairway:5.1.0")]
-    Reference {
-        /// What was given.
-        text: String,
-        /// Why not.
-        source: oci_client::ParseError,
-    },
-    /// Everybody on the way could change what is sent.
+    Reference { text: String, source: oci_client::ParseError },
+    /// The connection would not use TLS.
     #[error("{registry} is on another host, and the connection would not use TLS")]
-    Plain {
-        /// The registry.
-        registry: String,
-    },
-    /// We are known by something that can only be exchanged for the right to pull.
+    Plain { registry: String },
+    /// The credentials are an identity token, which `oci-client` can exchange only for pull access.
     #[error(
         "the pull secret has an identity token for {registry}, but pushing requires a password"
     )]
-    IdentityToken {
-        /// The registry.
-        registry: String,
-    },
-    /// The registry did not take it.
+    IdentityToken { registry: String },
+    /// The registry refused the content.
     #[error("cannot push {what} to {destination}")]
-    Refused {
-        /// What was being sent.
-        what: String,
-        /// Where to.
-        destination: String,
-        /// What the registry said.
-        source: Box<OciDistributionError>,
-    },
+    Refused { what: String, destination: String, source: Box<OciDistributionError> },
 }
 
-/// How far sending an image is.
+/// Progress of a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes that the registry has.
+pub struct PushProgress {
+    /// Bytes that are pushed or already exist.
     pub sent: u64,
-    /// Bytes of the image.
+    /// Bytes of the complete image.
     pub of: u64,
 }
 
-/// Pushes an image to a registry that asks for nothing. It is spoken to without TLS if it is on this
-/// machine, as container engines do.
+#[doc(hidden)]
+pub use self::PushProgress as Progress;
+
+/// Pushes an image without credentials. A registry on the loopback interface is contacted without
+/// TLS, as by container engines.
 ///
-/// The process needs a TLS provider: `main` installs it.
+/// The process needs a TLS provider, which `main` installs.
 pub async fn push(image: &Image, destination: &str) -> Result<String, PushError> {
-    push_with(image, destination, &Options::default(), |_| {}).await
+    push_with(image, destination, &PullOptions::default(), |_| {}).await
 }
 
-/// Pushes an image and returns the reference by which it can be pulled, with its digest. Content
-/// that the registry has is not sent again.
+/// Pushes an image and returns its reference by digest. Blobs that the registry already has are not
+/// sent.
 ///
-/// The process needs a TLS provider: `main` installs it.
+/// The process needs a TLS provider, which `main` installs.
 pub async fn push_with(
     image: &Image,
     destination: &str,
-    options: &Options,
-    tell: impl Fn(Progress),
+    options: &PullOptions,
+    tell: impl Fn(PushProgress),
 ) -> Result<String, PushError> {
     let (reference, protocol) = address(destination, options.allow_plain_http)?;
     let pinned = pinned(&reference, image.digest());
@@ -87,7 +73,7 @@ pub async fn push_with(
     };
     to.log_in(options).await?;
     let of = image.content().map(|blob| blob.bytes().len() as u64).sum();
-    let mut progress = Progress { sent: 0, of };
+    let mut progress = PushProgress { sent: 0, of };
     for blob in image.content() {
         to.send(blob).await?;
         progress.sent += blob.bytes().len() as u64;
@@ -97,17 +83,17 @@ pub async fn push_with(
     Ok(pinned)
 }
 
-/// Where an image goes to.
+/// Client for the destination of a push.
 struct Destination {
     client: Client,
     reference: Reference,
 }
 
 impl Destination {
-    async fn log_in(&self, options: &Options) -> Result<(), PushError> {
+    async fn log_in(&self, options: &PullOptions) -> Result<(), PushError> {
         let registry = self.reference.registry();
-        let place = format!("{registry}/{}", self.reference.repository());
-        let auth = match options.secrets.find(&place) {
+        let repository = format!("{registry}/{}", self.reference.repository());
+        let auth = match options.secrets.find(&repository) {
             None => RegistryAuth::Anonymous,
             Some(Credentials::Password { user, password }) => {
                 RegistryAuth::Basic(user.clone(), password.clone())
@@ -131,11 +117,11 @@ impl Destination {
         Ok(())
     }
 
-    /// With its manifest, the image has a name.
+    /// Pushes the manifest last: it makes the image visible under its tag.
     async fn name(&self, manifest: &Blob) -> Result<(), PushError> {
         let media_type = oci_client::manifest::OCI_IMAGE_MEDIA_TYPE;
         debug_assert_eq!(manifest.media_type(), media_type);
-        // A media type of lower-case words is always a legal header.
+        // Infallible: a constant of ASCII letters.
         let header = media_type.parse().expect("a legal header");
         let bytes = manifest.bytes().to_vec();
         let named = self.client.push_manifest_raw(&self.reference, bytes, header).await;
@@ -151,7 +137,8 @@ fn refused(
     move |source| PushError::Refused { what, destination, source: Box::new(source) }
 }
 
-/// What is meant, and how it is spoken to: `http://` or `https://` may stand before it.
+/// Parses a destination and selects the protocol. `http://` or `https://` may precede the
+/// reference.
 fn address(given: &str, allow_plain: bool) -> Result<(Reference, ClientProtocol), PushError> {
     let (plain, name) = match given.split_once("://") {
         Some(("http", name)) => (Some(true), name),
@@ -163,7 +150,7 @@ fn address(given: &str, allow_plain: bool) -> Result<(Reference, ClientProtocol)
         .parse()
         .map_err(|source| PushError::Reference { text: without_password(given), source })?;
     let registry = reference.registry().to_owned();
-    let near = is_this_machine(&registry);
+    let near = is_loopback(&registry);
     match plain.unwrap_or(near) {
         true if !near && !allow_plain => Err(PushError::Plain { registry }),
         true => Ok((reference, ClientProtocol::HttpsExcept(vec![registry]))),
@@ -175,18 +162,18 @@ fn pinned(reference: &Reference, digest: &Digest) -> String {
     format!("{}/{}@{digest}", reference.registry(), reference.repository())
 }
 
-fn client(protocol: ClientProtocol, options: &Options) -> Result<Client, OciDistributionError> {
+fn client(protocol: ClientProtocol, options: &PullOptions) -> Result<Client, OciDistributionError> {
     Client::try_from(ClientConfig {
         protocol,
         extra_root_certificates: certificates(&options.authorities),
         connect_timeout: Some(options.silence),
-        read_timeout: Some(SLOWEST_ANSWER),
+        read_timeout: Some(RESPONSE_TIMEOUT),
         user_agent: concat!("fairway/", env!("CARGO_PKG_VERSION")),
         ..ClientConfig::default()
     })
 }
 
-/// The certificates of a file, one by one, as the client wants them.
+/// Splits a PEM file into certificates, as the client expects them.
 fn certificates(pem: &[u8]) -> Vec<Certificate> {
     const END: &str = "-----END CERTIFICATE-----";
     let text = String::from_utf8_lossy(pem);
@@ -200,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_spoken_to_without_tls_unless_somebody_allows_it() {
+    fn address_without_tls_requires_loopback_or_option() {
         let protocol =
             |given: &str, allow| match address(given, allow).map(|(_, protocol)| protocol) {
                 Ok(ClientProtocol::HttpsExcept(_)) => "http".to_owned(),
@@ -230,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_are_told_apart() {
+    fn certificates_splits_pem_bundle() {
         let one = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----";
         let several = format!("# first\n{one}\n{one}\nand nothing");
         assert_eq!(certificates(several.as_bytes()).len(), 2);

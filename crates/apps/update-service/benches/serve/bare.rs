@@ -1,4 +1,4 @@
-//! A server that does nothing but send one answer.
+//! A server that sends one fixed response.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -14,13 +14,13 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-/// An answer as it came.
-pub(crate) struct Answer {
+/// A raw response.
+pub(crate) struct RawResponse {
     head: String,
     pub(crate) body: Bytes,
 }
 
-impl Answer {
+impl RawResponse {
     pub(crate) fn header(&self, name: &str) -> Result<String> {
         let value = self.headers().find(|(key, _)| *key == name).map(|(_, value)| value.to_owned());
         value.with_context(|| format!("the answer has no {name}"))
@@ -35,12 +35,12 @@ impl Answer {
     }
 }
 
-/// What a server answers.
+/// Fetches a response.
 pub(crate) fn fetch(
     address: SocketAddr,
     path: &str,
     headers: &[(String, String)],
-) -> Result<Answer> {
+) -> Result<RawResponse> {
     let mut request = format!("GET {path} HTTP/1.1\r\nhost: bench\r\nconnection: close\r\n");
     for (name, value) in headers {
         write!(request, "{name}: {value}\r\n")?;
@@ -51,14 +51,14 @@ pub(crate) fn fetch(
     stream.read_to_end(&mut bytes)?;
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").context("no headers")?;
     let body = Bytes::copy_from_slice(&bytes[end + 4..]);
-    Ok(Answer { head: String::from_utf8(bytes[..end].to_vec())?, body })
+    Ok(RawResponse { head: String::from_utf8(bytes[..end].to_vec())?, body })
 }
 
-/// Sends that answer to whoever asks for anything, with the same headers.
-pub(crate) async fn serve(answer: Answer) -> Result<SocketAddr> {
+/// Serves a response with the same headers for all requests.
+pub(crate) async fn serve(answer: RawResponse) -> Result<SocketAddr> {
     let status = answer.status()?;
     let mut headers = HeaderMap::new();
-    // These belong to the connection, and HTTP writes them by itself.
+    // Headers of the connection, which hyper writes itself.
     let own = ["connection", "content-length", "date"];
     for (name, value) in answer.headers().filter(|(name, _)| !own.contains(name)) {
         headers.insert(HeaderName::try_from(name)?, value.parse()?);

@@ -1,8 +1,8 @@
-//! How many answers are served in a second, and how soon, beside a bare HTTP server that sends the
-//! same bytes from memory; and what it costs to start.
+//! Throughput and latency of the service compared with a bare HTTP server that sends the same bytes
+//! from memory, and the cost of starting it.
 //!
-//! Both servers share one process and one runtime, and the clients this machine, so what counts is
-//! the ratio. With `FAIRWAY_DATA`, the answers are those of a real platform.
+//! Both servers share one process and one runtime, and the clients share the host, so only the ratio
+//! counts. With `FAIRWAY_DATA`, the graph is that of a real platform.
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 mod bare;
@@ -16,16 +16,16 @@ use fairway_testkit::measure::{Figure, Table};
 use fairway_testkit::platform::Platform;
 use fairway_testkit::testbed::wrk::{Load, Wrk};
 use fairway_update_service::source::{Directory, ReleasesFile};
-use fairway_update_service::{Options, Service, Watched};
+use fairway_update_service::{PolledSource, Service, ServiceOptions};
 use tokio::runtime::Runtime;
 use tokio::time::{Instant, sleep_until};
 
-/// Both sides get so many turns of this length; the best one counts, which neighbours of this
-/// machine disturbed the least.
+/// Both servers are measured in turns of this length. The best turn counts, because other load on
+/// the host disturbs it least.
 const TURNS: usize = 8;
 const TURN: Duration = Duration::from_secs(1);
 
-/// As many as the existing service was measured with.
+/// As in the measurement of Cincinnati.
 const CONNECTIONS: usize = 8;
 
 const START: Job = Job { name: "start", work: start_and_stop };
@@ -57,8 +57,8 @@ fn main() -> Result<()> {
     }
 }
 
-/// What the existing service was measured to do with the same data on two cores, for the larger
-/// channel, with as many connections.
+/// Measurements of Cincinnati with the same data on two cores, for the larger channel, with the
+/// same number of connections.
 mod existing {
     use std::time::Duration;
 
@@ -116,7 +116,7 @@ fn serve(platform: &Platform, wrk: &Wrk, existing: &Table) -> Result<()> {
     Ok(())
 }
 
-/// What is asked for again and again.
+/// A request that is repeated.
 struct Case {
     path: String,
     headers: Vec<(String, String)>,
@@ -148,13 +148,13 @@ fn start_and_stop(platform: &Platform) -> Result<()> {
     })
 }
 
-/// A service that has every answer.
+/// Starts a service and waits for its graph.
 async fn start(platform: &Platform) -> Result<Service> {
     let often = Duration::from_mins(10);
-    let graph_data = Watched::new(Directory::new(platform.graph_data()), often);
-    let releases = Watched::new(ReleasesFile::new(platform.releases()), often);
+    let graph_data = PolledSource::new(Directory::new(platform.graph_data()), often);
+    let releases = PolledSource::new(ReleasesFile::new(platform.releases()), often);
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let mut options = Options::new(address, graph_data, releases);
+    let mut options = ServiceOptions::new(address, graph_data, releases);
     options.limits.drain = Duration::ZERO;
     let service = Service::start(options).await?;
     while service.status().graph.is_none() {

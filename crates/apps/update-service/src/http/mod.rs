@@ -1,18 +1,13 @@
-//! Requests and their answers. A request is a lookup and a write of shared bytes.
+//! HTTP requests. A request is a lookup and a write of shared bytes.
 
-mod accept;
-mod conditional;
-mod graph;
+mod handlers;
+mod negotiation;
 mod openapi;
-mod operations;
-mod query;
-mod refusal;
-mod reply;
-mod route;
-mod signatures;
+mod request;
+mod response;
 
+pub(crate) use handlers::CachedStatus;
 pub(crate) use openapi::document as openapi;
-pub(crate) use operations::WrittenReport;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,39 +19,39 @@ use http_body_util::Full;
 use hyper::body::Body;
 
 use crate::state::State;
-use refusal::Refusal;
-use route::Route;
+use request::Route;
+use response::RequestError;
 
-/// An answer; its bytes are shared with all others that are the same.
-pub(crate) type Answer = Response<Full<Bytes>>;
+/// A response whose bytes are shared by all equal responses.
+pub(crate) type HttpResponse = Response<Full<Bytes>>;
 
-/// The longest path with its query; real ones have some 150 characters.
+/// Bytes of path and query; real ones have about 150.
 const MAX_URI: usize = 8 << 10;
 
-/// Which paths there are.
+/// Paths that a listener serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Paths {
-    /// All of them.
+pub(crate) enum PathSet {
+    /// All paths.
     All,
-    /// Those of clients; probes are answered elsewhere.
+    /// Paths for clients; another listener serves the probes.
     Public,
-    /// Probes alone.
+    /// Probes only.
     Probes,
 }
 
-/// How many other connections there are.
+/// Admission of a connection, by the number of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// It gets what it asks for.
+    /// Normal: requests are served.
     Welcome,
-    /// It gets what it asks for, and makes room for others.
+    /// Many connections: one request is served, then the connection is closed.
     Brief,
-    /// There are too many: probes are answered, the others are asked to come back.
+    /// Too many connections: only probes are served, other requests get 503.
     Full,
 }
 
-impl Paths {
-    fn have(self, route: Route<'_>) -> bool {
+impl PathSet {
+    fn contains(self, route: Route<'_>) -> bool {
         match self {
             Self::All => true,
             Self::Public => !route.is_probe(),
@@ -65,71 +60,72 @@ impl Paths {
     }
 }
 
-/// Answers a request, whatever it is.
-pub(crate) async fn answer<B: Body>(
+/// Responds to any request.
+pub(crate) async fn respond<B: Body>(
     state: Arc<State>,
-    paths: Paths,
+    paths: PathSet,
     admission: Admission,
     request: Request<B>,
-) -> Result<Answer, Infallible> {
-    let mut answer = match dispatch(&state, paths, admission, &request).await {
-        Ok(answer) => answer,
-        Err(refusal) => {
-            state.metrics.error(refusal.status().as_u16(), refusal.kind());
-            refusal.answer()
+) -> Result<HttpResponse, Infallible> {
+    let mut response = match dispatch(&state, paths, admission, &request).await {
+        Ok(response) => response,
+        Err(error) => {
+            state.metrics.error(error.status().as_u16(), error.kind());
+            error.to_response()
         }
     };
-    // No request needs a body, and nobody reads one. What follows it on the same connection could
-    // be a part of it in the eyes of a proxy, so it is not taken for a request.
+    // No request needs a body, and the service reads none. A proxy could interpret the following
+    // bytes as part of the body, so the connection is closed to prevent request smuggling.
     let has_body = !request.body().is_end_stream();
-    if has_body || admission != Admission::Welcome || state.is_leaving() {
-        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    if has_body || admission != Admission::Welcome || state.is_shutting_down() {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    reply::allow_all_origins(answer.headers_mut());
-    Ok(answer)
+    response::allow_all_origins(response.headers_mut());
+    Ok(response)
 }
 
 async fn dispatch<B>(
     state: &State,
-    paths: Paths,
+    paths: PathSet,
     admission: Admission,
     request: &Request<B>,
-) -> Result<Answer, Refusal> {
+) -> Result<HttpResponse, RequestError> {
     let uri = request.uri();
     if uri.path().len() + uri.query().map_or(0, str::len) > MAX_URI {
-        return Err(Refusal::UriTooLong);
+        return Err(RequestError::UriTooLong);
     }
-    let route = Route::of(&state.settings.prefix, uri.path()).filter(|route| paths.have(*route));
-    let route = route.ok_or(Refusal::NotFound)?;
+    let route =
+        Route::parse(&state.settings.prefix, uri.path()).filter(|route| paths.contains(*route));
+    let route = route.ok_or(RequestError::NotFound)?;
     if admission == Admission::Full && !route.is_probe() {
         state.metrics.refused.inc();
-        return Err(Refusal::Busy);
+        return Err(RequestError::Busy);
     }
     match *request.method() {
         Method::GET | Method::HEAD => {}
-        Method::OPTIONS => return Ok(reply::preflight()),
+        Method::OPTIONS => return Ok(response::preflight()),
         _ => return Ok(method_not_allowed()),
     }
     match route {
-        Route::Graph | Route::V1Graph => graph::graph(state, route, request).await,
-        Route::Channels => graph::channels(state, request).await,
-        Route::Latest => graph::latest(state, request).await,
-        Route::GraphData => graph::graph_data(state, request).await,
+        Route::Graph | Route::V1Graph => handlers::graph(state, route, request).await,
+        Route::Channels => handlers::channels(state, request).await,
+        Route::Latest => handlers::latest(state, request).await,
+        Route::GraphData => handlers::graph_data(state, request).await,
         Route::Signature { algorithm, digest, name } => {
-            signatures::signature(state, algorithm, digest, name).await
+            handlers::signature(state, algorithm, digest, name).await
         }
         Route::OpenApi => {
-            Ok(reply::document(state, request.headers(), &state.openapi, reply::JSON).await)
+            Ok(response::document(state, request.headers(), &state.openapi, response::JSON).await)
         }
-        Route::Health => Ok(operations::health()),
-        Route::Ready => Ok(operations::ready(state)),
-        Route::Status => Ok(operations::status(state)),
-        Route::Metrics => Ok(operations::metrics(state)),
+        Route::Health => Ok(handlers::health()),
+        Route::Ready => Ok(handlers::ready(state)),
+        Route::ServiceStatus => Ok(handlers::status(state)),
+        Route::Metrics => Ok(handlers::metrics(state)),
     }
 }
 
-fn method_not_allowed() -> Answer {
-    let mut answer = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
-    answer.headers_mut().insert(ALLOW, HeaderValue::from_static(reply::METHODS));
-    answer
+fn method_not_allowed() -> HttpResponse {
+    let mut response = response::empty(StatusCode::METHOD_NOT_ALLOWED);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(response::METHODS));
+    response
 }

@@ -1,13 +1,13 @@
-//! The description of all this for programs.
+//! `OpenAPI` description of the service.
 
 use serde_json::{Value, json};
 
-use super::accept::MediaType;
-use crate::document::Document;
+use super::negotiation::MediaType;
+use crate::body::ResponseBody;
 
 /// The `OpenAPI` document of a service with that prefix.
-pub(crate) fn document(prefix: &str) -> Document {
-    Document::new(description(prefix).to_string().into_bytes())
+pub(crate) fn document(prefix: &str) -> ResponseBody {
+    ResponseBody::new(description(prefix).to_string().into_bytes())
 }
 
 fn description(prefix: &str) -> Value {

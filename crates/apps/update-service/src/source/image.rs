@@ -9,36 +9,36 @@ use fairway_graph::Files;
 use fairway_graph::data::{BLOCKED_EDGES, CHANNELS, RAW_METADATA, SCHEMA};
 use fairway_graph::files::{FilesError, MAX_BYTES, MAX_FILE_BYTES, MAX_FILES};
 use fairway_registry::Digest;
-use fairway_registry::contents::{self, NamedImage, Wanted};
+use fairway_registry::contents::{self, FileSelection, NamedImage};
 use fairway_registry::signature::{Keyring, SignatureError, Store, StoreError};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::time::timeout;
 
-use super::{Found, Source, SourceError};
+use super::{Source, SourceContent, SourceError};
 
-/// Where images with graph-data have it. Some have it at the top instead.
+/// Directory of graph-data in images. Some have it in the root directory.
 const DIRECTORY: &str = "var/lib/cincinnati-graph-data";
 
-/// How long an image of some megabytes may take by a slow line.
-const PATIENCE: Duration = Duration::from_mins(15);
+/// Timeout for an image of some megabytes over a slow connection.
+const IMAGE_TIMEOUT: Duration = Duration::from_mins(15);
 
-/// An image with graph-data. What its name stands for is asked each time, and fetched when it is
-/// another image than before.
+/// An image with graph-data. Its reference is resolved at each poll, and fetched when the digest
+/// changes.
 #[derive(Debug)]
 pub struct GraphDataImage {
     image: NamedImage,
-    signatures: Option<Signatures>,
-    wanted: Arc<Wanted>,
+    signatures: Option<SignaturePolicy>,
+    selection: Arc<FileSelection>,
     accepted: Option<Digest>,
 }
 
-/// Whose signatures count, and where they are.
+/// Required signatures: keyring and store.
 #[derive(Debug)]
-pub struct Signatures {
-    /// Whose.
+pub struct SignaturePolicy {
+    /// Trusted keys.
     pub keyring: Keyring,
-    /// Where.
+    /// Signature store.
     pub store: Store,
 }
 
@@ -52,22 +52,22 @@ enum ImageError {
     Store(#[from] StoreError),
     #[error("{0} contains no graph-data, neither in /{DIRECTORY} nor in its root directory")]
     NoGraphData(Digest),
-    #[error("timed out after {} minutes", PATIENCE.as_secs() / 60)]
+    #[error("timed out after {} minutes", IMAGE_TIMEOUT.as_secs() / 60)]
     TooSlow,
 }
 
 impl GraphDataImage {
-    /// The image of that name, whoever made it.
+    /// An image without required signatures.
     pub fn new(image: NamedImage) -> Self {
-        Self { image, signatures: None, wanted: Arc::new(wanted()), accepted: None }
+        Self { image, signatures: None, selection: Arc::new(selection()), accepted: None }
     }
 
-    /// Only if it is signed.
-    pub fn signed(self, signatures: Signatures) -> Self {
+    /// Requires a signature.
+    pub fn signed(self, signatures: SignaturePolicy) -> Self {
         Self { signatures: Some(signatures), ..self }
     }
 
-    async fn look(&mut self) -> Result<Option<Files>, SourceError> {
+    async fn poll(&mut self) -> Result<Option<Files>, SourceError> {
         let digest = self.image.resolve().await?;
         if self.accepted.as_ref() == Some(&digest) {
             return Ok(None);
@@ -75,15 +75,15 @@ impl GraphDataImage {
         if let Some(signatures) = &self.signatures {
             signatures.check(&digest).await?;
         }
-        let content = contents::read(self.image.source(), &digest, &self.wanted).await?;
+        let content = contents::read(self.image.source(), &digest, &self.selection).await?;
         let files = graph_data(content)?.ok_or(ImageError::NoGraphData(digest.clone()))?;
         self.accepted = Some(digest);
         Ok(Some(files))
     }
 }
 
-impl Signatures {
-    /// One signature that counts is enough.
+impl SignaturePolicy {
+    /// Succeeds with one valid signature.
     async fn check(&self, image: &Digest) -> Result<(), ImageError> {
         let mut refusal = None;
         for number in 1.. {
@@ -108,21 +108,22 @@ impl Source<Files> for GraphDataImage {
         format!("graph-data image {}", self.image.name())
     }
 
-    fn refresh(&mut self) -> BoxFuture<'_, Result<Option<Found<Files>>, SourceError>> {
+    fn refresh(&mut self) -> BoxFuture<'_, Result<Option<SourceContent<Files>>, SourceError>> {
         async move {
-            let files = timeout(PATIENCE, self.look()).await.map_err(|_| ImageError::TooSlow)??;
-            Ok(files.map(|content| Found { content, problems: Vec::new() }))
+            let files =
+                timeout(IMAGE_TIMEOUT, self.poll()).await.map_err(|_| ImageError::TooSlow)??;
+            Ok(files.map(|content| SourceContent { content, problems: Vec::new() }))
         }
         .boxed()
     }
 }
 
-/// Everything that means something in graph-data, at both places.
-fn wanted() -> Wanted {
+/// All files of graph-data, in both locations.
+fn selection() -> FileSelection {
     let inside = |name: &str| format!("{DIRECTORY}/{name}");
     let both =
         |one: &str, other: &str| vec![one.to_owned(), other.to_owned(), inside(one), inside(other)];
-    Wanted {
+    FileSelection {
         files: both(SCHEMA, RAW_METADATA),
         directories: both(CHANNELS, BLOCKED_EDGES),
         most_files: MAX_FILES,
@@ -132,7 +133,7 @@ fn wanted() -> Wanted {
     }
 }
 
-/// The files of graph-data, by their paths in it, if there are any.
+/// The files of graph-data by their relative paths, if there are any.
 fn graph_data(content: BTreeMap<String, Vec<u8>>) -> Result<Option<Files>, FilesError> {
     let inside = |path: &str| {
         path.strip_prefix(DIRECTORY).and_then(|path| path.strip_prefix('/')).map(str::to_owned)
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn graph_data_is_found_at_both_places() {
+    fn graph_data_in_both_locations_is_found() {
         let content = |paths: &[&str]| {
             let file = |path: &&str| ((*path).to_owned(), Vec::new());
             let files = graph_data(paths.iter().map(file).collect()).unwrap()?;

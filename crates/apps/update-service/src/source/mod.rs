@@ -1,15 +1,14 @@
-//! Where graph-data and releases come from.
+//! Sources of graph-data and releases.
 
-mod directory;
 mod image;
-mod releases;
+mod local;
 mod repository;
-mod settled;
 mod tarball;
 
-pub use directory::Directory;
-pub use image::{GraphDataImage, Signatures};
-pub use releases::ReleasesFile;
+#[doc(hidden)]
+pub use image::SignaturePolicy as Signatures;
+pub use image::{GraphDataImage, SignaturePolicy};
+pub use local::{Directory, ReleasesFile};
 pub use repository::Repository;
 pub use tarball::Tarball;
 
@@ -18,42 +17,45 @@ use std::time::Duration;
 use fairway_graph::Problem;
 use futures::future::BoxFuture;
 
-/// How long content has to stay the same before it is taken: whoever writes a directory is done by
-/// then, or writes on and is seen.
-pub const SETTLE: Duration = Duration::from_secs(2);
+/// Time for which content must not change before it is used, so that a partial write is not
+/// published.
+pub const SETTLE_PERIOD: Duration = Duration::from_secs(2);
 
-/// Why a source has nothing to give. What it gave before stays in use.
+/// A failed poll. The previous content stays in use.
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Something that can be looked at again and again, such as a directory or a registry.
+/// A source that is polled, such as a directory or a registry.
 pub trait Source<T>: Send {
-    /// What people call it.
+    /// Name for status and logs.
     fn name(&self) -> String;
 
-    /// Looks at it; `None` if it is as it was the last time. It may be dropped before its end.
-    fn refresh(&mut self) -> BoxFuture<'_, Result<Option<Found<T>>, SourceError>>;
+    /// Polls the source; `None` if it has not changed. The future may be dropped at any time.
+    fn refresh(&mut self) -> BoxFuture<'_, Result<Option<SourceContent<T>>, SourceError>>;
 }
 
-/// What a source has, and what it had to leave out.
+/// Content of a source, and the problems of omitted parts.
 #[derive(Clone, Debug)]
-pub struct Found<T> {
-    /// What it has.
+pub struct SourceContent<T> {
+    /// The content.
     pub content: T,
-    /// What is wrong with it; this was left out.
+    /// Problems of parts that are omitted.
     pub problems: Vec<Problem>,
 }
 
-/// A source, and how often it is looked at.
-pub struct Watched<T> {
+/// A source with its poll interval.
+pub struct PolledSource<T> {
     /// The source.
     pub source: Box<dyn Source<T>>,
-    /// The time between two looks.
+    /// The poll interval.
     pub every: Duration,
 }
 
-impl<T> Watched<T> {
-    /// Looks at a source that often.
+impl<T> PolledSource<T> {
+    /// A source that is polled at this interval.
     pub fn new(source: impl Source<T> + 'static, every: Duration) -> Self {
         Self { source: Box::new(source), every }
     }
 }
+
+#[doc(hidden)]
+pub use self::{PolledSource as Watched, SETTLE_PERIOD as SETTLE, SourceContent as Found};

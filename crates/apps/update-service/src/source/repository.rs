@@ -1,39 +1,45 @@
-//! Releases from a registry, or from an OCI layout.
+//! Releases from a registry or an OCI layout.
 
 use fairway_graph::{Problem, ReleaseImage};
 use fairway_registry::releases::{
-    self, Known, Progress, Release, Scan, Settings, Source as Images, scan_with,
+    ScanCache, ScanProblem, ScanProgress, ScanResult, ScanSettings, Source as ImageSource,
+    scan_with,
 };
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
-use super::settled::{Fingerprint, of_bytes};
-use super::{Found, Source, SourceError};
+use super::local::{Fingerprint, fingerprint_bytes};
+use super::{Source, SourceContent, SourceError};
 
-/// The release images of a repository. Each look asks what tags stand for; no image is read twice.
+/// The release images of a repository. Each poll resolves the tags and reads only new images.
 pub struct Repository {
-    images: Images,
-    settings: Settings,
-    progress: Box<dyn Fn(Progress) + Send + Sync>,
-    known: Known,
+    images: ImageSource,
+    settings: ScanSettings,
+    progress: Box<dyn Fn(ScanProgress) + Send + Sync>,
+    cache: ScanCache,
     accepted: Option<Fingerprint>,
 }
 
 impl Repository {
-    /// All releases among these images.
-    pub fn new(images: Images) -> Self {
+    /// All releases of an image source.
+    pub fn new(images: ImageSource) -> Self {
         Self {
             images,
-            settings: Settings::default(),
+            settings: ScanSettings::default(),
             progress: Box::new(|_| {}),
-            known: Known::default(),
+            cache: ScanCache::default(),
             accepted: None,
         }
     }
 
-    /// Tells how far a look is.
-    pub fn telling(self, progress: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+    /// Sets a callback for the progress of a scan.
+    pub fn with_progress(self, progress: impl Fn(ScanProgress) + Send + Sync + 'static) -> Self {
         Self { progress: Box::new(progress), ..self }
+    }
+
+    #[doc(hidden)]
+    pub fn telling(self, progress: impl Fn(ScanProgress) + Send + Sync + 'static) -> Self {
+        self.with_progress(progress)
     }
 }
 
@@ -42,27 +48,28 @@ impl Source<Vec<ReleaseImage>> for Repository {
         format!("releases in {}", self.images.name())
     }
 
-    fn refresh(&mut self) -> BoxFuture<'_, Result<Option<Found<Vec<ReleaseImage>>>, SourceError>> {
+    fn refresh(
+        &mut self,
+    ) -> BoxFuture<'_, Result<Option<SourceContent<Vec<ReleaseImage>>>, SourceError>> {
         async move {
-            let Self { images, settings, progress, known, accepted } = self;
-            let scan = scan_with(images, known, settings, progress).await?;
+            let Self { images, settings, progress, cache, accepted } = self;
+            let scan = scan_with(images, cache, settings, progress).await?;
             tracing::debug!(
                 releases = scan.report.releases,
                 tags = scan.report.tags,
                 read = scan.report.read,
                 "repository scanned"
             );
-            let now = of_bytes(&serde_json::to_vec(&(&scan.releases, &scan.report.problems))?);
-            Ok((accepted.replace(now) != Some(now)).then(|| found(scan)))
+            let now =
+                fingerprint_bytes(&serde_json::to_vec(&(&scan.releases, &scan.report.problems))?);
+            Ok((accepted.replace(now) != Some(now)).then(|| content(scan)))
         }
         .boxed()
     }
 }
 
-fn found(Scan { releases, report }: Scan) -> Found<Vec<ReleaseImage>> {
-    let image =
-        |Release { image, arch, release_metadata }| ReleaseImage { image, arch, release_metadata };
-    let problem = |problem: &releases::Problem| {
+fn content(ScanResult { releases, report }: ScanResult) -> SourceContent<Vec<ReleaseImage>> {
+    let problem = |problem: &ScanProblem| {
         let release = format!("{}:{}", report.repository, problem.tag);
         let why = problem.reason.to_string();
         if problem.kept {
@@ -71,8 +78,5 @@ fn found(Scan { releases, report }: Scan) -> Found<Vec<ReleaseImage>> {
             Problem::UnreadableRelease { release, why }
         }
     };
-    Found {
-        content: releases.into_iter().map(image).collect(),
-        problems: report.problems.iter().map(problem).collect(),
-    }
+    SourceContent { content: releases, problems: report.problems.iter().map(problem).collect() }
 }

@@ -1,4 +1,4 @@
-//! Graph-data from a tarball, as code hosts make them of a repository.
+//! Graph-data from a tarball, such as code hosts create from a repository.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -12,26 +12,26 @@ use flate2::read::MultiGzDecoder;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
-use super::settled::{Settled, of_files};
-use super::{Found, SETTLE, Source, SourceError};
+use super::local::{Debounce, fingerprint_files};
+use super::{SETTLE_PERIOD, Source, SourceContent, SourceError};
 
-/// The first bytes of gzip.
+/// Magic number of gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Bytes of an unpacked tarball: all files that are read, and the rest of a repository.
+/// Bytes of an unpacked tarball: graph-data and the rest of a repository.
 const MAX_UNPACKED: u64 = 4 * MAX_BYTES as u64;
 
-/// Bytes of a block: tarballs are made of such, and two empty ones are the end.
+/// Bytes of a tar block. Two empty blocks end an archive.
 const BLOCK: usize = 512;
 
-/// Entries in a tarball: graph-data, and the rest of a repository.
+/// Entries of a tarball: graph-data and the rest of a repository.
 const MAX_ENTRIES: usize = 100_000;
 
 /// A tarball of graph-data, compressed or not.
 #[derive(Debug)]
 pub struct Tarball {
     path: PathBuf,
-    settled: Settled,
+    debounce: Debounce,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -43,15 +43,15 @@ enum TarballError {
     #[error("{} has more than {MAX_UNPACKED} bytes", path.display())]
     TooLarge { path: PathBuf },
     #[error("{} is truncated: the end of the archive is missing", path.display())]
-    CutOff { path: PathBuf },
+    Truncated { path: PathBuf },
     #[error("{} has data after the end of the archive", path.display())]
-    GoesOn { path: PathBuf },
+    TrailingData { path: PathBuf },
     #[error("{name} in {} is not a file", path.display())]
     NotAFile { path: PathBuf, name: String },
     #[error("{name} occurs twice in {}", path.display())]
-    Twice { path: PathBuf, name: String },
+    Duplicate { path: PathBuf, name: String },
     #[error("{} has graph-data in two directories, such as {name} and {other}", path.display())]
-    TwoPlaces { path: PathBuf, name: String, other: String },
+    TwoDirectories { path: PathBuf, name: String, other: String },
     #[error(transparent)]
     Limit(#[from] FilesError),
 }
@@ -59,12 +59,12 @@ enum TarballError {
 impl Tarball {
     /// The tarball at a path.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), settled: Settled::new(SETTLE) }
+        Self { path: path.into(), debounce: Debounce::new(SETTLE_PERIOD) }
     }
 
-    /// With another time between two looks.
+    /// Sets the time between two reads.
     pub fn settle(self, pause: Duration) -> Self {
-        Self { settled: Settled::new(pause), ..self }
+        Self { debounce: Debounce::new(pause), ..self }
     }
 }
 
@@ -73,34 +73,34 @@ impl Source<Files> for Tarball {
         format!("graph-data tarball {}", self.path.display())
     }
 
-    fn refresh(&mut self) -> BoxFuture<'_, Result<Option<Found<Files>>, SourceError>> {
+    fn refresh(&mut self) -> BoxFuture<'_, Result<Option<SourceContent<Files>>, SourceError>> {
         let path = self.path.clone();
         let read = move || read(&path).map_err(SourceError::from);
         async move {
-            let found = self.settled.look(read, of_files).await?;
-            Ok(found.map(|content| Found { content, problems: Vec::new() }))
+            let found = self.debounce.read(read, fingerprint_files).await?;
+            Ok(found.map(|content| SourceContent { content, problems: Vec::new() }))
         }
         .boxed()
     }
 }
 
-/// Reads all of it. Whatever may hide a file makes it unusable: a block that is silently lost opens
-/// what somebody closed.
+/// Reads a complete tarball. Anything that may hide a file makes it unusable: a lost file of a
+/// blocked edge would offer updates that are blocked.
 fn read(path: &Path) -> Result<Files, TarballError> {
     let failed = |source| TarballError::Io { path: path.to_owned(), source };
     let mut archive = tar::Archive::new(unpacked(path).map_err(failed)?.take(MAX_UNPACKED));
-    let mut gathered = Gathered { path, files: Files::default(), first: None };
+    let mut reader = TarballReader { path, files: Files::default(), first: None };
     for (number, entry) in archive.entries().map_err(failed)?.enumerate() {
         if number == MAX_ENTRIES {
             return Err(TarballError::TooMany { path: path.to_owned() });
         }
-        gathered.take(entry.map_err(failed)?)?;
+        reader.take(entry.map_err(failed)?)?;
     }
-    ended(path, archive.into_inner())?;
-    Ok(gathered.files)
+    check_end(path, archive.into_inner())?;
+    Ok(reader.files)
 }
 
-/// The content of a tarball, compressed or not.
+/// The content of a tarball, decompressed if necessary.
 fn unpacked(path: &Path) -> io::Result<Box<dyn Read>> {
     let mut start = Vec::new();
     let mut file = File::open(path)?;
@@ -110,9 +110,9 @@ fn unpacked(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(if is_gzip { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) })
 }
 
-/// Makes sure that a tarball was read to its end. Two empty blocks are there, and `tar` stops behind
-/// the first; it takes the end of a file for the end of a tarball as well.
-fn ended(path: &Path, mut rest: io::Take<Box<dyn Read>>) -> Result<(), TarballError> {
+/// Checks that the archive is complete. `tar` stops at the first empty block, and also accepts the
+/// end of the file as the end of the archive.
+fn check_end(path: &Path, mut rest: io::Take<Box<dyn Read>>) -> Result<(), TarballError> {
     let path = || path.to_owned();
     let mut block = vec![0; BLOCK];
     let mut behind = 0;
@@ -123,7 +123,7 @@ fn ended(path: &Path, mut rest: io::Take<Box<dyn Read>>) -> Result<(), TarballEr
             Err(source) => return Err(TarballError::Io { path: path(), source }),
         };
         if block[..count].iter().any(|byte| *byte != 0) {
-            return Err(TarballError::GoesOn { path: path() });
+            return Err(TarballError::TrailingData { path: path() });
         }
         behind += count;
         if count == 0 {
@@ -132,26 +132,28 @@ fn ended(path: &Path, mut rest: io::Take<Box<dyn Read>>) -> Result<(), TarballEr
     }
     match behind {
         _ if rest.limit() == 0 => Err(TarballError::TooLarge { path: path() }),
-        0..BLOCK => Err(TarballError::CutOff { path: path() }),
+        0..BLOCK => Err(TarballError::Truncated { path: path() }),
         _ => Ok(()),
     }
 }
 
-/// The files of a tarball that mean something, as far as it was read.
-struct Gathered<'a> {
+/// Collects the graph-data files of a tarball.
+struct TarballReader<'a> {
     path: &'a Path,
     files: Files,
-    /// The name of the first: the others are in the same place.
+    /// Directory and name of the first file; all others must be in the same directory.
     first: Option<(String, String)>,
 }
 
-impl Gathered<'_> {
+impl TarballReader<'_> {
     fn take(&mut self, entry: tar::Entry<impl Read>) -> Result<(), TarballError> {
         let path = || self.path.to_owned();
         let failed = |source| TarballError::Io { path: path(), source };
         let name = entry.path().map_err(failed)?.to_string_lossy().into_owned();
         let kind = entry.header().entry_type();
-        let Some(Place { above, inner, is_directory }) = Place::of(&name) else { return Ok(()) };
+        let Some(EntryPath { above, inner, is_directory }) = EntryPath::parse(&name) else {
+            return Ok(());
+        };
         if !kind.is_file() && !kind.is_dir() {
             return Err(TarballError::NotAFile { path: path(), name });
         }
@@ -160,13 +162,17 @@ impl Gathered<'_> {
         }
         match &self.first {
             None => self.first = Some((above, name.clone())),
-            Some((place, _)) if *place == above => {}
+            Some((directory, _)) if *directory == above => {}
             Some((_, other)) => {
-                return Err(TarballError::TwoPlaces { path: path(), name, other: other.clone() });
+                return Err(TarballError::TwoDirectories {
+                    path: path(),
+                    name,
+                    other: other.clone(),
+                });
             }
         }
         if self.files.get(&inner).is_some() {
-            return Err(TarballError::Twice { path: path(), name });
+            return Err(TarballError::Duplicate { path: path(), name });
         }
         let mut bytes = Vec::new();
         entry.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -174,19 +180,19 @@ impl Gathered<'_> {
     }
 }
 
-/// Where something is that means something in graph-data.
+/// Path of a graph-data entry in a tarball.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
-    /// The directory that graph-data is in: code hosts put everything into one.
+struct EntryPath {
+    /// Directory that contains the graph-data: code hosts add one.
     above: String,
-    /// The path in graph-data.
+    /// Path relative to that directory.
     inner: String,
-    /// Whether files that mean something are below.
+    /// Whether it is a directory of graph-data.
     is_directory: bool,
 }
 
-impl Place {
-    fn of(path: &str) -> Option<Self> {
+impl EntryPath {
+    fn parse(path: &str) -> Option<Self> {
         let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         (0..parts.len().min(2)).find_map(|depth| {
             let (above, inner) = (parts[..depth].join("/"), parts[depth..].join("/"));
@@ -203,4 +209,146 @@ impl Place {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use tar::{Builder, EntryType, Header};
+
+    use super::*;
+
+    /// A tarball with entries of these types, each with its path as content.
+    fn tarball(entries: &[(&str, EntryType)]) -> Vec<u8> {
+        let mut builder = Builder::new(Vec::new());
+        for (path, kind) in entries {
+            let mut header = Header::new_gnu();
+            header.set_entry_type(*kind);
+            header.set_mode(0o644);
+            if *kind == EntryType::Regular {
+                header.set_size(path.len() as u64);
+                builder.append_data(&mut header, path, path.as_bytes()).unwrap();
+            } else {
+                header.set_size(0);
+                builder.append_link(&mut header, path, "elsewhere").unwrap();
+            }
+        }
+        builder.into_inner().unwrap()
+    }
+
+    fn files(paths: &[&str]) -> Vec<u8> {
+        let entries: Vec<_> = paths.iter().map(|path| (*path, EntryType::Regular)).collect();
+        tarball(&entries)
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// The names of the files, or the error.
+    fn found(bytes: &[u8]) -> Result<Vec<String>, String> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.tar");
+        std::fs::write(&path, bytes).unwrap();
+        let found =
+            read(&path).map_err(|error| error.to_string().replace(path.to_str().unwrap(), "a.tar"));
+        found.map(|files| files.iter().map(|(path, _)| path.to_owned()).collect())
+    }
+
+    const PATHS: [&str; 4] =
+        ["top/README.md", "top/version", "top/channels/a.yaml", "top/blocked-edges/5.1.0.yaml"];
+
+    #[test]
+    fn parse_entry_path_at_both_depths_returns_path() {
+        let place = |above: &str, inner: &str, is_directory| {
+            Some(EntryPath { above: above.to_owned(), inner: inner.to_owned(), is_directory })
+        };
+        let top = "graph-data-1a2b";
+        for (path, expected) in [
+            ("version", place("", "version", false)),
+            ("./version", place("", "version", false)),
+            ("graph-data-1a2b/version", place(top, "version", false)),
+            ("graph-data-1a2b/channels/a.yaml", place(top, "channels/a.yaml", false)),
+            ("blocked-edges/5.1.0-Risk.yaml", place("", "blocked-edges/5.1.0-Risk.yaml", false)),
+            (".//blocked-edges//a.yaml", place("", "blocked-edges/a.yaml", false)),
+            ("raw/metadata.json", place("", "raw/metadata.json", false)),
+            ("graph-data-1a2b/channels/", place(top, "channels", true)),
+            ("raw", place("", "raw", true)),
+            ("blocked-edges/deeper/x.yaml", None),
+            ("raw/other.json", None),
+            ("README.md", None),
+            ("a/b/version", None),
+            ("", None),
+        ] {
+            assert_eq!(EntryPath::parse(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn read_truncated_tarball_fails() {
+        let whole = files(&PATHS);
+        let all = ["blocked-edges/5.1.0.yaml", "channels/a.yaml", "version"];
+        assert_eq!(found(&whole).unwrap(), all);
+        for length in (0..whole.len()).step_by(256) {
+            assert!(found(&whole[..length]).is_err(), "{length} bytes of {}", whole.len());
+        }
+        let compressed = gzip(&whole);
+        assert_eq!(found(&compressed).unwrap(), all);
+        for length in 0..compressed.len() {
+            assert!(
+                found(&compressed[..length]).is_err(),
+                "{length} bytes of {}",
+                compressed.len()
+            );
+        }
+        assert_eq!(
+            found(&[whole, vec![0; 9 * BLOCK]].concat()).unwrap(),
+            all,
+            "tar fills up records"
+        );
+    }
+
+    #[test]
+    fn read_with_trailing_archive_fails() {
+        let two = [files(&PATHS[..3]), files(&PATHS[3..])].concat();
+        assert_eq!(found(&two).unwrap_err(), "a.tar has data after the end of the archive");
+    }
+
+    #[test]
+    fn read_beyond_size_limit_fails() {
+        let mut rest = MAX_UNPACKED;
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&files(&PATHS[..3])).unwrap();
+        let zeros = vec![0; 1 << 20];
+        while rest > 0 {
+            encoder.write_all(&zeros).unwrap();
+            rest = rest.saturating_sub(zeros.len() as u64);
+        }
+        let refused = found(&encoder.finish().unwrap()).unwrap_err();
+        assert_eq!(refused, format!("a.tar has more than {MAX_UNPACKED} bytes"));
+    }
+
+    #[test]
+    fn read_with_links_fails() {
+        use EntryType::{Block, Fifo, Link, Symlink};
+        for path in
+            ["blocked-edges/5.1.0.yaml", "top/channels/a.yaml", "version", "top/blocked-edges"]
+        {
+            for kind in [Symlink, Link, Fifo, Block] {
+                let refused = found(&tarball(&[(path, kind)])).unwrap_err();
+                assert_eq!(refused, format!("{path} in a.tar is not a file"));
+            }
+        }
+        let elsewhere = tarball(&[("top/docs", Symlink), ("top/version", EntryType::Regular)]);
+        assert_eq!(found(&elsewhere).unwrap(), ["version"]);
+    }
+
+    #[test]
+    fn read_with_duplicates_fails() {
+        insta::assert_snapshot!(found(&files(&["a/version", "a/version"])).unwrap_err(), @"a/version occurs twice in a.tar");
+        insta::assert_snapshot!(found(&files(&["a/version", "b/version"])).unwrap_err(), @"a.tar has graph-data in two directories, such as b/version and a/version");
+        insta::assert_snapshot!(found(&files(&["version", "b/channels/c.yaml"])).unwrap_err(), @"a.tar has graph-data in two directories, such as b/channels/c.yaml and version");
+    }
+}

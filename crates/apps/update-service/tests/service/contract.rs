@@ -1,14 +1,15 @@
-//! The HTTP contract: which request gets which answer.
+//! The HTTP contract: requests, responses, conditional requests, compression.
 
 use std::fs;
+use std::io::Read as _;
 
-use crate::support::{GRAPH, World, get, request};
+use crate::support::{GRAPH, TestData, get, request};
 
 const OWN: &str = "application/vnd.redhat.cincinnati.v1+json";
 
 #[tokio::test]
-async fn a_graph_is_what_the_protocol_says() {
-    let service = World::new().serve().await;
+async fn graph_follows_the_protocol() {
+    let service = TestData::new().serve().await;
     let reply = get(&service, GRAPH).await;
     assert_eq!((reply.status, reply.header("content-type")), (200, Some(OWN)));
     insta::assert_snapshot!(reply.text(), @r#"{"version":1,"nodes":[{"version":"5.1.0","payload":"registry.example/release@sha256:5.1.0","metadata":{"io.openshift.upgrades.graph.release.channels":"stable-5.1","io.openshift.upgrades.graph.release.manifestref":"sha256:5.1.0"}},{"version":"5.1.1","payload":"registry.example/release@sha256:5.1.1","metadata":{"io.openshift.upgrades.graph.release.channels":"stable-5.1","io.openshift.upgrades.graph.release.manifestref":"sha256:5.1.1"}},{"version":"5.1.2","payload":"registry.example/release@sha256:5.1.2","metadata":{"io.openshift.upgrades.graph.release.channels":"stable-5.1","io.openshift.upgrades.graph.release.manifestref":"sha256:5.1.2"}}],"edges":[[0,1],[0,2]],"conditionalEdges":[{"edges":[{"from":"5.1.1","to":"5.1.2"}],"risks":[{"url":"https://example.com/1","name":"Risk","message":"It breaks.","matchingRules":[{"type":"Always"}]}]}]}"#);
@@ -20,8 +21,8 @@ async fn a_graph_is_what_the_protocol_says() {
 }
 
 #[tokio::test]
-async fn parameters_are_checked() {
-    let service = World::new().serve().await;
+async fn graph_with_invalid_parameters_returns_400() {
+    let service = TestData::new().serve().await;
     let empty = r#"{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}"#;
     let missing =
         r#"{"kind":"missing_params","value":"mandatory client parameters missing: channel"}"#;
@@ -60,8 +61,8 @@ async fn parameters_are_checked() {
 }
 
 #[tokio::test]
-async fn types_are_negotiated() {
-    let service = World::new().serve().await;
+async fn graph_with_accept_negotiates_media_type() {
+    let service = TestData::new().serve().await;
     for (accept, status, media_type) in [
         ("application/json", 200, "application/json"),
         ("*/*", 200, "application/json"),
@@ -76,15 +77,15 @@ async fn types_are_negotiated() {
             "{accept}"
         );
     }
-    // The type is looked at before the parameters.
+    // The media type is checked before the parameters.
     let reply = request(&service, "GET", "/api/upgrades_info/graph", "accept: text/html\r\n").await;
     assert_eq!(reply.status, 406);
     insta::assert_snapshot!(reply.text(), @r#"{"kind":"invalid_content_type","value":"invalid Content-Type requested"}"#);
 }
 
 #[tokio::test]
-async fn methods_and_paths_are_what_they_are() {
-    let service = World::new().serve().await;
+async fn other_methods_and_paths_are_refused() {
+    let service = TestData::new().serve().await;
     let head = request(&service, "HEAD", GRAPH, "").await;
     let whole = get(&service, GRAPH).await;
     assert_eq!((head.status, head.body.len()), (200, 0));
@@ -112,8 +113,8 @@ async fn methods_and_paths_are_what_they_are() {
 }
 
 #[tokio::test]
-async fn people_get_answers_too() {
-    let service = World::new().serve().await;
+async fn latest_and_channels_return_documents() {
+    let service = TestData::new().serve().await;
     let reply = get(&service, "/api/upgrades_info/v1/latest?channel=stable-5.1").await;
     insta::assert_snapshot!(reply.text(), @r#"{"channel":"stable-5.1","arch":"amd64","version":"5.1.2","payload":"registry.example/release@sha256:5.1.2"}"#);
     let reply = get(&service, "/api/upgrades_info/v1/latest?channel=stable-9.9").await;
@@ -135,8 +136,8 @@ async fn people_get_answers_too() {
 }
 
 #[tokio::test]
-async fn graph_data_can_be_had_as_an_archive() {
-    let service = World::new().serve().await;
+async fn graph_data_returns_archive() {
+    let service = TestData::new().serve().await;
     let reply = get(&service, "/api/upgrades_info/graph-data").await;
     assert_eq!((reply.status, reply.header("content-type")), (200, Some("application/gzip")));
     let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(reply.body.as_slice()));
@@ -149,28 +150,28 @@ async fn graph_data_can_be_had_as_an_archive() {
 }
 
 #[tokio::test]
-async fn signatures_are_found_and_nothing_else_is() {
-    let world = World::new();
+async fn signatures_outside_directory_return_404() {
+    let data = TestData::new();
     let digest = "ab".repeat(32);
-    let directory = world.path("signatures").join("sha256").join(&digest);
+    let directory = data.path("signatures").join("sha256").join(&digest);
     fs::create_dir_all(&directory).unwrap();
     fs::write(directory.join("signature-1"), b"\x90signed").unwrap();
     fs::write(directory.join("signature-7"), vec![b'x'; 100 << 10]).unwrap();
     fs::create_dir(directory.join("signature-8")).unwrap();
-    fs::write(world.path("signatures").join("secret"), b"secret").unwrap();
+    fs::write(data.path("signatures").join("secret"), b"secret").unwrap();
     let stored = "cd".repeat(32);
-    let store = world.path("signatures").join(format!("sha256={stored}"));
+    let store = data.path("signatures").join(format!("sha256={stored}"));
     fs::create_dir(&store).unwrap();
     fs::write(store.join("signature-1"), b"\x90stored").unwrap();
-    let mut options = world.options();
-    options.signatures = Some(world.path("signatures"));
+    let mut options = data.options();
+    options.signatures = Some(data.path("signatures"));
     let service = fairway_update_service::Service::start(options).await.unwrap();
     let at = |rest: &str| format!("/api/upgrades_info/signatures/{rest}");
     let reply = get(&service, &at(&format!("sha256={digest}/signature-1"))).await;
     assert_eq!((reply.status, reply.body.as_slice()), (200, b"\x90signed".as_slice()));
     let reply = get(&service, &at(&format!("sha256={stored}/signature-1"))).await;
     assert_eq!((reply.status, reply.body.as_slice()), (200, b"\x90stored".as_slice()));
-    // Half of a signature is none.
+    // Files that are too large or directories are errors.
     for unreadable in ["signature-7", "signature-8"] {
         let reply = get(&service, &at(&format!("sha256={digest}/{unreadable}"))).await;
         assert_eq!((reply.status, reply.json()["kind"].as_str()), (500, Some("file_open_err")));
@@ -186,8 +187,8 @@ async fn signatures_are_found_and_nothing_else_is() {
 }
 
 #[tokio::test]
-async fn the_description_names_every_path() {
-    let service = World::new().serve().await;
+async fn openapi_lists_every_path() {
+    let service = TestData::new().serve().await;
     let reply = get(&service, "/openapi.json").await;
     assert_eq!(reply.header("content-type"), Some("application/json"));
     let described = reply.json();
@@ -203,4 +204,64 @@ async fn the_description_names_every_path() {
     ]
     "#);
     assert_eq!(get(&service, "/api/upgrades_info/openapi").await.body, reply.body);
+}
+
+#[tokio::test]
+async fn graph_with_matching_etag_returns_304() {
+    let service = TestData::new().serve().await;
+    let tag = get(&service, GRAPH).await.tag();
+    for (named, status) in [
+        (tag.clone(), 304),
+        (format!("W/{tag}"), 304),
+        (format!("\"other\", {tag}"), 304),
+        ("*".to_owned(), 304),
+        ("\"other\"".to_owned(), 200),
+        (tag.replace('"', ""), 200),
+    ] {
+        let headers = format!("if-none-match: {named}\r\n");
+        for method in ["GET", "HEAD"] {
+            let reply = request(&service, method, GRAPH, &headers).await;
+            assert_eq!(reply.status, status, "{method} {named}");
+            assert_eq!(reply.header("etag"), Some(tag.as_str()), "{method} {named}");
+            assert_eq!(reply.header("vary"), Some("accept, accept-encoding"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn gzip_and_identity_have_different_etags() {
+    let data = TestData::new();
+    let message = "An answer that is worth compressing. ".repeat(50);
+    let risk = format!("to: 5.1.1\nfrom: .*\nname: Long\nmessage: {message}\n");
+    data.write("blocked-edges/5.1.1-Long.yaml", &risk);
+    let service = data.serve().await;
+    let plain = get(&service, GRAPH).await;
+    let gzip = request(&service, "GET", GRAPH, "accept-encoding: br, gzip\r\n").await;
+    assert_eq!(gzip.header("content-encoding"), Some("gzip"));
+    assert_eq!(plain.header("content-encoding"), None);
+    assert!(gzip.body.len() < plain.body.len());
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(gzip.body.as_slice()).read_to_end(&mut unpacked).unwrap();
+    assert_eq!(unpacked, plain.body);
+    assert_ne!(gzip.tag(), plain.tag());
+    for (coding, tag, status) in [
+        ("gzip", gzip.tag(), 304),
+        ("gzip", plain.tag(), 200),
+        ("identity", gzip.tag(), 200),
+        ("identity", plain.tag(), 304),
+    ] {
+        let headers = format!("accept-encoding: {coding}\r\nif-none-match: {tag}\r\n");
+        assert_eq!(request(&service, "GET", GRAPH, &headers).await.status, status, "{coding}");
+    }
+}
+
+#[tokio::test]
+async fn replicas_with_same_input_have_same_etag() {
+    let data = TestData::new();
+    let (one, other) = (data.serve().await, data.serve().await);
+    assert_eq!(get(&one, GRAPH).await.tag(), get(&other, GRAPH).await.tag());
+    let digest = |service: &fairway_update_service::Service| {
+        service.status().graph.as_ref().unwrap().digest.clone()
+    };
+    assert_eq!(digest(&one), digest(&other));
 }

@@ -1,14 +1,14 @@
-//! Requests that mean no good, or do not know better.
+//! Malformed and hostile requests.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::support::{GRAPH, PATIENCE, World, get, send};
+use crate::support::{GRAPH, TIMEOUT, TestData, get, send};
 
 #[tokio::test]
-async fn whatever_comes_is_refused_by_a_status() {
-    let service = World::new().serve().await;
+async fn malformed_requests_get_error_status() {
+    let service = TestData::new().serve().await;
     let head = |rest: &str| format!("GET {GRAPH} HTTP/1.1\r\n{rest}\r\n\r\n");
     let many = "x: 1\r\n".repeat(200);
     for (name, request, status) in [
@@ -46,8 +46,8 @@ async fn whatever_comes_is_refused_by_a_status() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_is_not_read() {
-    let service = World::new().serve().await;
+async fn oversized_requests_get_error_status() {
+    let service = TestData::new().serve().await;
     let (long, longer) = ("x".repeat(20 << 10), "x".repeat(2 << 20));
     for (name, request, statuses) in [
         ("a query", format!("GET {GRAPH}&x={long} HTTP/1.1\r\n\r\n"), &[414][..]),
@@ -68,8 +68,8 @@ async fn what_is_too_long_is_not_read() {
             &[405],
         ),
     ] {
-        // A connection that is reset while the rest is sent may lose its answer; the service may not
-        // break.
+        // A connection that is reset while the rest is sent may lose its response; the service must
+        // survive.
         if let Some(reply) = send(service.address(), request.as_bytes()).await {
             assert!(statuses.contains(&reply.status), "{name}: {}", reply.head);
         }
@@ -77,18 +77,18 @@ async fn what_is_too_long_is_not_read() {
     assert_eq!(get(&service, GRAPH).await.status, 200);
 }
 
-/// All that comes back until the connection ends.
-async fn everything(request: &str, address: std::net::SocketAddr) -> String {
+/// Everything that the server sends until the connection ends.
+async fn exchange(request: &str, address: std::net::SocketAddr) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut bytes = Vec::new();
-    timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.expect("it ends").unwrap();
+    timeout(TIMEOUT, stream.read_to_end(&mut bytes)).await.expect("it ends").unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
 #[tokio::test]
-async fn what_follows_a_body_is_no_request() {
-    let service = World::new().serve().await;
+async fn request_with_body_closes_connection() {
+    let service = TestData::new().serve().await;
     let smuggled = "GET /status HTTP/1.1\r\nhost: x\r\n\r\n";
     let length = smuggled.len();
     for (headers, body) in [
@@ -102,19 +102,19 @@ async fn what_follows_a_body_is_no_request() {
             let request = format!(
                 "{method} {GRAPH} HTTP/1.1\r\nhost: x\r\n{headers}\r\n\r\n{body}{smuggled}"
             );
-            let said = everything(&request, service.address()).await;
-            assert_eq!(said.matches("HTTP/1.1 ").count(), 1, "{method} {headers}: {said}");
-            assert!(said.contains("\r\nconnection: close\r\n"), "{method} {headers}: {said}");
+            let output = exchange(&request, service.address()).await;
+            assert_eq!(output.matches("HTTP/1.1 ").count(), 1, "{method} {headers}: {output}");
+            assert!(output.contains("\r\nconnection: close\r\n"), "{method} {headers}: {output}");
         }
     }
 }
 
 #[tokio::test]
-async fn the_next_protocol_is_not_spoken() {
-    let service = World::new().serve().await;
+async fn http2_preface_is_refused() {
+    let service = TestData::new().serve().await;
     let frames = "\0\0\0\x04\0\0\0\0\0".repeat(1000);
     let preface = format!("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n{frames}");
-    // It ends at once, or with the system's word for what nobody read.
+    // The connection is closed or reset at once, or gets 400.
     assert!(
         send(service.address(), preface.as_bytes()).await.is_none_or(|reply| reply.status == 400)
     );
@@ -124,8 +124,8 @@ async fn the_next_protocol_is_not_spoken() {
 }
 
 #[tokio::test]
-async fn requests_in_a_row_are_answered_in_order() {
-    let service = World::new().serve().await;
+async fn pipelined_requests_are_served_in_order() {
+    let service = TestData::new().serve().await;
     let row = [
         (format!("GET {GRAPH} HTTP/1.1\r\nhost: x\r\n\r\n"), 200),
         ("HEAD /healthz HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(), 200),
@@ -134,15 +134,15 @@ async fn requests_in_a_row_are_answered_in_order() {
     ];
     let once: String = row.iter().map(|(request, _)| request.as_str()).collect();
     let last = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
-    let said = everything(&(once.repeat(50) + last), service.address()).await;
-    let statuses = said.split("HTTP/1.1 ").skip(1).map(|reply| reply[..3].parse().unwrap());
+    let output = exchange(&(once.repeat(50) + last), service.address()).await;
+    let statuses = output.split("HTTP/1.1 ").skip(1).map(|reply| reply[..3].parse().unwrap());
     let expected = row.iter().map(|(_, status)| *status).cycle().take(50 * row.len()).chain([200]);
     assert_eq!(statuses.collect::<Vec<u16>>(), expected.collect::<Vec<u16>>());
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_ascii_are_harmless() {
-    let service = World::new().serve().await;
+async fn headers_without_ascii_are_harmless() {
+    let service = TestData::new().serve().await;
     for header in ["x", "accept", "accept-encoding", "if-none-match", "origin", "host"] {
         let mut request = format!("GET {GRAPH} HTTP/1.1\r\n{header}: ").into_bytes();
         request.extend([0x80, 0xff, 0xc3, 0xa9]);

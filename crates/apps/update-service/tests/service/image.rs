@@ -8,30 +8,30 @@ use fairway_registry::pull;
 use fairway_registry::signature::{Keyring, Store};
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
 use fairway_testkit::gpg::Signer;
-use fairway_update_service::source::{GraphDataImage, Signatures};
-use fairway_update_service::{Options, Service, Watched};
+use fairway_update_service::source::{GraphDataImage, SignaturePolicy};
+use fairway_update_service::{PolledSource, Service, ServiceOptions};
 
-use crate::support::{GRAPH, SETTLE, World, get, until};
+use crate::support::{GRAPH, SETTLE, TestData, get, until};
 
-/// Writes the world's graph-data as an image into a layout.
-fn publish(world: &World) -> Digest {
+/// Writes the graph-data as an image into a layout.
+fn publish(data: &TestData) -> Digest {
     let layer = LayerBuilder::new()
-        .host_tree("/var/lib/cincinnati-graph-data", &world.graph_data())
+        .host_tree("/var/lib/cincinnati-graph-data", &data.graph_data())
         .unwrap();
     let image = Image::new(vec![layer.build().unwrap()], &ImageConfig::default());
-    layout::write(&world.path("layout"), &image, "registry.example/graph-data:latest").unwrap();
+    layout::write(&data.path("layout"), &image, "registry.example/graph-data:latest").unwrap();
     image.digest().clone()
 }
 
-fn options(world: &World, signatures: Option<Signatures>) -> Options {
-    let name = format!("oci:{}:latest", world.path("layout").display());
-    let image = NamedImage::open(&name, &pull::Options::default()).unwrap();
+fn options(data: &TestData, signatures: Option<SignaturePolicy>) -> ServiceOptions {
+    let name = format!("oci:{}:latest", data.path("layout").display());
+    let image = NamedImage::open(&name, &pull::PullOptions::default()).unwrap();
     let image = GraphDataImage::new(image);
     let image = match signatures {
         Some(signatures) => image.signed(signatures),
         None => image,
     };
-    Options { graph_data: Watched::new(image, SETTLE), ..world.options() }
+    ServiceOptions { graph_data: PolledSource::new(image, SETTLE), ..data.options() }
 }
 
 fn digest(service: &Service) -> String {
@@ -43,31 +43,31 @@ async fn nodes(service: &Service) -> usize {
 }
 
 #[tokio::test]
-async fn an_image_does_as_well_as_a_directory() {
-    let world = World::new();
-    let directory = world.serve().await;
-    publish(&world);
-    let service = Service::start(options(&world, None)).await.unwrap();
+async fn image_gives_same_graph_as_directory() {
+    let data = TestData::new();
+    let directory = data.serve().await;
+    publish(&data);
+    let service = Service::start(options(&data, None)).await.unwrap();
     until(&service, |status| status.graph.is_some()).await;
     let (one, other) = (get(&service, GRAPH).await, get(&directory, GRAPH).await);
     assert_eq!(one.tag(), other.tag());
 
-    world.write("channels/stable-5.1.yaml", "name: stable-5.1\nversions: [5.1.0]\n");
+    data.write("channels/stable-5.1.yaml", "name: stable-5.1\nversions: [5.1.0]\n");
     let before = digest(&service);
-    publish(&world);
+    publish(&data);
     until(&service, |status| status.graph.as_ref().unwrap().digest != before).await;
     assert_eq!(nodes(&service).await, 1);
 }
 
 #[tokio::test]
-async fn an_image_without_graph_data_changes_nothing() {
-    let world = World::new();
-    publish(&world);
-    let service = Service::start(options(&world, None)).await.unwrap();
+async fn image_without_graph_data_keeps_graph() {
+    let data = TestData::new();
+    publish(&data);
+    let service = Service::start(options(&data, None)).await.unwrap();
     until(&service, |status| status.graph.is_some()).await;
     let layer = LayerBuilder::new().file("etc/hosts", 0o644, "").unwrap().build().unwrap();
     let empty = Image::new(vec![layer], &ImageConfig::default());
-    layout::write(&world.path("layout"), &empty, "registry.example/graph-data:latest").unwrap();
+    layout::write(&data.path("layout"), &empty, "registry.example/graph-data:latest").unwrap();
     until(&service, |status| status.sources[0].error.is_some()).await;
     let error = service.status().sources[0].error.clone().unwrap();
     let error = error.replace(empty.digest().as_str(), "DIGEST");
@@ -82,24 +82,24 @@ fn sign(signer: &Signer, store: &Path, image: &Digest) {
 }
 
 #[tokio::test]
-async fn with_a_keyring_only_what_is_signed_counts() {
+async fn image_with_keyring_requires_signature() {
     let Some(signer) = Signer::new().unwrap() else { return };
     let stranger = Signer::new().unwrap().unwrap();
-    let world = World::new();
-    let store = world.path("signatures");
-    let first = publish(&world);
+    let data = TestData::new();
+    let store = data.path("signatures");
+    let first = publish(&data);
     let keyring = Keyring::parse(&signer.keyring().unwrap()).unwrap();
-    let place = Store::open(store.to_str().unwrap(), &pull::Options::default()).unwrap();
-    let signatures = Signatures { keyring, store: place };
-    let service = Service::start(options(&world, Some(signatures))).await.unwrap();
+    let place = Store::open(store.to_str().unwrap(), &pull::PullOptions::default()).unwrap();
+    let signatures = SignaturePolicy { keyring, store: place };
+    let service = Service::start(options(&data, Some(signatures))).await.unwrap();
     until(&service, |status| status.sources.first().is_some_and(|one| one.error.is_some())).await;
     assert_eq!(get(&service, GRAPH).await.status, 503);
     let unsigned = service.status().sources[0].error.clone().unwrap();
     sign(&signer, &store, &first);
     until(&service, |status| status.graph.is_some()).await;
 
-    world.write("channels/stable-5.1.yaml", "name: stable-5.1\nversions: [5.1.0]\n");
-    let second = publish(&world);
+    data.write("channels/stable-5.1.yaml", "name: stable-5.1\nversions: [5.1.0]\n");
+    let second = publish(&data);
     sign(&stranger, &store, &second);
     until(&service, |status| status.sources[0].error.is_some()).await;
     assert_eq!(nodes(&service).await, 3);

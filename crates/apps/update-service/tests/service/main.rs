@@ -1,8 +1,7 @@
-//! The service with real sockets.
+//! Integration tests of the service with real sockets.
 
-mod conditional;
+mod connections;
 mod contract;
-mod crowds;
 mod hostile;
 mod image;
 mod operations;
@@ -10,7 +9,5 @@ mod operations;
 mod proxy;
 mod registry;
 mod reload;
-mod shutdown;
 mod support;
-mod tls;
 mod vectors;

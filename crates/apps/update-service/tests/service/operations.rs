@@ -1,16 +1,25 @@
-//! What operators see.
+//! Probes, status, metrics, TLS certificates.
 
+use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
 
-use fairway_update_service::Service;
+use fairway_update_service::{Service, TlsFiles};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
 
-use crate::support::{GRAPH, World, get, send, until};
+use crate::support::{GRAPH, TIMEOUT, TestData, get, read_reply, send, until};
 
 #[tokio::test]
-async fn probes_answer_before_there_is_a_graph() {
-    let world = World::new();
-    world.remove("version");
-    let service = Service::start(world.options()).await.unwrap();
+async fn probes_without_graph_report_not_ready() {
+    let data = TestData::new();
+    data.remove("version");
+    let service = Service::start(data.options()).await.unwrap();
     assert_eq!(get(&service, "/healthz").await.status, 200);
     assert_eq!(get(&service, "/readyz").await.status, 503);
     let reply = get(&service, GRAPH).await;
@@ -18,16 +27,16 @@ async fn probes_answer_before_there_is_a_graph() {
     insta::assert_snapshot!(reply.text(), @r#"{"kind":"no_graph","value":"no update graph available yet"}"#);
     until(&service, |status| status.held.is_some()).await;
     insta::assert_snapshot!(get(&service, "/readyz").await.text(), @"no update graph available yet: file version with the schema version is missing");
-    world.write("version", "1.1.0");
+    data.write("version", "1.1.0");
     until(&service, |status| status.graph.is_some()).await;
     assert_eq!(get(&service, "/readyz").await.text(), "ok\n");
 }
 
 #[tokio::test]
-async fn status_says_what_is_served_and_what_is_not() {
-    let world = World::new();
-    world.write("channels/bad.yaml", "name: [");
-    let service = world.serve().await;
+async fn status_lists_graph_and_quarantined_inputs() {
+    let data = TestData::new();
+    data.write("channels/bad.yaml", "name: [");
+    let service = data.serve().await;
     let status = get(&service, "/status").await.json();
     assert_eq!(status["ready"], true);
     assert!(status["ageSeconds"].as_i64().unwrap() < 20);
@@ -41,9 +50,9 @@ async fn status_says_what_is_served_and_what_is_not() {
 }
 
 #[tokio::test]
-async fn metrics_have_the_names_that_dashboards_know() {
-    let world = World::new();
-    let service = world.serve().await;
+async fn metrics_have_cincinnati_names() {
+    let data = TestData::new();
+    let service = data.serve().await;
     get(&service, GRAPH).await;
     get(&service, "/api/upgrades_info/graph").await;
     get(&service, "/nowhere/0123456789abcdef").await;
@@ -68,20 +77,20 @@ async fn metrics_have_the_names_that_dashboards_know() {
     }
     assert!(metrics.text().contains("cincinnati_gb_graph_last_successful_refresh_timestamp 1"));
     assert!(metrics.text().contains("fairway_update_service_connections "));
-    // What clients ask for is never a label.
+    // Request parameters never become labels.
     assert!(!metrics.text().contains("0123456789abcdef"));
 }
 
 #[tokio::test]
-async fn probes_can_have_an_address_of_their_own() {
-    let world = World::new();
-    let mut options = world.options();
+async fn probes_on_separate_address_are_served() {
+    let data = TestData::new();
+    let mut options = data.options();
     options.status_address = Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
     options.limits.connections = 1;
     let service = Service::start(options).await.unwrap();
     until(&service, |status| status.graph.is_some()).await;
-    // Whoever takes all places of the service takes none of these.
-    let crowd = tokio::net::TcpStream::connect(service.address()).await.unwrap();
+    // Clients that use all slots do not affect the probes.
+    let occupied = TcpStream::connect(service.address()).await.unwrap();
     let status = async |address: SocketAddr, path: &str| {
         let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         send(address, request.as_bytes()).await.expect("an answer").status
@@ -90,11 +99,69 @@ async fn probes_can_have_an_address_of_their_own() {
     for path in probes {
         assert_eq!(status(service.status_address(), path).await, 200, "{path}");
     }
-    drop(crowd);
+    drop(occupied);
     for path in probes {
         assert_eq!(status(service.address(), path).await, 404, "{path}");
     }
     for path in [GRAPH, "/openapi.json"] {
         assert_eq!(status(service.status_address(), path).await, 404, "{path}");
     }
+}
+
+/// Writes a certificate for `localhost`, and returns it.
+fn certify(data: &TestData) -> CertificateDer<'static> {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    fs::write(data.path("tls.key"), made.signing_key.serialize_pem()).unwrap();
+    fs::write(data.path("tls.crt"), made.cert.pem()).unwrap();
+    made.cert.der().clone()
+}
+
+async fn ask(service: &Service, trusted: &CertificateDer<'static>) -> Option<u16> {
+    let mut roots = RootCertStore::empty();
+    roots.add(trusted.clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let stream = TcpStream::connect(service.address()).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.ok()?;
+    let request = format!("GET {GRAPH} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.ok()?;
+    Some(read_reply(&mut stream, false).await?.status)
+}
+
+#[tokio::test]
+async fn changed_certificate_is_reloaded() {
+    let data = TestData::new();
+    let first = certify(&data);
+    let mut options = data.options();
+    options.tls = Some(TlsFiles {
+        certificate: data.path("tls.crt"),
+        key: data.path("tls.key"),
+        every: Duration::from_millis(20),
+    });
+    let service = Service::start(options).await.unwrap();
+    until(&service, |status| status.graph.is_some()).await;
+    assert_eq!(ask(&service, &first).await, Some(200));
+    fs::write(data.path("tls.crt"), "broken").unwrap();
+    tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_millis(100)).await;
+    assert_eq!(ask(&service, &first).await, Some(200));
+    let second = certify(&data);
+    let renewed = async { while ask(&service, &second).await != Some(200) {} };
+    timeout(TIMEOUT, renewed).await.expect("the new certificate is used");
+    assert_eq!(ask(&service, &first).await, None);
+}
+
+#[tokio::test]
+async fn start_without_certificate_fails() {
+    let data = TestData::new();
+    let mut options = data.options();
+    let every = Duration::from_secs(1);
+    options.tls =
+        Some(TlsFiles { certificate: "/nowhere.crt".into(), key: "/nowhere.key".into(), every });
+    let error = Service::start(options).await.err().unwrap();
+    insta::assert_snapshot!(error, @"cannot read /nowhere.crt");
 }

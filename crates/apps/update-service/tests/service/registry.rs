@@ -1,27 +1,27 @@
-//! Releases from a real registry, while they are pushed, broken and deleted.
+//! Releases from a real registry that are pushed, broken and deleted.
 
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use fairway_registry::pull::{Options as PullOptions, Repository as Remote};
-use fairway_registry::releases::Source as Images;
+use fairway_registry::pull::{PullOptions, Repository as Remote};
+use fairway_registry::releases::Source as ImageSource;
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, push};
 use fairway_testkit::environment::registry;
 use fairway_update_service::source::Repository;
-use fairway_update_service::{Options, Service, Watched};
+use fairway_update_service::{PolledSource, Service, ServiceOptions};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::proxy::Proxy;
-use crate::support::{GRAPH, World, get, until};
+use crate::support::{GRAPH, TestData, get, until};
 
 const RELEASES: usize = 200;
 
-/// Two looks are at least so far apart.
-const EVERY: Duration = Duration::from_millis(200);
+/// Poll interval.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// A release that the one before it leads to.
+/// A release with an update from the previous one.
 fn release(number: usize) -> Result<Image> {
     let previous: Vec<String> =
         number.checked_sub(1).map(|before| format!("5.1.{before}")).into_iter().collect();
@@ -36,13 +36,13 @@ fn image(metadata: &str) -> Result<Image> {
     Ok(Image::new(vec![layer.build()?], &ImageConfig::default()))
 }
 
-/// A repository for one test, in the registry that tests share.
-struct Pushed {
+/// A repository for one test in the shared registry.
+struct TestRepository {
     registry: String,
     path: String,
 }
 
-impl Pushed {
+impl TestRepository {
     fn new() -> Result<Self> {
         Ok(Self { registry: registry()?, path: format!("served-{}", std::process::id()) })
     }
@@ -60,34 +60,35 @@ impl Pushed {
     }
 }
 
-fn options(world: &World, name: &str) -> Result<Options> {
+fn options(data: &TestData, name: &str) -> Result<ServiceOptions> {
     let remote = Remote::open(name, &PullOptions { attempts: 1, ..PullOptions::default() })?;
-    let repository = Repository::new(Images::Registry(Box::new(remote)));
-    Ok(Options { releases: Watched::new(repository, EVERY), ..world.options() })
+    let repository = Repository::new(ImageSource::Registry(Box::new(remote)));
+    Ok(ServiceOptions { releases: PolledSource::new(repository, POLL_INTERVAL), ..data.options() })
 }
 
-/// A channel of all releases, and of one to come.
-fn world() -> World {
-    let world = World::new();
+/// Test data with a channel of all releases and of a future one.
+fn data() -> TestData {
+    let data = TestData::new();
     let versions: Vec<String> = (0..=RELEASES).map(|number| format!("5.1.{number}")).collect();
     let channel = format!("name: stable-5.1\nversions: [{}]\n", versions.join(", "));
-    world.write("channels/stable-5.1.yaml", &channel);
-    world
+    data.write("channels/stable-5.1.yaml", &channel);
+    data
 }
 
-/// Waits until the service has looked at the registry again, from the beginning to the end.
-async fn looked_again(proxy: &Proxy) -> Vec<String> {
-    let mut asked = proxy.asked();
-    let lists = |asked: &[String]| asked.iter().filter(|one| one.contains("/tags/list")).count();
-    while lists(&asked) < 3 {
-        tokio::time::sleep_until(Instant::now() + EVERY).await;
-        asked.extend(proxy.asked());
+/// Waits for a complete poll of the registry.
+async fn poll_requests(proxy: &Proxy) -> Vec<String> {
+    let mut requests = proxy.requests();
+    let lists =
+        |requests: &[String]| requests.iter().filter(|one| one.contains("/tags/list")).count();
+    while lists(&requests) < 3 {
+        tokio::time::sleep_until(Instant::now() + POLL_INTERVAL).await;
+        requests.extend(proxy.requests());
     }
-    asked
+    requests
 }
 
-fn of_digests(asked: &[String]) -> usize {
-    asked.iter().filter(|asked| asked.contains("/sha256:")).count()
+fn count_digests(requests: &[String]) -> usize {
+    requests.iter().filter(|requests| requests.contains("/sha256:")).count()
 }
 
 async fn metric(service: &Service, name: &str) -> Option<String> {
@@ -98,9 +99,9 @@ async fn metric(service: &Service, name: &str) -> Option<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn two_hundred_releases_of_a_real_registry_are_served() -> Result<()> {
+async fn registry_with_200_releases_is_served() -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let pushed = Pushed::new()?;
+    let pushed = TestRepository::new()?;
     stream::iter(0..RELEASES)
         .map(|number| {
             let pushed = &pushed;
@@ -113,22 +114,22 @@ async fn two_hundred_releases_of_a_real_registry_are_served() -> Result<()> {
     let proxy = Proxy::start(&pushed.registry).await?;
     let name = format!("{}/{}", proxy.address(), pushed.path);
     let begin = Instant::now();
-    let world = world();
-    let service = Service::start(options(&world, &name)?).await?;
+    let data = data();
+    let service = Service::start(options(&data, &name)?).await?;
     until(&service, |status| status.graph.is_some()).await;
     println!("{RELEASES} releases are served after {:?}", begin.elapsed());
     let graph = get(&service, GRAPH).await.json();
     assert_eq!(graph["nodes"].as_array().map(Vec::len), Some(RELEASES));
-    // Each but the first can be reached from the one before; one of these updates has a risk.
+    // Each release but the first has an update from the previous one; one of these has a risk.
     assert_eq!(graph["edges"].as_array().map(Vec::len), Some(RELEASES - 2));
     let payload = format!("{name}@{}", release(0)?.digest());
     assert_eq!(graph["nodes"][0]["payload"], Value::from(payload));
 
-    // A manifest, a layer and a configuration of each, and then never again.
-    let mut asked = proxy.asked();
-    asked.extend(looked_again(&proxy).await);
-    assert_eq!(of_digests(&asked), 3 * RELEASES);
-    assert_eq!(of_digests(&looked_again(&proxy).await), 0, "known digests");
+    // A manifest, a layer and a configuration of each, and no more requests afterwards.
+    let mut requests = proxy.requests();
+    requests.extend(poll_requests(&proxy).await);
+    assert_eq!(count_digests(&requests), 3 * RELEASES);
+    assert_eq!(count_digests(&poll_requests(&proxy).await), 0, "known digests");
 
     pushed.push(&format!("5.1.{RELEASES}"), &release(RELEASES)?).await?;
     pushed.push("broken", &image("{")?).await?;
@@ -148,23 +149,26 @@ async fn two_hundred_releases_of_a_real_registry_are_served() -> Result<()> {
     let gone = metric(&service, "fairway_update_service_vanished_releases_total").await;
     assert_eq!(gone.as_deref(), Some("2"));
     let status = service.status();
-    let told: Vec<&str> = status.quarantined.iter().map(|item| item.why.as_str()).collect();
-    assert!(told.iter().any(|why| why.starts_with(&format!("{name}:5.1.9 omitted: "))), "{told:?}");
+    let reasons: Vec<&str> = status.quarantined.iter().map(|item| item.why.as_str()).collect();
+    assert!(
+        reasons.iter().any(|why| why.starts_with(&format!("{name}:5.1.9 omitted: "))),
+        "{reasons:?}"
+    );
     let graph = get(&service, GRAPH).await.json();
     assert_eq!(graph["nodes"].as_array().map(Vec::len), Some(RELEASES - 1));
-    // A manifest, a layer and a configuration of the new one; the broken one needs none.
-    let mut asked = proxy.asked();
-    asked.extend(looked_again(&proxy).await);
-    assert_eq!(of_digests(&asked), 5);
+    // A manifest, a layer and a configuration of the new release; two requests for the broken one.
+    let mut requests = proxy.requests();
+    requests.extend(poll_requests(&proxy).await);
+    assert_eq!(count_digests(&requests), 5);
     Ok(())
 }
 
 #[tokio::test]
-async fn a_registry_that_is_away_changes_nothing() {
+async fn unreachable_registry_reports_error() {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let world = World::new();
-    // Nobody listens there.
-    let service = Service::start(options(&world, "127.0.0.1:1/releases").unwrap()).await.unwrap();
+    let data = TestData::new();
+    // A closed port.
+    let service = Service::start(options(&data, "127.0.0.1:1/releases").unwrap()).await.unwrap();
     until(&service, |status| status.sources.get(1).is_some_and(|one| one.error.is_some())).await;
     let error = service.status().sources[1].error.clone().unwrap();
     insta::assert_snapshot!(error, @"cannot list the tags of 127.0.0.1:1/releases: http://127.0.0.1:1/v2/releases/tags/list: Connection refused (os error 111)");

@@ -1,4 +1,4 @@
-//! Data that changes under the service, for the better and for the worse.
+//! Changes of the data, valid and invalid.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,10 +7,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use fairway_update_service::source::{ReleasesFile, Tarball};
-use fairway_update_service::{Service, Watched};
+use fairway_update_service::{PolledSource, Service};
 use tokio::time::{Instant, sleep_until};
 
-use crate::support::{GRAPH, SETTLE, World, get, until};
+use crate::support::{GRAPH, SETTLE, TestData, get, until};
 
 const CHANNEL: &str = "channels/stable-5.1.yaml";
 const BLOCK: &str = "blocked-edges/5.1.2-Risk.yaml";
@@ -20,36 +20,36 @@ fn digest(service: &Service) -> String {
 }
 
 #[tokio::test]
-async fn good_data_is_taken_up() {
-    let world = World::new();
-    let service = world.serve().await;
+async fn valid_data_is_published() {
+    let data = TestData::new();
+    let service = data.serve().await;
     let (before, old) = (get(&service, GRAPH).await, digest(&service));
-    world.write(CHANNEL, "name: stable-5.1\nversions: [5.1.0, 5.1.1]\n");
+    data.write(CHANNEL, "name: stable-5.1\nversions: [5.1.0, 5.1.1]\n");
     until(&service, |status| status.graph.as_ref().unwrap().digest != old).await;
     let after = get(&service, GRAPH).await;
     assert_ne!(after.tag(), before.tag());
     assert_eq!(after.json()["nodes"].as_array().unwrap().len(), 2);
-    world.releases(&[("5.1.0", &[])]);
+    data.releases(&[("5.1.0", &[])]);
     until(&service, |status| status.graph.as_ref().unwrap().counts.releases == 1).await;
     assert_eq!(get(&service, GRAPH).await.json()["nodes"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]
-async fn data_that_cannot_be_used_changes_nothing() {
+async fn invalid_data_keeps_graph() {
     for (path, text) in [
         ("version", "2.0.0"),
         ("version", "one"),
         ("raw/metadata.json", "{"),
         (CHANNEL, "name: stable-5.1\nversions: []\n"),
-        // A block that nobody can read may have closed something.
+        // An unreadable file may have blocked updates.
         ("blocked-edges/New.yaml", "{{{"),
         ("blocked-edges/New.yaml", "from: .*"),
         ("blocked-edges/New.yaml", "to: five\nfrom: .*"),
     ] {
-        let world = World::new();
-        let service = world.serve().await;
+        let data = TestData::new();
+        let service = data.serve().await;
         let before = get(&service, GRAPH).await;
-        world.write(path, text);
+        data.write(path, text);
         until(&service, |status| status.held.is_some()).await;
         let after = get(&service, GRAPH).await;
         assert_eq!((after.status, after.tag()), (200, before.tag()), "{path}: {text}");
@@ -59,12 +59,12 @@ async fn data_that_cannot_be_used_changes_nothing() {
     }
 }
 
-/// What is done to a directory of blocks.
-type Deed = fn(&Path);
+/// Changes the directory of blocked edges.
+type Change = fn(&Path);
 
 #[tokio::test]
-async fn hostile_data_changes_nothing() {
-    let deeds: [(Deed, &str); 5] = [
+async fn hostile_data_keeps_graph() {
+    let changes: [(Change, &str); 5] = [
         (
             |blocks| symlink("/etc/hostname", blocks.join("out.yaml")).unwrap(),
             "blocked-edges/out.yaml: symbolic link to a target outside of the directory",
@@ -88,11 +88,11 @@ async fn hostile_data_changes_nothing() {
             "more than 8192 files",
         ),
     ];
-    for (deed, expected) in deeds {
-        let world = World::new();
-        let service = world.serve().await;
+    for (change, expected) in changes {
+        let data = TestData::new();
+        let service = data.serve().await;
         let before = get(&service, GRAPH).await;
-        deed(&world.graph_data().join("blocked-edges"));
+        change(&data.graph_data().join("blocked-edges"));
         until(&service, |status| status.sources[0].error.is_some()).await;
         let error = service.status().sources[0].error.clone().unwrap();
         assert!(error.ends_with(expected), "{error}");
@@ -103,24 +103,24 @@ async fn hostile_data_changes_nothing() {
 }
 
 #[tokio::test]
-async fn the_reason_is_said() {
-    let world = World::new();
-    let service = world.serve().await;
-    world.write("blocked-edges/New.yaml", "from: .*");
+async fn rejected_data_reports_reason() {
+    let data = TestData::new();
+    let service = data.serve().await;
+    data.write("blocked-edges/New.yaml", "from: .*");
     until(&service, |status| status.held.is_some()).await;
     insta::assert_snapshot!(service.status().held.clone().unwrap(), @"new graph-data may fail to block updates: blocked-edges/New.yaml: no `to`, no update is blocked");
-    world.remove("blocked-edges/New.yaml");
+    data.remove("blocked-edges/New.yaml");
     until(&service, |status| status.held.is_none()).await;
 }
 
 #[tokio::test]
-async fn a_file_that_breaks_is_used_as_it_was_and_the_rest_goes_on() {
+async fn broken_file_keeps_previous_content() {
     for broken in [BLOCK, CHANNEL] {
-        let world = World::new();
-        let service = world.serve().await;
+        let data = TestData::new();
+        let service = data.serve().await;
         let before = get(&service, GRAPH).await;
-        world.write(broken, "{{{");
-        world.write("channels/fast-5.1.yaml", "name: fast-5.1\nversions: [5.1.2]\n");
+        data.write(broken, "{{{");
+        data.write("channels/fast-5.1.yaml", "name: fast-5.1\nversions: [5.1.2]\n");
         until(&service, |status| status.graph.as_ref().unwrap().counts.channels.len() == 2).await;
         let status = service.status();
         assert_eq!(status.quarantined.len(), 1, "{broken}");
@@ -133,21 +133,21 @@ async fn a_file_that_breaks_is_used_as_it_was_and_the_rest_goes_on() {
 }
 
 #[tokio::test]
-async fn a_first_graph_is_served_without_what_nobody_can_read() {
-    let world = World::new();
-    world.write("blocked-edges/New.yaml", "{{{");
-    let service = world.serve().await;
+async fn first_graph_omits_unreadable_files() {
+    let data = TestData::new();
+    data.write("blocked-edges/New.yaml", "{{{");
+    let service = data.serve().await;
     assert_eq!(get(&service, GRAPH).await.status, 200);
     assert_eq!(service.status().quarantined.len(), 1);
 }
 
 #[tokio::test]
-async fn what_a_file_s_name_says_is_closed_whether_the_service_is_new_or_not() {
-    let world = World::new();
-    let old = world.serve().await;
-    world.write("blocked-edges/5.1.1-New.yaml", "{{{");
+async fn unreadable_block_with_version_in_name_blocks_updates() {
+    let data = TestData::new();
+    let old = data.serve().await;
+    data.write("blocked-edges/5.1.1-New.yaml", "{{{");
     until(&old, |status| status.quarantined.len() == 1).await;
-    let new = world.serve().await;
+    let new = data.serve().await;
     for service in [old, new] {
         let status = service.status();
         let why = &status.quarantined[0].why;
@@ -161,54 +161,54 @@ async fn what_a_file_s_name_says_is_closed_whether_the_service_is_new_or_not() {
 }
 
 #[tokio::test]
-async fn bad_releases_cost_themselves() {
-    let world = World::new();
-    let service = world.serve().await;
-    world.releases(&[("5.1.0", &[]), ("5.1.1", &["5.1.0"]), ("five", &[])]);
+async fn invalid_releases_are_quarantined() {
+    let data = TestData::new();
+    let service = data.serve().await;
+    data.releases(&[("5.1.0", &[]), ("5.1.1", &["5.1.0"]), ("five", &[])]);
     until(&service, |status| status.quarantined.len() == 1).await;
     assert_eq!(service.status().graph.as_ref().unwrap().counts.releases, 2);
-    fs::write(world.path("releases.json"), "[{").unwrap();
+    fs::write(data.path("releases.json"), "[{").unwrap();
     until(&service, |status| status.sources[1].error.is_some()).await;
-    // It stays an error for as long as the file is broken.
+    // The error stays as long as the file is broken.
     sleep_until(Instant::now() + 8 * SETTLE).await;
     assert!(service.status().sources[1].error.is_some());
     assert_eq!(get(&service, GRAPH).await.json()["nodes"].as_array().unwrap().len(), 2);
-    world.releases(&[("5.1.0", &[])]);
+    data.releases(&[("5.1.0", &[])]);
     until(&service, |status| status.graph.as_ref().unwrap().counts.releases == 1).await;
 }
 
 #[tokio::test]
-async fn a_directory_that_goes_away_changes_nothing() {
-    let world = World::new();
-    let service = world.serve().await;
-    fs::rename(world.graph_data(), world.path("elsewhere")).unwrap();
+async fn missing_directory_keeps_graph() {
+    let data = TestData::new();
+    let service = data.serve().await;
+    fs::rename(data.graph_data(), data.path("elsewhere")).unwrap();
     until(&service, |status| status.sources[0].error.is_some()).await;
     assert_eq!(get(&service, GRAPH).await.status, 200);
-    fs::rename(world.path("elsewhere"), world.graph_data()).unwrap();
+    fs::rename(data.path("elsewhere"), data.graph_data()).unwrap();
     until(&service, |status| status.sources[0].error.is_none()).await;
 }
 
 #[tokio::test]
-async fn blocks_that_vanish_are_counted() {
-    let world = World::new();
-    let service = world.serve().await;
-    world.remove(BLOCK);
+async fn removed_block_files_are_counted() {
+    let data = TestData::new();
+    let service = data.serve().await;
+    data.remove(BLOCK);
     until(&service, |status| status.graph.as_ref().unwrap().counts.conditional == 0).await;
     let metrics = get(&service, "/metrics").await;
     assert!(metrics.text().contains("fairway_update_service_vanished_block_files_total 1"));
 }
 
 #[tokio::test]
-async fn a_directory_is_taken_when_nobody_writes_it_any_more() {
-    let world = World::new();
-    let service = world.serve().await;
+async fn changing_directory_is_published_when_stable() {
+    let data = TestData::new();
+    let service = data.serve().await;
     let old = digest(&service);
-    // Somebody writes a file after the other, faster than the service looks twice.
+    // Files are written faster than the service reads them twice.
     let writing = Instant::now();
     let mut versions = String::new();
     while writing.elapsed() < 8 * SETTLE {
         versions.push_str(", 5.1.1");
-        world.write(CHANNEL, &format!("name: stable-5.1\nversions: [5.1.0{versions}]\n"));
+        data.write(CHANNEL, &format!("name: stable-5.1\nversions: [5.1.0{versions}]\n"));
         assert_eq!(digest(&service), old, "half of it is served");
         sleep_until(Instant::now() + Duration::from_millis(10)).await;
     }
@@ -216,16 +216,16 @@ async fn a_directory_is_taken_when_nobody_writes_it_any_more() {
 }
 
 #[tokio::test]
-async fn a_tarball_does_as_well() {
-    let world = World::new();
-    let directory = world.serve().await;
+async fn tarball_gives_same_graph_as_directory() {
+    let data = TestData::new();
+    let directory = data.serve().await;
     let archive = get(&directory, "/api/upgrades_info/graph-data").await.body;
-    let path = world.path("graph-data.tar.gz");
+    let path = data.path("graph-data.tar.gz");
     fs::write(&path, &archive).unwrap();
-    let mut options = world.options();
-    options.graph_data = Watched::new(Tarball::new(&path).settle(SETTLE), SETTLE);
+    let mut options = data.options();
+    options.graph_data = PolledSource::new(Tarball::new(&path).settle(SETTLE), SETTLE);
     options.releases =
-        Watched::new(ReleasesFile::new(world.path("releases.json")).settle(SETTLE), SETTLE);
+        PolledSource::new(ReleasesFile::new(data.path("releases.json")).settle(SETTLE), SETTLE);
     let service = Service::start(options).await.unwrap();
     until(&service, |status| status.graph.is_some()).await;
     assert_eq!(digest(&service), digest(&directory));

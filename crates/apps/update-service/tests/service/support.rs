@@ -1,4 +1,4 @@
-//! What several of these tests need: a service with its own files, and a client that sends bytes.
+//! A service with its own files, and a client that sends raw bytes.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -6,41 +6,40 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fairway_update_service::source::{Directory, ReleasesFile};
-use fairway_update_service::{Limits, Options, Service, Status, Watched};
+use fairway_update_service::{PolledSource, Service, ServiceLimits, ServiceOptions, ServiceStatus};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// Short enough for a test, and long enough for a file to be written in between.
+/// Short, and long enough to write a file in between.
 pub(crate) const SETTLE: Duration = Duration::from_millis(40);
 
-/// Nothing here takes so long, unless it is broken: the slowest is a whole platform, read by a
-/// program that was not optimised on a machine that does something else, too.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+/// The slowest test reads the graph of a real platform with an unoptimised binary on a busy host.
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(2);
 
 pub(crate) const GRAPH: &str = "/api/upgrades_info/v1/graph?channel=stable-5.1";
 
-/// Files that a service reads.
-pub(crate) struct World {
+/// Files of a service.
+pub(crate) struct TestData {
     directory: tempfile::TempDir,
 }
 
-impl World {
+impl TestData {
     /// Three releases, one channel and one risk.
     pub(crate) fn new() -> Self {
-        let world = Self { directory: tempfile::tempdir().unwrap() };
-        world.write("version", "1.1.0\n");
-        world.write(
+        let data = Self { directory: tempfile::tempdir().unwrap() };
+        data.write("version", "1.1.0\n");
+        data.write(
             "channels/stable-5.1.yaml",
             "name: stable-5.1\nversions: [5.1.0, 5.1.1, 5.1.2]\n",
         );
-        world.write(
+        data.write(
             "blocked-edges/5.1.2-Risk.yaml",
             "to: 5.1.2\nfrom: 5[.]1[.]1.*\nurl: https://example.com/1\nname: Risk\nmessage: It breaks.\nmatchingRules: [{type: Always}]\n",
         );
-        world.releases(&[("5.1.0", &[]), ("5.1.1", &["5.1.0"]), ("5.1.2", &["5.1.0", "5.1.1"])]);
-        world
+        data.releases(&[("5.1.0", &[]), ("5.1.1", &["5.1.0"]), ("5.1.2", &["5.1.0", "5.1.1"])]);
+        data
     }
 
     pub(crate) fn graph_data(&self) -> PathBuf {
@@ -62,7 +61,7 @@ impl World {
         fs::remove_file(self.graph_data().join(path)).unwrap();
     }
 
-    /// Writes the list of releases: versions, and those before them.
+    /// Writes the list of releases with their previous versions.
     pub(crate) fn releases(&self, releases: &[(&str, &[&str])]) {
         let releases = releases.iter().map(|(version, previous)| {
             json!({
@@ -77,11 +76,11 @@ impl World {
         fs::write(self.path("releases.json"), list).unwrap();
     }
 
-    pub(crate) fn options(&self) -> Options {
+    pub(crate) fn options(&self) -> ServiceOptions {
         options(&self.graph_data(), &self.path("releases.json"))
     }
 
-    /// A service that has a graph, which it keeps even when these files go away.
+    /// Starts a service and waits for its graph. It keeps the graph when the files are removed.
     pub(crate) async fn serve(&self) -> Service {
         let service = Service::start(self.options()).await.unwrap();
         until(&service, |status| status.graph.is_some()).await;
@@ -89,29 +88,30 @@ impl World {
     }
 }
 
-/// A service that looks at these files all the time.
-pub(crate) fn options(graph_data: &Path, releases: &Path) -> Options {
+/// Options with short poll intervals.
+pub(crate) fn options(graph_data: &Path, releases: &Path) -> ServiceOptions {
     let directory = Directory::new(graph_data).settle(SETTLE);
     let file = ReleasesFile::new(releases).settle(SETTLE);
-    let mut options = Options::new(
+    let mut options = ServiceOptions::new(
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        Watched::new(directory, SETTLE / 2),
-        Watched::new(file, SETTLE / 2),
+        PolledSource::new(directory, SETTLE / 2),
+        PolledSource::new(file, SETTLE / 2),
     );
-    options.limits = Limits { drain: Duration::from_millis(100), ..Limits::default() };
+    options.limits =
+        ServiceLimits { drain: Duration::from_millis(100), ..ServiceLimits::default() };
     options
 }
 
-/// Waits until things are like that.
-pub(crate) async fn until(service: &Service, reached: impl Fn(&Status) -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+/// Waits until the status meets a condition.
+pub(crate) async fn until(service: &Service, reached: impl Fn(&ServiceStatus) -> bool) {
+    let deadline = Instant::now() + TIMEOUT;
     while !reached(&service.status()) {
         assert!(Instant::now() < deadline, "{:#?}", service.status());
         sleep_until(Instant::now() + Duration::from_millis(5)).await;
     }
 }
 
-/// An answer as it came.
+/// A raw response.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -140,7 +140,7 @@ impl Reply {
     }
 }
 
-/// Sends a request on a connection of its own.
+/// Sends a request on a new connection.
 pub(crate) async fn request(service: &Service, method: &str, path: &str, headers: &str) -> Reply {
     let text =
         format!("{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n{headers}\r\n");
@@ -151,16 +151,16 @@ pub(crate) async fn get(service: &Service, path: &str) -> Reply {
     request(service, "GET", path, "").await
 }
 
-/// Sends bytes, and reads the answer, if there is one.
+/// Sends bytes and reads the response, if any.
 pub(crate) async fn send(address: SocketAddr, bytes: &[u8]) -> Option<Reply> {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // Whoever refuses the beginning does not read the rest.
+    // The server may close the connection before it has read everything.
     let _ = stream.write_all(bytes).await;
     let without_body = bytes.starts_with(b"HEAD");
-    timeout(PATIENCE, read_reply(&mut stream, without_body)).await.expect("in time")
+    timeout(TIMEOUT, read_reply(&mut stream, without_body)).await.expect("in time")
 }
 
-/// Reads one answer; `None` if the connection ends before it does.
+/// Reads one response; `None` if the connection ends early.
 pub(crate) async fn read_reply(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     without_body: bool,

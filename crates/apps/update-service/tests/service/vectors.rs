@@ -1,4 +1,4 @@
-//! Answers that the existing update service gave, asked for over HTTP.
+//! Compares responses with recorded responses of Cincinnati.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::support::{get, options, until};
 
-/// Metadata that the existing service passes on by mistake.
+/// Internal metadata that Cincinnati exposes.
 const INTERNAL: &str = "io.openshift.upgrades.graph.previous.remove_regex";
 
-/// An answer in which order does not count: nodes and edges by version, groups by their risks.
+/// A response in a canonical order: nodes and edges by version, groups by their risks.
 fn normalize(answer: &Value) -> Value {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let list = |value: &Value| value.as_array().unwrap().clone();
@@ -62,7 +62,7 @@ async fn compare(answers: &Path, graph_data: &Path, releases: &Path) {
 }
 
 #[tokio::test]
-async fn answers_of_2021_are_served() {
+async fn responses_of_2021_match_cincinnati() {
     let Some(vectors) = environment::conformance("cincinnati") else { return };
     compare(
         &vectors.join("answers-2021"),
@@ -73,7 +73,7 @@ async fn answers_of_2021_are_served() {
 }
 
 #[tokio::test]
-async fn answers_of_2026_are_served() {
+async fn responses_of_2026_match_cincinnati() {
     let data = environment::data();
     let (Some(vectors), Some(data)) = (environment::conformance("cincinnati"), data) else {
         return;

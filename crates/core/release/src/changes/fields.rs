@@ -1,4 +1,4 @@
-//! Which fields of an object differ.
+//! Differences between the fields of two objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,14 +18,14 @@ pub struct FieldChange {
     pub difference: Difference<Value>,
 }
 
-/// The fields that differ between two objects, in the order of their names.
+/// The fields that differ between two objects, sorted by name.
 pub(super) fn between(from: &Value, to: &Value) -> Vec<FieldChange> {
     let mut found = Vec::new();
     compare(String::new(), Some(from), Some(to), &mut found);
     found
 }
 
-// Values are no deeper than what the reader of JSON takes, so this ends well before the stack does.
+// Recursion is limited: the JSON reader limits the depth of values.
 fn compare(field: String, from: Option<&Value>, to: Option<&Value>, found: &mut Vec<FieldChange>) {
     if from == to {
         return;
@@ -37,7 +37,7 @@ fn compare(field: String, from: Option<&Value>, to: Option<&Value>, found: &mut 
         for name in names {
             compare(joined(&field, name), from.get(name).copied(), to.get(name).copied(), found);
         }
-        // Where no part differs, the order of a list does.
+        // If no item differs, the order of the list does.
         if found.len() > before {
             return;
         }
@@ -46,7 +46,7 @@ fn compare(field: String, from: Option<&Value>, to: Option<&Value>, found: &mut 
     found.push(FieldChange { field, difference });
 }
 
-/// What a value is made of, by name, if it can be compared with another part by part.
+/// The parts of a value by name, if it can be compared with another one part by part.
 fn parts<'a>(value: &'a Value, other: &Value) -> Option<BTreeMap<String, &'a Value>> {
     match (value, other) {
         (Value::Object(fields), Value::Object(_)) => {
@@ -82,13 +82,13 @@ mod tests {
 
     use super::*;
 
-    fn told(from: &Value, to: &Value) -> Vec<String> {
-        let told = |change: FieldChange| format!("{}: {}", change.field, change.difference);
-        between(from, to).into_iter().map(told).collect()
+    fn messages(from: &Value, to: &Value) -> Vec<String> {
+        let messages = |change: FieldChange| format!("{}: {}", change.field, change.difference);
+        between(from, to).into_iter().map(messages).collect()
     }
 
     #[test]
-    fn only_what_differs_is_found() {
+    fn between_returns_only_differences() {
         let from = json!({
             "metadata": {"labels": {"app.example/name": "a", "same": "x"}},
             "spec": {"replicas": 1, "old": true, "list": [1, 2], "none": null,
@@ -99,7 +99,7 @@ mod tests {
             "spec": {"replicas": 2, "new": {"a": 1}, "list": [1, 3], "none": {},
                 "containers": [{"name": "b", "image": "1"}, {"name": "a", "image": "2"}, {"name": "c"}]},
         });
-        insta::assert_snapshot!(told(&from, &to).join("\n"), @r#"
+        insta::assert_snapshot!(messages(&from, &to).join("\n"), @r#"
         metadata.labels[app.example/name]: "a" → "b"
         spec.containers[name=a].image: "1" → "2"
         spec.containers[name=c]: nothing → {"name":"c"}
@@ -109,11 +109,11 @@ mod tests {
         spec.old: true → nothing
         spec.replicas: 1 → 2
         "#);
-        assert!(told(&to, &to).is_empty());
+        assert!(messages(&to, &to).is_empty());
     }
 
     #[test]
-    fn what_cannot_be_taken_apart_differs_as_a_whole() {
+    fn between_of_unnamed_lists_returns_whole_values() {
         for (from, to) in [
             (json!({"a": [{"name": "x"}, {"name": "x"}]}), json!({"a": [{"name": "x"}]})),
             (

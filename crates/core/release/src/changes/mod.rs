@@ -1,4 +1,4 @@
-//! What changes between two releases.
+//! Differences between two releases.
 
 mod fields;
 
@@ -13,8 +13,8 @@ pub use self::fields::FieldChange;
 use crate::manifest::{Manifest, ObjectId};
 use crate::payload::Release;
 
-/// Letters of a value in a text; all of it is in the data.
-const MAX_LETTERS: usize = 80;
+/// Characters of a value in the text output; the data has all of it.
+const MAX_CHARACTERS: usize = 80;
 
 /// Differences between two releases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -98,7 +98,7 @@ fn manifests(from: &[Manifest], to: &[Manifest]) -> Vec<ManifestChange> {
     keys.into_iter().filter_map(change).collect()
 }
 
-/// An object and, where it has variants, the file of one.
+/// An object and, if it has variants, the file of one.
 type Key<'a> = (&'a ObjectId, Option<&'a str>);
 
 fn by_key<'a>(
@@ -111,8 +111,8 @@ fn by_key<'a>(
     manifests.iter().map(|manifest| (key(manifest), manifest)).collect()
 }
 
-/// Objects that a release has several times, in files for different clusters: only the names of the
-/// files tell them apart.
+/// Objects that a release has several times, in files for different clusters. Only the file name
+/// distinguishes them.
 fn variants<'a>(from: &'a [Manifest], to: &'a [Manifest]) -> BTreeSet<&'a ObjectId> {
     let mut variants = BTreeSet::new();
     for manifests in [from, to] {
@@ -142,7 +142,7 @@ fn manifest(
 }
 
 impl<T> Difference<T> {
-    /// `+` for what is new, `-` for what is gone, `~` for what is different.
+    /// `+` for added, `-` for removed, `~` for changed.
     fn sign(&self) -> char {
         match (&self.old, &self.new) {
             (None, _) => '+',
@@ -170,7 +170,7 @@ impl fmt::Display for Difference<Value> {
 
 fn short(value: &Value) -> String {
     let text = value.to_string();
-    match text.char_indices().nth(MAX_LETTERS) {
+    match text.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }

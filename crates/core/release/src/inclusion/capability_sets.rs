@@ -1,16 +1,17 @@
-//! The optional parts of the platform that have a name, and the sets that a spec begins with.
+//! Capabilities of the platform and the capability sets of `spec.capabilities` (openshift/api,
+//! `config/v1/types_cluster_version.go`).
 
 use std::collections::BTreeSet;
 
-/// The set of clusters that name none: everything that there is.
+/// Default capability set: all capabilities.
 pub const CURRENT: &str = "vCurrent";
 
-/// An optional part of the platform.
+/// A capability: an optional part of the platform.
 struct Capability {
     name: &'static str,
-    /// The first numbered set that has it; `None` where only the current one does.
+    /// The first numbered set that contains it; `None` if only `vCurrent` does.
     since: Option<(u64, u64)>,
-    /// Feature gates of which one has to be enabled; where there are none, nothing has to.
+    /// Feature gates of which one must be enabled; none is required if empty.
     gates: &'static [&'static str],
 }
 
@@ -47,7 +48,7 @@ const CAPABILITIES: [Capability; 19] = [
     ),
 ];
 
-/// All capabilities of a cluster with these feature gates.
+/// All known capabilities of a cluster with these feature gates.
 pub fn known(gates: &BTreeSet<String>) -> BTreeSet<String> {
     let is_there = |capability: &&Capability| {
         let needed = capability.gates;
@@ -57,7 +58,7 @@ pub fn known(gates: &BTreeSet<String>) -> BTreeSet<String> {
 }
 
 /// The capabilities of a set: `None`, `v4.18` and the like, or `vCurrent`. A set that is newer than
-/// this table has all of its numbered ones; a name that is none of a set has nothing.
+/// this table has all numbered ones; an unknown name has none.
 pub fn members(set: &str) -> BTreeSet<String> {
     let number = number(set);
     let is_member = |capability: &&Capability| {
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn later_sets_have_more() {
+    fn members_of_later_sets_include_more() {
         let sizes = [
             ("None", 0),
             ("v4.10", 0),
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_gate_hides_is_not_known() {
+    fn known_without_gate_omits_capability() {
         let with = |gate: &str| known(&BTreeSet::from([gate.to_owned()]));
         assert_eq!(known(&BTreeSet::new()).len(), 17);
         assert_eq!(with("Other").len(), 17);

@@ -1,4 +1,4 @@
-//! Why a cluster does not get a manifest.
+//! Reasons why a manifest is excluded from a cluster.
 
 use std::fmt;
 
@@ -6,86 +6,42 @@ use serde::Serialize;
 
 use super::annotation;
 
-/// Why a cluster does not get a manifest.
+/// Reason why a manifest is excluded from a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "reason")]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum Exclusion {
-    /// Nothing says that anybody gets it.
+    /// The manifest has no annotations.
     NoAnnotations,
-    /// It asks to be left out where this operator runs.
-    Excluded {
-        /// The annotation that says so.
-        annotation: String,
-    },
-    /// It is bound to feature sets and to feature gates, which cannot both decide.
+    /// The manifest excludes this operator.
+    Excluded { annotation: String },
+    /// The manifest has both feature sets and feature gates.
     FeatureSetAndGate,
-    /// It names a feature set that does not exist.
-    UnknownFeatureSet {
-        /// The name.
-        name: String,
-    },
-    /// It is for clusters with other feature sets.
-    OtherFeatureSet {
-        /// The feature sets that it is for.
-        wanted: Vec<String>,
-        /// The one of the cluster.
-        cluster: String,
-    },
-    /// A feature gate that it needs is not enabled.
-    GateDisabled {
-        /// The gate.
-        gate: String,
-    },
-    /// A feature gate that it does not get on with is enabled.
-    GateEnabled {
-        /// The gate.
-        gate: String,
-    },
-    /// It is bound to a major version, and is of a kind that cannot be.
-    MajorVersionMisplaced {
-        /// The kind.
-        kind: String,
-    },
-    /// What it says about major versions is no list of numbers.
-    MajorVersionUnreadable {
-        /// What it says.
-        text: String,
-    },
-    /// It wants a major version and does not.
-    MajorVersionContradiction {
-        /// The major version.
-        major: u64,
-    },
-    /// It is for releases of other major versions.
-    OtherMajorVersion {
-        /// What it says.
-        wanted: String,
-        /// The major version of the release.
-        release: u64,
-    },
-    /// It is not for clusters of this profile.
-    OtherProfile {
-        /// The annotation that is missing.
-        annotation: String,
-    },
-    /// It is unclear whether it is for clusters of this profile.
-    ProfileUnreadable {
-        /// The annotation.
-        annotation: String,
-        /// Its value.
-        value: String,
-    },
-    /// It belongs to capabilities that nobody knows.
-    UnknownCapabilities {
-        /// Their names.
-        names: Vec<String>,
-    },
-    /// It belongs to capabilities that are not enabled.
-    DisabledCapabilities {
-        /// Their names.
-        names: Vec<String>,
-    },
-    /// The administrator manages it.
+    /// The feature set does not exist.
+    UnknownFeatureSet { name: String },
+    /// The manifest is for other feature sets.
+    OtherFeatureSet { wanted: Vec<String>, cluster: String },
+    /// A required feature gate is not enabled.
+    GateDisabled { gate: String },
+    /// An excluded feature gate is enabled.
+    GateEnabled { gate: String },
+    /// The kind does not support major versions.
+    MajorVersionMisplaced { kind: String },
+    /// The list of major versions is malformed.
+    MajorVersionUnreadable { text: String },
+    /// A major version is both included and excluded.
+    MajorVersionContradiction { major: u64 },
+    /// The manifest is for other major versions.
+    OtherMajorVersion { wanted: String, release: u64 },
+    /// The manifest is not in the profile of the cluster.
+    OtherProfile { annotation: String },
+    /// The annotation of the profile has an invalid value.
+    ProfileUnreadable { annotation: String, value: String },
+    /// Capabilities of the manifest are unknown.
+    UnknownCapabilities { names: Vec<String> },
+    /// Capabilities of the manifest are not enabled.
+    DisabledCapabilities { names: Vec<String> },
+    /// `spec.overrides` marks the object as unmanaged.
     Unmanaged,
 }
 

@@ -1,30 +1,30 @@
-//! Which features a cluster has, as its `FeatureGate` says.
+//! Feature set and feature gates of a cluster, from its `FeatureGate`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Which features a cluster has.
+/// Feature set and feature gates of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Features {
-    /// The set that its administrator has chosen; empty is the default.
+    /// The feature set; empty is the default.
     pub set: String,
-    /// The gates that are enabled, by the version of the release that they are for.
+    /// Enabled feature gates by release version.
     gates: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Features {
-    /// Reads a `FeatureGate`: the whole object, or what it has besides its name.
+    /// Reads a `FeatureGate` object, complete or without metadata.
     pub fn read(object: &Value) -> Result<Self, serde_json::Error> {
         let FeatureGate { spec, status } = FeatureGate::deserialize(object)?;
         let names = |gates: Vec<Gate>| gates.into_iter().map(|gate| gate.name).collect();
         let gates = status.feature_gates.into_iter();
-        let gates = gates.map(|OfVersion { version, enabled }| (version, names(enabled)));
+        let gates = gates.map(|VersionGates { version, enabled }| (version, names(enabled)));
         Ok(Self { set: spec.feature_set, gates: gates.collect() })
     }
 
-    /// The gates that are enabled for the first of these versions that something is known about.
+    /// The enabled gates of the first of these versions that the object lists.
     pub fn gates(&self, versions: &[&str]) -> BTreeSet<String> {
         let mut known = versions.iter().filter_map(|version| self.gates.get(*version));
         known.next().cloned().unwrap_or_default()
@@ -47,12 +47,12 @@ struct Spec {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Status {
-    feature_gates: Vec<OfVersion>,
+    feature_gates: Vec<VersionGates>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct OfVersion {
+struct VersionGates {
     version: String,
     enabled: Vec<Gate>,
 }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_release_has_its_own_gates_or_those_of_the_one_before() {
+    fn gates_fall_back_to_previous_version() {
         let gates = |version: &str, names: &[&str]| {
             let enabled: Vec<_> = names.iter().map(|name| json!({ "name": name })).collect();
             json!({"version": version, "enabled": enabled, "disabled": [{"name": "Off"}]})

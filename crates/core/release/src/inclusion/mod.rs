@@ -1,10 +1,8 @@
-//! Which manifests of a release a cluster gets.
+//! Selects the manifests of a release for a cluster.
 
-pub mod annotation;
 pub mod capability_sets;
 mod exclusion;
 mod features;
-mod major_version;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,61 +12,85 @@ pub use self::exclusion::Exclusion;
 pub use self::features::Features;
 use crate::manifest::{Manifest, ObjectId};
 
-/// The profile of clusters that say nothing else.
+/// Annotations that select the clusters of a manifest.
+pub mod annotation {
+    /// Prefix of annotations that exclude a manifest for an operator ID.
+    pub const EXCLUDE_PREFIX: &str = "exclude.release.openshift.io/";
+
+    /// Prefix of annotations that include a manifest in a cluster profile.
+    pub const INCLUDE_PREFIX: &str = "include.release.openshift.io/";
+
+    /// Feature sets of the manifest.
+    pub const FEATURE_SET: &str = "release.openshift.io/feature-set";
+
+    /// Feature gates that must be enabled or, with a dash, disabled.
+    pub const FEATURE_GATE: &str = "release.openshift.io/feature-gate";
+
+    /// Major versions of the manifest; with a dash, excluded ones.
+    pub const MAJOR_VERSION: &str = "release.openshift.io/major-version";
+
+    /// Capabilities of the manifest.
+    pub const CAPABILITY: &str = "capability.openshift.io/name";
+}
+
+/// Default cluster profile.
 pub const DEFAULT_PROFILE: &str = "self-managed-high-availability";
 
-/// The feature set of clusters that say nothing else; the API has an empty text for it.
+/// Default feature set; an empty string in the API.
 const DEFAULT_FEATURE_SET: &str = "Default";
 
 const FEATURE_SETS: [&str; 5] =
     [DEFAULT_FEATURE_SET, "TechPreviewNoUpgrade", "DevPreviewNoUpgrade", "CustomNoUpgrade", "OKD"];
 
-/// What decides about manifests. Where a field says nothing, its rule excludes nothing.
+/// Rules that select manifests. An unset field excludes nothing.
 ///
-/// When a release is loaded, everything but overrides decides. When a manifest is about to be
-/// applied, what can have changed since does: gates, capabilities and overrides.
+/// When a release is loaded, all rules but overrides apply. Before a manifest is applied, the rules
+/// apply whose input can change: gates, capabilities and overrides.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Filter {
-    /// What operators like this one are called by manifests that are not for them.
+pub struct ManifestFilter {
+    /// ID of this operator in `exclude.release.openshift.io/` annotations.
     pub exclude: Option<String>,
-    /// The cluster's feature set; empty is the default.
+    /// Feature set of the cluster; empty is the default.
     pub feature_set: Option<String>,
-    /// The feature gates that are enabled for the release.
+    /// Feature gates that are enabled for the release.
     pub feature_gates: Option<BTreeSet<String>>,
-    /// The major version of the release.
+    /// Major version of the release.
     pub major_version: Option<u64>,
-    /// The cluster's profile.
+    /// Profile of the cluster.
     pub profile: Option<String>,
-    /// The cluster's capabilities.
+    /// Capabilities of the cluster.
     pub capabilities: Option<Capabilities>,
-    /// What the administrator manages.
+    /// `spec.overrides` of ClusterVersion.
     pub overrides: Vec<ComponentOverride>,
 }
 
-/// Which capabilities a cluster has.
+#[doc(hidden)]
+pub use self::{ManifestFilter as Filter, ManifestSelection as Selection};
+
+/// Capabilities of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// All that there are; nothing where a newer release may bring others.
+    /// All known capabilities; `None` if a newer release may add others.
     pub known: Option<BTreeSet<String>>,
-    /// Those that are enabled.
+    /// Enabled capabilities.
     pub enabled: BTreeSet<String>,
 }
 
-/// The manifests of a release, told apart.
+/// Manifests of a release, by selection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection<'a> {
-    /// Those that the cluster gets.
+pub struct ManifestSelection<'a> {
+    /// Manifests for the cluster.
     pub included: Vec<&'a Manifest>,
-    /// Those that belong to a preflight of the release, and that no update applies.
+    /// Manifests of preflight checks, which updates do not apply.
     pub preflight_checks: Vec<&'a Manifest>,
-    /// Those that it does not get, and why.
+    /// Excluded manifests with the reason.
     pub excluded: Vec<(&'a Manifest, Exclusion)>,
 }
 
-impl Filter {
-    /// Tells manifests apart; their order stays.
-    pub fn select<'a>(&self, manifests: &'a [Manifest]) -> Selection<'a> {
-        let mut selection = Selection::default();
+impl ManifestFilter {
+    /// Selects manifests and keeps their order.
+    pub fn select<'a>(&self, manifests: &'a [Manifest]) -> ManifestSelection<'a> {
+        let mut selection = ManifestSelection::default();
         for manifest in manifests {
             match self.check(manifest) {
                 Err(exclusion) => selection.excluded.push((manifest, exclusion)),
@@ -81,7 +103,7 @@ impl Filter {
         selection
     }
 
-    /// Whether the cluster gets a manifest, or the first reason why not.
+    /// Checks a manifest; the error is the first rule that excludes it.
     pub fn check(&self, manifest: &Manifest) -> Result<(), Exclusion> {
         if manifest.annotations.is_empty() {
             return Err(Exclusion::NoAnnotations);
@@ -89,7 +111,7 @@ impl Filter {
         self.check_exclude(manifest)?;
         self.check_features(manifest)?;
         if let Some(major) = self.major_version {
-            major_version::check(manifest, major)?;
+            check_major_version(manifest, major)?;
         }
         self.check_profile(manifest)?;
         if let Some(capabilities) = &self.capabilities {
@@ -161,12 +183,12 @@ impl Filter {
     }
 
     fn check_overrides(&self, id: &ObjectId) -> Result<(), Exclusion> {
-        // The first override of an object decides; objects without a namespace have none to compare.
-        let is_meant = |entry: &&ComponentOverride| {
+        // The first matching override wins. Cluster-scoped objects match any namespace.
+        let matches = |entry: &&ComponentOverride| {
             (&entry.group, &entry.kind, &entry.name) == (&id.group, &id.kind, &id.name)
                 && (id.namespace.is_empty() || entry.namespace == id.namespace)
         };
-        match self.overrides.iter().find(is_meant) {
+        match self.overrides.iter().find(matches) {
             Some(entry) if entry.unmanaged => Err(Exclusion::Unmanaged),
             _ => Ok(()),
         }
@@ -191,7 +213,49 @@ impl Capabilities {
     }
 }
 
-/// Whether no profile gets a manifest: somebody forgot to say which ones do.
+/// Checks the major versions of a manifest. One payload serves two of them while a platform moves
+/// to the next.
+fn check_major_version(manifest: &Manifest, release: u64) -> Result<(), Exclusion> {
+    let Some(text) = manifest.annotation(annotation::MAJOR_VERSION) else { return Ok(()) };
+    if !supports_major_versions(&manifest.id) {
+        return Err(Exclusion::MajorVersionMisplaced { kind: manifest.id.kind.clone() });
+    }
+    let (wanted, unwanted) = read_major_versions(text)
+        .ok_or_else(|| Exclusion::MajorVersionUnreadable { text: text.to_owned() })?;
+    if let Some(major) = wanted.intersection(&unwanted).next() {
+        return Err(Exclusion::MajorVersionContradiction { major: *major });
+    }
+    if wanted.contains(&release) || (wanted.is_empty() && !unwanted.contains(&release)) {
+        return Ok(());
+    }
+    Err(Exclusion::OtherMajorVersion { wanted: text.to_owned(), release })
+}
+
+fn supports_major_versions(id: &ObjectId) -> bool {
+    matches!(
+        (id.group.as_str(), id.kind.as_str()),
+        ("config.openshift.io", "FeatureGate")
+            | ("apiextensions.k8s.io", "CustomResourceDefinition")
+    )
+}
+
+fn read_major_versions(text: &str) -> Option<(BTreeSet<u64>, BTreeSet<u64>)> {
+    let number = |text: &str| {
+        // Rust would also parse `+5`.
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse::<u64>().ok()).flatten()
+    };
+    let (mut wanted, mut unwanted) = (BTreeSet::new(), BTreeSet::new());
+    for entry in text.split(',').map(str::trim) {
+        match entry.strip_prefix('-') {
+            Some(entry) => unwanted.insert(number(entry)?),
+            None => wanted.insert(number(entry)?),
+        };
+    }
+    Some((wanted, unwanted))
+}
+
+/// Whether a manifest is in no profile, which is probably a mistake.
 pub fn is_for_no_cluster(manifest: &Manifest) -> bool {
     let includes = |(key, value): (&String, &String)| {
         key.starts_with(annotation::INCLUDE_PREFIX) && value == "true"
@@ -199,14 +263,14 @@ pub fn is_for_no_cluster(manifest: &Manifest) -> bool {
     !manifest.annotations.iter().any(includes)
 }
 
-/// The capabilities that a manifest belongs to; it is there where all of them are enabled.
+/// The capabilities of a manifest; all of them must be enabled.
 pub fn capabilities_of(manifest: &Manifest) -> impl Iterator<Item = &str> {
     let names = manifest.annotation(annotation::CAPABILITY).unwrap_or_default();
     names.split('+').filter(|name| !name.is_empty())
 }
 
-/// The capabilities that an update enables by itself: what the cluster has must stay managed, even
-/// where the target puts it into a capability that is not enabled.
+/// Capabilities that an update enables implicitly: objects of the cluster stay managed, even if the
+/// target release moves them into a capability that is not enabled.
 pub fn implicitly_enabled(
     current: &[Manifest],
     target: &[Manifest],

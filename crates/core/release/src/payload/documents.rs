@@ -8,11 +8,11 @@ use fairway_yaml::{Document, YamlError};
 use serde_json::Value;
 
 use super::MAX_OBJECT_BYTES;
-use super::problem::{Problem, Warning};
+use super::problem::{PayloadProblem, PayloadWarning};
 use crate::manifest::{Manifest, ObjectId};
 
 /// A document of a file: its manifest unless it is empty, and warnings about it.
-pub(super) type Read = (Result<Option<Manifest>, Problem>, Vec<Warning>);
+pub(super) type Read = (Result<Option<Manifest>, PayloadProblem>, Vec<PayloadWarning>);
 
 /// Reads the documents of a file as the Go operator reads them, one after the other.
 pub(super) fn read<'a>(path: &'a str, bytes: &'a [u8]) -> impl Iterator<Item = Read> + 'a {
@@ -24,9 +24,9 @@ pub(super) fn read<'a>(path: &'a str, bytes: &'a [u8]) -> impl Iterator<Item = R
         };
         let oddities = std::mem::take(&mut document.oddities).into_iter();
         let file = || path.to_owned();
-        let mut warnings: Vec<Warning> =
-            oddities.map(|oddity| Warning::Oddity { file: file(), oddity }).collect();
-        let read = manifest(path, document, &mut warnings).map_err(Problem::from);
+        let mut warnings: Vec<PayloadWarning> =
+            oddities.map(|oddity| PayloadWarning::Oddity { file: file(), oddity }).collect();
+        let read = manifest(path, document, &mut warnings).map_err(PayloadProblem::from);
         let read = read.and_then(|manifest| match manifest {
             Some(manifest) => check(path, &manifest, &mut lines).map(|()| Some(manifest)),
             None => Ok(None),
@@ -40,14 +40,14 @@ fn check(
     path: &str,
     manifest: &Manifest,
     lines: &mut BTreeMap<ObjectId, u64>,
-) -> Result<(), Problem> {
+) -> Result<(), PayloadProblem> {
     let (id, place) = (Box::new(manifest.id.clone()), place(path, manifest.line));
     let size = manifest.json.len();
     if size > MAX_OBJECT_BYTES {
-        return Err(Problem::ObjectTooLarge { place, id, size });
+        return Err(PayloadProblem::ObjectTooLarge { place, id, size });
     }
     match lines.entry(manifest.id.clone()) {
-        Entry::Occupied(first) => Err(Problem::Duplicate { place, id, first: *first.get() }),
+        Entry::Occupied(first) => Err(PayloadProblem::Duplicate { place, id, first: *first.get() }),
         Entry::Vacant(entry) => {
             entry.insert(manifest.line);
             Ok(())
@@ -68,7 +68,7 @@ pub(crate) fn malformed(path: &str, error: YamlError) -> ReadError {
 fn manifest(
     path: &str,
     document: Document,
-    warnings: &mut Vec<Warning>,
+    warnings: &mut Vec<PayloadWarning>,
 ) -> Result<Option<Manifest>, ReadError> {
     let Document { value, json, line, oddities: _ } = document;
     if value.is_null() {
@@ -97,7 +97,7 @@ fn manifest(
         name: required("/metadata/name", "metadata.name")?,
     };
     let annotations = annotations(&value).unwrap_or_else(|key| {
-        warnings.push(Warning::Annotations { file: path.to_owned(), line, key });
+        warnings.push(PayloadWarning::Annotations { file: path.to_owned(), line, key });
         BTreeMap::new()
     });
     let file = path.rsplit('/').next().unwrap_or(path);

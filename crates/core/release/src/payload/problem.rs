@@ -1,4 +1,4 @@
-//! What is wrong with a payload: all of it at once.
+//! Problems and warnings of a payload.
 
 use std::fmt;
 
@@ -12,19 +12,17 @@ use super::{MAX_BYTES, MAX_DOCUMENTS, MAX_FILE_BYTES, MAX_FILES, MAX_OBJECT_BYTE
 use crate::manifest::ObjectId;
 use crate::metadata::{self, MetadataError};
 
-/// Something that makes a release unusable.
+/// A problem that makes a release unusable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
-    /// A file that every release has is not there.
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
+pub enum PayloadProblem {
+    /// A required file is missing.
     #[error("{file} is missing")]
-    Missing {
-        /// Its path.
-        file: &'static str,
-    },
-    /// The release does not say what it is.
+    Missing { file: &'static str },
+    /// The release metadata is invalid.
     #[error(transparent)]
     Metadata(MetadataError),
-    /// A document is not what it should be.
+    /// A document is malformed.
     #[error(transparent)]
     Unreadable(#[from] ReadError),
     /// Metadata and images are of different releases.
@@ -32,61 +30,31 @@ pub enum Problem {
         "{} names release {images:?}, but the metadata names {metadata}",
         crate::image_references::PATH
     )]
-    OtherVersion {
-        /// The name in `image-references`.
-        images: String,
-        /// The version in `release-metadata`.
-        metadata: Version,
-    },
+    OtherVersion { images: String, metadata: Version },
     /// One file has the same object twice.
     #[error("{place}: {id} is already defined in line {first}")]
-    Duplicate {
-        /// Where it is again.
-        place: Place,
-        /// The object.
-        id: Box<ObjectId>,
-        /// The line where it is first.
-        first: u64,
-    },
+    Duplicate { place: Place, id: Box<ObjectId>, first: u64 },
     /// A file is too large.
     #[error("{file} has {size} bytes; the limit is {MAX_FILE_BYTES} bytes")]
-    FileTooLarge {
-        /// Its path.
-        file: String,
-        /// Its size.
-        size: usize,
-    },
-    /// There are more files than are read.
+    FileTooLarge { file: String, size: usize },
+    /// Too many files.
     #[error("more than {MAX_FILES} files")]
     TooManyFiles,
-    /// All files together are too large, or what they mean is.
+    /// All files together, or their objects, are too large.
     #[error("the manifests exceed the limit of {MAX_BYTES} bytes")]
     TooLarge,
-    /// No API server takes an object of that size.
+    /// The object exceeds the limit of API servers.
     #[error("{place}: {id} has {size} bytes; the limit of API servers is {MAX_OBJECT_BYTES} bytes")]
-    ObjectTooLarge {
-        /// Where it is.
-        place: Place,
-        /// The object.
-        id: Box<ObjectId>,
-        /// Its size as JSON.
-        size: usize,
-    },
-    /// There are more documents than are read.
+    ObjectTooLarge { place: Place, id: Box<ObjectId>, size: usize },
+    /// Too many documents.
     #[error("{file}: more than {MAX_DOCUMENTS} documents")]
-    TooManyDocuments {
-        /// The file where the limit was reached.
-        file: String,
-    },
-    /// There is more wrong than anybody wants to know.
+    TooManyDocuments { file: String },
+    /// Too many problems.
     #[error("{file}: too many errors; the remaining files are not read")]
-    TooManyProblems {
-        /// The file where the limit was reached.
-        file: String,
-    },
+    TooManyProblems { file: String },
 }
 
-impl Problem {
+impl PayloadProblem {
     /// The file that the problem is in, and the line where one is known.
     pub fn location(&self) -> Option<(&str, Option<u64>)> {
         let of_place = |place: &'_ Place| place.position.map(|(line, _)| line);
@@ -106,12 +74,12 @@ impl Problem {
     }
 }
 
-/// Everything that is wrong with a payload.
+/// All problems of a payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "a report must be shown"]
 pub struct PayloadError {
-    /// What is wrong, in the order of the files. There is at least one.
-    pub problems: Vec<Problem>,
+    /// Problems in the order of the files; at least one.
+    pub problems: Vec<PayloadProblem>,
 }
 
 impl std::error::Error for PayloadError {}
@@ -128,11 +96,11 @@ impl fmt::Display for PayloadError {
     }
 }
 
-/// Something in a release that is left out, ignored, or easily misread.
+/// Something in a release that is omitted, ignored, or ambiguous.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "warning")]
-pub enum Warning {
-    /// A template asks for what this version of Fairway does not know: a newer one may.
+pub enum PayloadWarning {
+    /// A template uses an unsupported action, which a newer version may know.
     Template {
         /// The path of the file.
         file: String,
@@ -141,13 +109,13 @@ pub enum Warning {
         /// Why it cannot be rendered.
         why: TemplateError,
     },
-    /// The release says something about itself that nobody can use.
+    /// The release metadata has a value that clients ignore.
     Metadata {
-        /// Its key in the metadata.
+        /// Key in the metadata.
         key: String,
-        /// What it says.
+        /// The value.
         value: String,
-        /// What it should be.
+        /// The expected value.
         wanted: &'static str,
         /// The line of the key, counted from one, where it is known.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,7 +158,7 @@ pub enum Warning {
     },
 }
 
-impl Warning {
+impl PayloadWarning {
     /// Whether the warning only informs: the release contains all that its files say.
     pub fn is_informational(&self) -> bool {
         match self {
@@ -227,7 +195,7 @@ impl Warning {
     }
 }
 
-impl fmt::Display for Warning {
+impl fmt::Display for PayloadWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Template { file, line, why } => write!(f, "{file}:{line}: excluded: {why}"),

@@ -1,8 +1,7 @@
-//! The templates in `manifests/`: what is really used of Go's templates, and nothing else.
+//! Templates in `manifests/`: the subset of Go templates that releases use.
 //!
-//! A value (`{{.ReleaseImage}}`, `{{.ClusterProfile}}`), the image behind a name
-//! (`{{index .Images "network"}}`), a text (`{{"{{ $value }}"}}`), a comment, and the dashes that
-//! take away the space around an action.
+//! A value (`{{.ReleaseImage}}`, `{{.ClusterProfile}}`), an image by name (`{{index .Images
+//! "network"}}`), a string (`{{"{{ $value }}"}}`), a comment, and dashes that trim white space.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +9,10 @@ use serde::Serialize;
 
 use super::MAX_FILE_BYTES;
 
-/// What templates can ask for.
+/// Values of templates.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<'a> {
-    /// `.ReleaseImage`: how the image of the release is pulled.
+    /// `.ReleaseImage`: reference of the release image.
     pub release_image: &'a str,
     /// `.ClusterProfile`: the profile of the cluster.
     pub cluster_profile: &'a str,
@@ -24,23 +23,18 @@ pub struct Values<'a> {
 /// Why a template cannot be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "camelCase", tag = "problem")]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum TemplateError {
-    /// An action, a text or a comment has no end.
+    /// An action, string or comment is not closed.
     #[error("{{{{ is never closed")]
     Unclosed,
-    /// The action is none of those that are known.
+    /// The action is not supported.
     #[error("unsupported template action {{{{{action}}}}}")]
-    Unknown {
-        /// What stands between the braces.
-        action: String,
-    },
+    Unknown { action: String },
     /// The release has no image of that name.
     #[error("image {name:?} is not in the release")]
-    NoImage {
-        /// The name.
-        name: String,
-    },
-    /// What is rendered is too long.
+    NoImage { name: String },
+    /// The result is too long.
     #[error("the result exceeds the limit of {MAX_FILE_BYTES} bytes")]
     TooLong,
 }
@@ -120,7 +114,7 @@ fn image_lookup(body: &str) -> Option<&str> {
     Some(images.trim_start())
 }
 
-/// Where the braces of an action close: not inside a text, and not inside a comment.
+/// The end of an action, outside of strings and comments.
 fn end_of_action(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -150,12 +144,12 @@ fn quoted_length(text: &str) -> Option<usize> {
     None
 }
 
-/// The text between quotes or backquotes, if that is all there is.
+/// A string literal, in quotes or backquotes.
 fn literal(text: &str) -> Option<String> {
     if let Some(raw) = text.strip_prefix('`').and_then(|text| text.strip_suffix('`')) {
         return (!raw.contains('`')).then(|| raw.to_owned());
     }
-    // What JSON escapes, Go escapes alike; of Go's other escapes, templates use none.
+    // Go and JSON have the same escapes, except for some that templates do not use.
     serde_json::from_str(text).ok()
 }
 
@@ -176,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_is_rendered() {
+    fn render_supports_used_actions() {
         for (template, text) in [
             ("no actions } }} at all", "no actions } }} at all"),
             ("image: '{{.ReleaseImage}}'", "image: 'registry/release@1'"),
@@ -197,8 +191,8 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused_with_its_line() {
-        let told: Vec<String> = [
+    fn render_of_other_actions_fails_with_line() {
+        let messages: Vec<String> = [
             "a\n{{index .FutureField \"key\"}}",
             "{{index .Images \"storage\"}}",
             "{{if .ClusterProfile}}x{{end}}",
@@ -215,7 +209,7 @@ mod tests {
         .map(|template| rendered(template).unwrap_err())
         .map(|(line, error)| format!("{line}: {error}"))
         .into();
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(messages.join("\n"), @r#"
         2: unsupported template action {{index .FutureField "key"}}
         1: image "storage" is not in the release
         1: unsupported template action {{if .ClusterProfile}}
@@ -232,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_cannot_grow_without_end() {
+    fn render_beyond_size_limit_fails() {
         let images = BTreeMap::new();
         let long = "x".repeat(1000);
         let values = Values { release_image: &long, cluster_profile: "", images: &images };
@@ -242,12 +236,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_template_makes_it_panic(template in "([{}`\"/* .\\-\\\\ü\n]|\\{\\{|\\}\\}|/\\*|\\*/|index .Images)*") {
+        fn render_of_arbitrary_text_never_panics(template in "([{}`\"/* .\\-\\\\ü\n]|\\{\\{|\\}\\}|/\\*|\\*/|index .Images)*") {
             let _ = rendered(&template);
         }
 
         #[test]
-        fn text_without_braces_stays_as_it_is(text in "[^{]*") {
+        fn render_without_actions_returns_text(text in "[^{]*") {
             prop_assert_eq!(rendered(&text), Ok(text));
         }
     }

@@ -1,55 +1,55 @@
-//! What can be done side by side. Tasks in a row become buckets in a row, and the groups of tasks in
-//! one bucket do not wait for each other.
+//! Parallel groups of tasks. Tasks become a sequence of buckets; the groups of a bucket run in
+//! parallel.
 
-use super::Mode;
-use super::task::Task;
+use super::{RolloutMode, Task};
 
-/// Tasks that are done one after the other.
+/// Tasks that run one after the other.
 pub(super) type Group = Vec<Task>;
 
-/// Groups that are done side by side.
+/// Groups that run in parallel.
 pub(super) type Bucket = Vec<Group>;
 
-/// While a cluster is reconciled, the order of groups changes with every attempt, so that one that
-/// fails does not keep the same others from their turn. After this many attempts there is a new
-/// order; until then, each begins elsewhere in it.
+/// When reconciling, the order of groups changes with every attempt, so that a failing group does
+/// not always delay the same others. After this many attempts the groups are shuffled again; until
+/// then, the order is rotated.
 const STRIDE: usize = 8;
 
-pub(super) fn buckets(tasks: &[Task], mode: Mode) -> Vec<Bucket> {
+pub(super) fn buckets(tasks: &[Task], mode: RolloutMode) -> Vec<Bucket> {
     match mode {
-        Mode::Updating => by_level(tasks),
-        Mode::Initializing => vec![flattened(tasks)],
-        Mode::Reconciling { attempt } => vec![permuted(flattened(tasks), attempt)],
+        RolloutMode::Updating => by_level(tasks),
+        RolloutMode::Initializing => vec![flattened(tasks)],
+        RolloutMode::Reconciling { attempt } => vec![permuted(flattened(tasks), attempt)],
     }
 }
 
-/// Neighbours of one component on one level; what has no turn stands alone.
-fn stretches(tasks: &[Task]) -> impl Iterator<Item = &[Task]> {
-    tasks.chunk_by(|one, next| one.turn().is_some() && one.turn() == next.turn())
+/// Consecutive tasks of one component and level. Files without a level are separate.
+fn components_of(tasks: &[Task]) -> impl Iterator<Item = &[Task]> {
+    tasks.chunk_by(|one, next| one.file_name().is_some() && one.file_name() == next.file_name())
 }
 
-/// Components of one level side by side, levels one after the other. What has nothing beside it is
-/// appended to what came before, if that stood alone too.
+/// Components of one level in parallel, levels one after the other. A level with a single component
+/// is appended to the previous one if that also has a single component.
 fn by_level(tasks: &[Task]) -> Vec<Bucket> {
-    let stretches: Vec<&[Task]> = stretches(tasks).collect();
-    let levels = stretches.chunk_by(|one, next| level(one).is_some() && level(one) == level(next));
+    let components_of: Vec<&[Task]> = components_of(tasks).collect();
+    let levels =
+        components_of.chunk_by(|one, next| level(one).is_some() && level(one) == level(next));
     let mut buckets: Vec<Bucket> = Vec::new();
-    for stretches in levels {
-        match (stretches, buckets.last_mut().map(Vec::as_mut_slice)) {
+    for components_of in levels {
+        match (components_of, buckets.last_mut().map(Vec::as_mut_slice)) {
             ([alone], Some([before])) => before.extend_from_slice(alone),
-            _ => buckets.push(stretches.iter().map(|stretch| stretch.to_vec()).collect()),
+            _ => buckets.push(components_of.iter().map(|stretch| stretch.to_vec()).collect()),
         }
     }
     buckets
 }
 
 fn level(stretch: &[Task]) -> Option<&str> {
-    stretch.first()?.turn().map(|turn| turn.level)
+    stretch.first()?.file_name().map(|name| name.level)
 }
 
-/// Everything side by side.
+/// All components in parallel.
 fn flattened(tasks: &[Task]) -> Bucket {
-    stretches(tasks).map(<[Task]>::to_vec).collect()
+    components_of(tasks).map(<[Task]>::to_vec).collect()
 }
 
 fn permuted(mut bucket: Bucket, attempt: usize) -> Bucket {
@@ -67,7 +67,7 @@ fn rotation(length: usize, step: usize) -> usize {
     }
 }
 
-/// Shuffles by Fisher and Yates, with the numbers of `SplitMix64`: the same seed, the same order.
+/// Fisher-Yates shuffle with `SplitMix64`, so that the order depends only on the seed.
 fn shuffle<T>(items: &mut [T], seed: usize) {
     let mut state = seed as u64;
     for last in (1..items.len()).rev() {
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eight_attempts_rotate_one_order() {
+    fn rotation_of_eight_attempts_covers_the_order() {
         for (length, rotations) in [
             (0, [0; 8]),
             (1, [0; 8]),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_the_same_for_a_seed_and_loses_nothing() {
+    fn shuffle_is_deterministic_and_complete() {
         let shuffled = |seed| {
             let mut items: Vec<usize> = (0..20).collect();
             shuffle(&mut items, seed);

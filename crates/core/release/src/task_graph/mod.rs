@@ -1,89 +1,135 @@
-//! In which order the manifests of a release are applied, and which side by side.
+//! Rollout order of the manifests of a release.
 //!
-//! A graph is made in two steps. Jobs split the list: each waits for everything before it, and
-//! everything behind waits for it. Then what is between them is put side by side, as far as the
-//! [`Mode`] allows.
+//! A graph is built in two steps. Jobs split the list: each waits for everything before it, and
+//! everything after it waits for the Job. Then the tasks between Jobs are parallelised, as far as
+//! the [`RolloutMode`] allows. The rules are those of the Go operator (`lib/payload/task_graph.go`).
 
 mod buckets;
-mod picture;
-mod round;
+mod execution;
+mod render;
 mod steps;
-mod svg;
-mod task;
+
+use std::fmt;
 
 use serde::Serialize;
 
 use self::buckets::{Bucket, Group};
-pub use self::round::{Round, Unreached};
-pub use self::steps::{ComponentTasks, Step};
-pub use self::task::Task;
-use crate::manifest::Manifest;
+pub use self::execution::{GraphExecution, PendingNodes};
+#[doc(hidden)]
+pub use self::execution::{GraphExecution as Round, PendingNodes as Unreached};
+pub use self::steps::{ComponentTasks, RolloutStep};
+#[doc(hidden)]
+pub use self::{RolloutMode as Mode, TaskNode as Node, steps::RolloutStep as Step};
+use crate::manifest::{Manifest, ManifestFileName, ObjectId};
 
-/// What a release is applied for.
+/// Purpose of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// A new cluster: everything at once, since most things wait for others by themselves.
+pub enum RolloutMode {
+    /// New cluster: everything in parallel, since most components wait for others by themselves.
     Initializing,
-    /// Another release: level by level.
+    /// Update: level by level.
     Updating,
-    /// The release that the cluster has: in any order, and not in a hurry.
+    /// Reconciliation of the running release: any order, low parallelism.
     Reconciling {
-        /// How often it was tried since it last went well.
+        /// Attempts since the last success.
         attempt: usize,
     },
 }
 
-impl Mode {
-    /// How many nodes of a graph may be worked on at once.
-    pub fn most_at_once(self, graph: &TaskGraph) -> usize {
+impl RolloutMode {
+    /// Maximum number of nodes that run in parallel.
+    pub fn max_parallel(self, graph: &TaskGraph) -> usize {
         match self {
             Self::Initializing => graph.nodes.len(),
-            // As many as an API server answers without making others wait.
+            // An API server handles as many without delaying other clients.
             Self::Updating => 16,
-            // Reconciling has time, and the cluster has other things to do.
+            // Reconciliation is not urgent, and leaves capacity for other clients.
             Self::Reconciling { .. } => 2,
         }
     }
+
+    #[doc(hidden)]
+    pub fn most_at_once(self, graph: &TaskGraph) -> usize {
+        self.max_parallel(graph)
+    }
 }
 
-/// Tasks that are done one after the other, and what they wait for.
+/// A node of the graph: tasks that run one after the other, and their dependencies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Node {
-    /// The tasks, in order; none where a node only joins others.
+pub struct TaskNode {
+    /// The tasks in order; empty for a node that only joins others.
     pub tasks: Vec<Task>,
-    /// The nodes that have to be done before.
+    /// Nodes that must complete before.
     pub after: Vec<usize>,
-    /// The nodes that wait for it.
+    /// Nodes that depend on this one.
     pub before: Vec<usize>,
 }
 
-/// The order of tasks: nodes that wait for each other, never in a circle.
+/// A manifest to apply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    /// Index in the list of manifests.
+    pub position: usize,
+    /// Number of manifests.
+    pub total: usize,
+    /// Name of its file.
+    pub file: String,
+    /// The object.
+    #[serde(flatten)]
+    pub id: ObjectId,
+    /// Whether it is a Job, which waits for all tasks before it and blocks all tasks after it.
+    pub is_barrier: bool,
+}
+
+impl Task {
+    fn new(position: usize, total: usize, manifest: &Manifest) -> Self {
+        let Manifest { file, id, version, .. } = manifest;
+        let kind = (id.group.as_str(), version.as_str(), id.kind.as_str());
+        let is_barrier = kind == ("batch", "v1", "Job");
+        Self { position, total, file: file.clone(), id: id.clone(), is_barrier }
+    }
+
+    /// Level and component in the file name, if any.
+    fn file_name(&self) -> Option<ManifestFileName<'_>> {
+        ManifestFileName::parse(&self.file)
+    }
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} of {})", self.id, self.position + 1, self.total)
+    }
+}
+
+/// The rollout order: an acyclic graph of nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskGraph {
-    nodes: Vec<Node>,
+    nodes: Vec<TaskNode>,
 }
 
 impl TaskGraph {
-    /// Puts manifests in order.
-    pub fn new<'a>(manifests: impl IntoIterator<Item = &'a Manifest>, mode: Mode) -> Self {
+    /// Orders manifests.
+    pub fn new<'a>(manifests: impl IntoIterator<Item = &'a Manifest>, mode: RolloutMode) -> Self {
         let manifests: Vec<&Manifest> = manifests.into_iter().collect();
         let total = manifests.len();
         let tasks = manifests
             .into_iter()
             .enumerate()
             .map(|(position, manifest)| Task::new(position, total, manifest));
-        let mut graph = Self { nodes: vec![Node { tasks: tasks.collect(), ..Node::default() }] };
-        graph.split_on_barriers();
-        graph.put_side_by_side(mode);
+        let mut graph =
+            Self { nodes: vec![TaskNode { tasks: tasks.collect(), ..TaskNode::default() }] };
+        graph.split_at_jobs();
+        graph.parallelize(mode);
         graph
     }
 
-    /// The nodes. Others are named by their places in this list.
-    pub fn nodes(&self) -> &[Node] {
+    /// The nodes. Dependencies are indexes into this list.
+    pub fn nodes(&self) -> &[TaskNode] {
         &self.nodes
     }
 
-    fn split_on_barriers(&mut self) {
+    fn split_at_jobs(&mut self) {
         let mut index = 0;
         while let Some(node) = self.nodes.get_mut(index) {
             if let Some(barrier) = node.tasks.iter().position(|task| task.is_barrier) {
@@ -105,7 +151,7 @@ impl TaskGraph {
         for other in &after {
             rename(&mut self.nodes[*other].before, index, new);
         }
-        self.nodes.push(Node { tasks, after, before: vec![index] });
+        self.nodes.push(TaskNode { tasks, after, before: vec![index] });
     }
 
     fn insert_behind(&mut self, index: usize, tasks: Group) {
@@ -117,10 +163,10 @@ impl TaskGraph {
         for other in &before {
             rename(&mut self.nodes[*other].after, index, new);
         }
-        self.nodes.push(Node { tasks, after: vec![index], before });
+        self.nodes.push(TaskNode { tasks, after: vec![index], before });
     }
 
-    fn put_side_by_side(&mut self, mode: Mode) {
+    fn parallelize(&mut self, mode: RolloutMode) {
         for index in 0..self.nodes.len() {
             let buckets = buckets::buckets(&self.nodes[index].tasks, mode);
             let stays_as_it_is = match buckets.as_slice() {
@@ -129,18 +175,18 @@ impl TaskGraph {
                 _ => false,
             };
             if !stays_as_it_is {
-                self.replace_by(index, buckets);
+                self.replace_with_buckets(index, buckets);
             }
         }
     }
 
-    /// Puts buckets in place of a node, which stays as the empty node where they begin.
-    fn replace_by(&mut self, index: usize, buckets: Vec<Bucket>) {
+    /// Replaces a node by buckets. The node stays as their empty start.
+    fn replace_with_buckets(&mut self, index: usize, buckets: Vec<Bucket>) {
         self.nodes[index].tasks.clear();
         let before = std::mem::take(&mut self.nodes[index].before);
         let mut ends = vec![index];
         for bucket in buckets {
-            // An empty node between two wide buckets takes their edges: M + N instead of M × N.
+            // An empty node between two parallel buckets reduces M × N edges to M + N.
             if ends.len() > 1 && bucket.len() > 1 {
                 ends = self.append(vec![Group::new()], &ends);
             }
@@ -157,10 +203,10 @@ impl TaskGraph {
         }
     }
 
-    /// Adds a node for each group, all of them behind the same nodes.
+    /// Adds a node for each group, all with the same dependencies.
     fn append(&mut self, bucket: Bucket, after: &[usize]) -> Vec<usize> {
         let first = self.nodes.len();
-        let nodes = bucket.into_iter().map(|tasks| Node {
+        let nodes = bucket.into_iter().map(|tasks| TaskNode {
             tasks,
             after: after.to_vec(),
             before: Vec::new(),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Node, Task, TaskGraph};
+use super::{Task, TaskGraph, TaskNode};
 
 /// Manifests of one component on one level, applied one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -19,7 +19,7 @@ pub struct ComponentTasks {
 
 /// Components whose manifests are applied in parallel. Steps are applied one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Step {
+pub struct RolloutStep {
     /// The components, in the order of their manifests.
     pub components: Vec<ComponentTasks>,
 }
@@ -27,15 +27,15 @@ pub struct Step {
 impl TaskGraph {
     /// The steps of the graph. A component is in the first step in which nothing that it waits for
     /// is left.
-    pub fn steps(&self) -> Vec<Step> {
-        let mut steps: Vec<Step> = Vec::new();
+    pub fn steps(&self) -> Vec<RolloutStep> {
+        let mut steps: Vec<RolloutStep> = Vec::new();
         let mut ends = vec![0; self.nodes().len()];
         for index in self.in_order() {
             let node = &self.nodes()[index];
             let mut step = node.after.iter().map(|other| ends[*other]).max().unwrap_or_default();
             for component in components(node) {
                 if steps.len() <= step {
-                    steps.resize_with(step + 1, Step::default);
+                    steps.resize_with(step + 1, RolloutStep::default);
                 }
                 steps[step].components.push(component);
                 step += 1;
@@ -66,16 +66,19 @@ impl TaskGraph {
 }
 
 /// The tasks of a node by level and component.
-fn components(node: &Node) -> impl Iterator<Item = ComponentTasks> {
+fn components(node: &TaskNode) -> impl Iterator<Item = ComponentTasks> {
     let is_same = |one: &Task, next: &Task| {
-        one.turn().is_some() && one.turn() == next.turn() && !one.is_barrier && !next.is_barrier
+        one.file_name().is_some()
+            && one.file_name() == next.file_name()
+            && !one.is_barrier
+            && !next.is_barrier
     };
     node.tasks.chunk_by(is_same).filter_map(|tasks| {
         let first = tasks.first()?;
-        let turn = first.turn();
+        let name = first.file_name();
         Some(ComponentTasks {
-            level: turn.map(|turn| turn.level.to_owned()),
-            component: turn.map_or_else(|| first.file.clone(), |turn| turn.component.to_owned()),
+            level: name.map(|name| name.level.to_owned()),
+            component: name.map_or_else(|| first.file.clone(), |name| name.component.to_owned()),
             manifests: tasks.len(),
             is_barrier: first.is_barrier,
         })

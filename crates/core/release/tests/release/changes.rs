@@ -1,4 +1,4 @@
-//! What changes between two releases.
+//! Differences between two releases.
 
 use fairway_release::Release;
 use fairway_release::changes::Changes;
@@ -49,7 +49,7 @@ fn example() -> (Release, Release) {
 }
 
 #[test]
-fn images_and_manifests_are_compared() {
+fn between_lists_images_and_manifests() {
     let (from, to) = example();
     insta::assert_snapshot!(Changes::between(&from, &to), @r#"
     5.0.0 → 5.1.0: images: 3, manifests: 5
@@ -68,7 +68,7 @@ fn images_and_manifests_are_compared() {
 }
 
 #[test]
-fn a_change_back_is_the_same_with_both_sides_swapped() {
+fn between_is_symmetric() {
     let (from, to) = example();
     let (there, back) = (Changes::between(&from, &to), Changes::between(&to, &from));
     assert_eq!((&there.from, &there.to), (&back.to, &back.from));
@@ -82,13 +82,13 @@ fn a_change_back_is_the_same_with_both_sides_swapped() {
 }
 
 #[test]
-fn a_release_does_not_differ_from_itself() {
+fn between_same_release_is_empty() {
     let (release, _) = example();
     insta::assert_snapshot!(Changes::between(&release, &release), @"5.0.0 → 5.0.0: images: 0, manifests: 0");
 }
 
 #[test]
-fn changes_are_data_too() {
+fn changes_serialize_to_json() {
     let (from, to) = example();
     let mut changes = Changes::between(&from, &to);
     changes.images.truncate(1);

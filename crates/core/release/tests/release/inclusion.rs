@@ -1,9 +1,9 @@
-//! Which manifests a cluster gets.
+//! Selection of manifests for a cluster.
 
 use std::collections::BTreeSet;
 
 use fairway_api::cluster_version::ComponentOverride;
-use fairway_release::inclusion::{Capabilities, Exclusion, Filter, implicitly_enabled};
+use fairway_release::inclusion::{Capabilities, Exclusion, ManifestFilter, implicitly_enabled};
 use fairway_release::{Manifest, version_hash};
 use proptest::prelude::*;
 
@@ -27,30 +27,30 @@ fn manifest(annotations: &[(&str, &str)]) -> Manifest {
     manifest_of("v1", "ConfigMap", annotations)
 }
 
-fn told(filter: &Filter, manifest: &Manifest) -> String {
+fn messages(filter: &ManifestFilter, manifest: &Manifest) -> String {
     match filter.check(manifest) {
         Ok(()) => "included".to_owned(),
         Err(exclusion) => exclusion.to_string(),
     }
 }
 
-/// What is said about manifests that have the annotation `key` with one value after the other.
-fn for_values(filter: &Filter, key: &str, values: &[&str]) -> String {
-    let told = values.iter().map(|value| {
-        format!("{value}: {}", told(filter, &manifest(&[("some", "other"), (key, value)])))
+/// The results for manifests with the annotation `key` and these values.
+fn for_values(filter: &ManifestFilter, key: &str, values: &[&str]) -> String {
+    let messages = values.iter().map(|value| {
+        format!("{value}: {}", messages(filter, &manifest(&[("some", "other"), (key, value)])))
     });
-    told.collect::<Vec<_>>().join("\n")
+    messages.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn without_annotations_nobody_gets_it() {
-    assert_eq!(Filter::default().check(&manifest(&[])), Err(Exclusion::NoAnnotations));
-    assert_eq!(Filter::default().check(&manifest(&[("some", "other")])), Ok(()));
+fn check_without_annotations_excludes() {
+    assert_eq!(ManifestFilter::default().check(&manifest(&[])), Err(Exclusion::NoAnnotations));
+    assert_eq!(ManifestFilter::default().check(&manifest(&[("some", "other")])), Ok(()));
 }
 
 #[test]
-fn a_manifest_can_exclude_an_operator() {
-    let filter = Filter { exclude: Some("hosted".to_owned()), ..Filter::default() };
+fn check_with_exclude_annotation_excludes() {
+    let filter = ManifestFilter { exclude: Some("hosted".to_owned()), ..ManifestFilter::default() };
     insta::assert_snapshot!(
         for_values(&filter, "exclude.release.openshift.io/hosted", &["true", "false", "True"]), @r#"
     true: exclude.release.openshift.io/hosted is "true"
@@ -61,7 +61,7 @@ fn a_manifest_can_exclude_an_operator() {
 }
 
 #[test]
-fn feature_sets_are_a_choice() {
+fn check_with_feature_sets_requires_one() {
     let key = "release.openshift.io/feature-set";
     let values = [
         "Default",
@@ -72,7 +72,8 @@ fn feature_sets_are_a_choice() {
         "",
     ];
     for unset in ["", "Default"] {
-        let filter = Filter { feature_set: Some(unset.to_owned()), ..Filter::default() };
+        let filter =
+            ManifestFilter { feature_set: Some(unset.to_owned()), ..ManifestFilter::default() };
         insta::allow_duplicates! {
             insta::assert_snapshot!(for_values(&filter, key, &values), @r#"
             Default: included
@@ -85,7 +86,7 @@ fn feature_sets_are_a_choice() {
         }
     }
     let preview = Some("TechPreviewNoUpgrade".to_owned());
-    let filter = Filter { feature_set: preview, ..Filter::default() };
+    let filter = ManifestFilter { feature_set: preview, ..ManifestFilter::default() };
     insta::assert_snapshot!(for_values(&filter, key, &values), @r#"
     Default: it is for feature set Default, not TechPreviewNoUpgrade
     TechPreviewNoUpgrade: included
@@ -97,8 +98,9 @@ fn feature_sets_are_a_choice() {
 }
 
 #[test]
-fn feature_gates_all_have_to_agree() {
-    let filter = Filter { feature_gates: Some(words(&["A", "B"])), ..Filter::default() };
+fn check_with_feature_gates_requires_all() {
+    let filter =
+        ManifestFilter { feature_gates: Some(words(&["A", "B"])), ..ManifestFilter::default() };
     insta::assert_snapshot!(
         for_values(&filter, "release.openshift.io/feature-gate", &["A", "A,B", " A , -C ,", "A,C", "-B", "-C,-A", ""]), @"
     A: included
@@ -113,16 +115,16 @@ fn feature_gates_all_have_to_agree() {
         ("release.openshift.io/feature-set", "Default"),
         ("release.openshift.io/feature-gate", "A"),
     ];
-    insta::assert_snapshot!(told(&filter, &manifest(&both)), @"it has both release.openshift.io/feature-set and release.openshift.io/feature-gate; only one is allowed");
+    insta::assert_snapshot!(messages(&filter, &manifest(&both)), @"it has both release.openshift.io/feature-set and release.openshift.io/feature-gate; only one is allowed");
 }
 
 #[test]
-fn major_versions_are_for_definitions_and_gates() {
-    let filter = Filter { major_version: Some(5), ..Filter::default() };
+fn check_with_major_versions_supports_crds_and_feature_gates() {
+    let filter = ManifestFilter { major_version: Some(5), ..ManifestFilter::default() };
     let key = "release.openshift.io/major-version";
     let told_of = |api_version, kind, value| {
         let manifest = manifest_of(api_version, kind, &[(key, value)]);
-        format!("{kind} {value}: {}", told(&filter, &manifest))
+        format!("{kind} {value}: {}", messages(&filter, &manifest))
     };
     let mut lines: Vec<String> =
         ["5", "4,5", "4", "-4", "-5", "-4, -6", "4,-6", "5,-5", "", "five", "--5", "5,"]
@@ -151,27 +153,28 @@ fn major_versions_are_for_definitions_and_gates() {
 }
 
 #[test]
-fn profiles_say_exactly_true() {
+fn check_with_profile_requires_true() {
     let profile = Some("self-managed-high-availability".to_owned());
-    let filter = Filter { profile, ..Filter::default() };
+    let filter = ManifestFilter { profile, ..ManifestFilter::default() };
     insta::assert_snapshot!(for_values(&filter, INCLUDED, &["true", "false", "True", ""]), @r#"
     true: included
     false: include.release.openshift.io/self-managed-high-availability is "false"; only "true" is valid
     True: include.release.openshift.io/self-managed-high-availability is "True"; only "true" is valid
     : include.release.openshift.io/self-managed-high-availability is ""; only "true" is valid
     "#);
-    insta::assert_snapshot!(told(&filter, &manifest(&[("some", "other")])), @"include.release.openshift.io/self-managed-high-availability is not set");
+    insta::assert_snapshot!(messages(&filter, &manifest(&[("some", "other")])), @"include.release.openshift.io/self-managed-high-availability is not set");
 }
 
 #[test]
-fn capabilities_all_have_to_be_enabled() {
+fn check_with_capabilities_requires_all() {
     let key = "capability.openshift.io/name";
     let values = ["Console", "Console+Storage", "Storage+Other", "New", "New+Storage", ""];
     let capabilities = Capabilities {
         known: Some(words(&["Console", "Storage", "Other"])),
         enabled: words(&["Console"]),
     };
-    let filter = Filter { capabilities: Some(capabilities.clone()), ..Filter::default() };
+    let filter =
+        ManifestFilter { capabilities: Some(capabilities.clone()), ..ManifestFilter::default() };
     insta::assert_snapshot!(for_values(&filter, key, &values), @"
     Console: included
     Console+Storage: capabilities not enabled: Storage
@@ -181,7 +184,7 @@ fn capabilities_all_have_to_be_enabled() {
     : included
     ");
     let lenient = Capabilities { known: None, ..capabilities };
-    let filter = Filter { capabilities: Some(lenient), ..Filter::default() };
+    let filter = ManifestFilter { capabilities: Some(lenient), ..ManifestFilter::default() };
     insta::assert_snapshot!(for_values(&filter, key, &values), @"
     Console: included
     Console+Storage: capabilities not enabled: Storage
@@ -193,7 +196,7 @@ fn capabilities_all_have_to_be_enabled() {
 }
 
 #[test]
-fn overrides_name_one_object() {
+fn check_with_overrides_matches_one_object() {
     let entry = |group: &str, namespace: &str, unmanaged| ComponentOverride {
         kind: "ConfigMap".to_owned(),
         group: group.to_owned(),
@@ -210,17 +213,20 @@ fn overrides_name_one_object() {
         (vec![entry("apps", "platform", true)], "included", "included"),
         (vec![entry("", "platform", false), entry("", "platform", true)], "included", "included"),
     ] {
-        let filter = Filter { overrides: overrides.clone(), ..Filter::default() };
+        let filter = ManifestFilter { overrides: overrides.clone(), ..ManifestFilter::default() };
         for (namespace, expected) in [("platform", namespaced), ("", everywhere)] {
             namespace.clone_into(&mut manifest.id.namespace);
-            assert!(told(&filter, &manifest).ends_with(expected), "{namespace:?} {overrides:?}");
+            assert!(
+                messages(&filter, &manifest).ends_with(expected),
+                "{namespace:?} {overrides:?}"
+            );
         }
     }
 }
 
 #[test]
-fn the_first_rule_that_fails_is_the_reason() {
-    let filter = Filter {
+fn check_returns_first_failing_rule() {
+    let filter = ManifestFilter {
         exclude: Some("hosted".to_owned()),
         feature_set: Some(String::new()),
         feature_gates: Some(words(&[])),
@@ -239,7 +245,7 @@ fn the_first_rule_that_fails_is_the_reason() {
     ];
     let mut lines = Vec::new();
     while !annotations.is_empty() {
-        lines.push(told(&filter, &manifest(&annotations)));
+        lines.push(messages(&filter, &manifest(&annotations)));
         annotations.pop();
     }
     insta::assert_snapshot!(lines.join("\n"), @r#"
@@ -253,7 +259,7 @@ fn the_first_rule_that_fails_is_the_reason() {
 }
 
 #[test]
-fn manifests_are_told_apart_in_order() {
+fn select_keeps_order() {
     let document = |name: &str, annotation: &str| {
         format!(
             "{{apiVersion: batch/v1, kind: Job, metadata: {{name: {name}, annotations: {{{annotation}}}}}}}\n"
@@ -267,7 +273,7 @@ fn manifests_are_told_apart_in_order() {
     ]
     .join("---\n");
     let release = load(&files(&[("release-manifests/a.yaml", &text)])).unwrap();
-    let selection = Filter::default().select(&release.manifests);
+    let selection = ManifestFilter::default().select(&release.manifests);
     let names = |manifests: &[&Manifest]| -> Vec<String> {
         manifests.iter().map(|manifest| manifest.id.name.clone()).collect()
     };
@@ -277,13 +283,13 @@ fn manifests_are_told_apart_in_order() {
 }
 
 #[test]
-fn reasons_are_data_too() {
+fn exclusion_serializes_to_json() {
     let reason = Exclusion::DisabledCapabilities { names: vec!["Console".to_owned()] };
     insta::assert_snapshot!(serde_json::to_string(&reason).unwrap(), @r#"{"reason":"disabledCapabilities","names":["Console"]}"#);
 }
 
 #[test]
-fn what_a_cluster_has_stays_managed() {
+fn implicitly_enabled_keeps_existing_objects_managed() {
     let with = |capability: &str| manifest(&[("capability.openshift.io/name", capability)]);
     for (current, target, enabled, implicit) in [
         ("", "", &[][..], &[][..]),
@@ -302,7 +308,7 @@ fn what_a_cluster_has_stays_managed() {
 }
 
 #[test]
-fn the_hash_is_the_one_that_clusters_have_today() {
+fn version_hash_matches_go_operator() {
     let yaml = |name: &str, annotation: &str| {
         format!(
             "kind: Test\napiVersion: v1\nmetadata:\n  name: {name}\n  annotations:\n    {annotation}: \"true\"\n"
@@ -322,13 +328,17 @@ fn the_hash_is_the_one_that_clusters_have_today() {
     ]))
     .unwrap();
     let profile = Some("self-managed-high-availability".to_owned());
-    let filter = Filter { exclude: Some("exclude-test".to_owned()), profile, ..Filter::default() };
+    let filter = ManifestFilter {
+        exclude: Some("exclude-test".to_owned()),
+        profile,
+        ..ManifestFilter::default()
+    };
     assert_eq!(version_hash(filter.select(&release.manifests).included), "DL-FFQ2Uem8=");
 }
 
 proptest! {
     #[test]
-    fn no_annotation_makes_it_panic_and_every_manifest_is_somewhere(
+    fn select_with_arbitrary_annotations_covers_every_manifest(
         values in proptest::collection::vec("[-+, A5ü]*|Default|true", 6),
     ) {
         let keys = [
@@ -340,13 +350,13 @@ proptest! {
             Manifest::PREFLIGHT_CHECK,
         ];
         let base = manifest_of("apiextensions.k8s.io/v1", "CustomResourceDefinition", &[]);
-        let filter = Filter {
+        let filter = ManifestFilter {
             feature_set: Some(String::new()),
             feature_gates: Some(words(&["A"])),
             major_version: Some(5),
             profile: Some("self-managed-high-availability".to_owned()),
             capabilities: Some(Capabilities { known: None, enabled: words(&["A"]) }),
-            ..Filter::default()
+            ..ManifestFilter::default()
         };
         let manifests: Vec<Manifest> = (0..64_usize)
             .map(|present| {

@@ -1,10 +1,9 @@
-//! What the crate promises as a whole.
+//! Integration tests of the crate.
 
+mod builder;
 mod changes;
-mod draft;
 mod inclusion;
 mod payload;
-mod real;
 mod real_payloads;
 mod support;
 mod task_graph;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use fairway_release::Release;
 use fairway_release::payload::{
     MAX_BYTES, MAX_DOCUMENTS, MAX_FILE_BYTES, MAX_FILES, MAX_OBJECT_BYTES, MAX_PROBLEMS,
-    MAX_WARNINGS, Problem, is_part,
+    MAX_WARNINGS, PayloadProblem, is_part,
 };
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn names(release: &Release) -> Vec<&str> {
 }
 
 #[test]
-fn manifests_come_in_the_order_of_their_files_templates_first() {
+fn load_orders_manifests_by_file_templates_first() {
     let documents: Vec<String> = ["a", "b", "c", "d", "e", "f"].map(config_map).into();
     let two =
         format!("# two of them\n---\n{}---\n{}---\n# and nothing\n", documents[2], documents[3]);
@@ -44,7 +44,7 @@ fn manifests_come_in_the_order_of_their_files_templates_first() {
 }
 
 #[test]
-fn empty_documents_do_not_count() {
+fn load_skips_empty_documents() {
     for text in
         ["", "\n", "---\n", "# nothing", "---\n---\n", "null", "---\nnull\n---\n~\n", "--- # x\n"]
     {
@@ -54,7 +54,7 @@ fn empty_documents_do_not_count() {
 }
 
 #[test]
-fn documents_are_kept_as_json() {
+fn load_keeps_documents_as_json() {
     let release = load(&files(&[
         (
             "release-manifests/a.yaml",
@@ -82,7 +82,7 @@ fn documents_are_kept_as_json() {
 }
 
 #[test]
-fn only_the_first_directory_has_templates() {
+fn load_renders_templates_in_manifests_only() {
     let image = |name: &str| {
         format!("{}data:\n  image: '{{{{index .Images \"network\"}}}}'\n", config_map(name))
     };
@@ -96,7 +96,7 @@ fn only_the_first_directory_has_templates() {
 }
 
 #[test]
-fn templates_of_the_future_are_left_out_with_a_warning() {
+fn load_with_unsupported_templates_warns() {
     let release = load(&files(&[
         ("manifests/a.yaml", &config_map("a")),
         ("manifests/b.yaml", "kind: ConfigMap\nimage: '{{index .FutureField \"some-key\"}}'\n"),
@@ -151,11 +151,13 @@ fn oddities_of_manifests_are_warnings_with_file_and_line() {
     release-manifests/c.yaml:1: byte order mark
     release-manifests/c.yaml:9: content after the document end is ignored
     "#);
-    assert!(release.warnings.iter().all(fairway_release::payload::Warning::is_informational));
+    assert!(
+        release.warnings.iter().all(fairway_release::payload::PayloadWarning::is_informational)
+    );
 }
 
 #[test]
-fn everything_that_is_wrong_is_in_one_report() {
+fn load_reports_all_problems() {
     let mut files = files(&[
         ("manifests/a.yaml", "kind: A\n---\n- a list\n---\ntext\n"),
         ("release-manifests/b.yaml", &format!("{}---\n{}", config_map("b"), config_map("b"))),
@@ -191,7 +193,7 @@ fn everything_that_is_wrong_is_in_one_report() {
 }
 
 #[test]
-fn the_same_object_may_be_in_two_files() {
+fn load_with_object_in_two_files_succeeds() {
     let release = load(&files(&[
         ("release-manifests/a.yaml", &config_map("a")),
         ("release-manifests/b.yaml", &config_map("a")),
@@ -200,7 +202,7 @@ fn the_same_object_may_be_in_two_files() {
 }
 
 #[test]
-fn metadata_and_images_are_of_the_same_release() {
+fn load_with_different_versions_fails() {
     let mut files = files(&[]);
     let metadata = br#"{"kind": "cincinnati-metadata-v0", "version": "5.0.1"}"#;
     files.insert("release-manifests/release-metadata".to_owned(), metadata.to_vec());
@@ -213,12 +215,12 @@ fn metadata_and_images_are_of_the_same_release() {
 }
 
 #[test]
-fn limits_hold() {
-    let mut told = String::new();
+fn load_beyond_limits_fails() {
+    let mut messages = String::new();
     let mut refused = |more: &[(String, String)]| {
         let more: Vec<(&str, &str)> =
             more.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-        let _ = writeln!(told, "{}", load(&files(&more)).unwrap_err());
+        let _ = writeln!(messages, "{}", load(&files(&more)).unwrap_err());
     };
     let path = |number: usize| format!("release-manifests/{number}.yaml");
     refused(&[(path(0), " ".repeat(MAX_FILE_BYTES + 1))]);
@@ -232,7 +234,7 @@ fn limits_hold() {
             .map(|number| (path(number), full.clone()))
             .collect::<Vec<_>>(),
     );
-    insta::assert_snapshot!(told, @r#"
+    insta::assert_snapshot!(messages, @r#"
     invalid release: release-manifests/0.yaml has 8388609 bytes; the limit is 8388608 bytes
     invalid release: release-manifests/1.yaml: more than 32768 documents
     invalid release: more than 16384 files
@@ -242,7 +244,7 @@ fn limits_hold() {
 }
 
 #[test]
-fn a_report_ends_where_nobody_reads_on() {
+fn load_with_many_problems_stops() {
     let error =
         load(&files(&[("release-manifests/a.yaml", &"a: [\n---\n".repeat(1000))])).unwrap_err();
     assert_eq!(error.problems.len(), MAX_PROBLEMS + 1);
@@ -250,11 +252,14 @@ fn a_report_ends_where_nobody_reads_on() {
 }
 
 #[test]
-fn neither_aliases_nor_templates_make_a_release_larger_than_its_limits() {
+fn load_with_expanded_aliases_or_templates_respects_limits() {
     let long = "x".repeat(MAX_OBJECT_BYTES / 50);
     let aliases = format!("{}a: &a {long}\nb: [{}]\n", config_map("a"), ["*a"; 60].join(","));
     let error = load(&files(&[("release-manifests/a.yaml", &aliases)])).unwrap_err();
-    assert!(matches!(error.problems.as_slice(), [Problem::ObjectTooLarge { .. }]), "{error}");
+    assert!(
+        matches!(error.problems.as_slice(), [PayloadProblem::ObjectTooLarge { .. }]),
+        "{error}"
+    );
 
     let template =
         r#"{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}, "a": "{{.ReleaseImage}}"}"#;
@@ -262,11 +267,11 @@ fn neither_aliases_nor_templates_make_a_release_larger_than_its_limits() {
     let templates: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), template)).collect();
     let image = "x".repeat(MAX_OBJECT_BYTES - 200);
     let error = Release::load(&files(&templates), &image, "small").unwrap_err();
-    assert_eq!(error.problems, [Problem::TooLarge]);
+    assert_eq!(error.problems, [PayloadProblem::TooLarge]);
 }
 
 #[test]
-fn nesting_has_a_limit() {
+fn load_with_deep_nesting_fails() {
     let deep = |open: &str, close: &str| {
         let text = format!("a: {}1{}", open.repeat(200), close.repeat(200));
         load(&files(&[("release-manifests/a.yaml", &text)])).unwrap_err().to_string()
@@ -278,7 +283,7 @@ fn nesting_has_a_limit() {
 }
 
 #[test]
-fn parts_are_told_from_other_files() {
+fn is_part_with_other_files_returns_false() {
     for (path, part) in [
         ("release-manifests/release-metadata", true),
         ("release-manifests/image-references", true),
@@ -297,7 +302,7 @@ fn parts_are_told_from_other_files() {
 
 proptest! {
     #[test]
-    fn no_file_makes_loading_panic(
+    fn load_of_arbitrary_files_never_panics(
         text in "([-:{}\\[\\]&*#|>'\"!%@ \n\t.0-9a-zü]|---\n|\\{\\{|\\}\\}|kind: |apiVersion: |metadata: )*",
         bytes in proptest::collection::vec(any::<u8>(), 0..200),
     ) {
@@ -307,7 +312,7 @@ proptest! {
     }
 
     #[test]
-    fn every_document_is_found_once_and_in_order(names in proptest::collection::btree_set("map-[a-z]{1,8}", 0..10)) {
+    fn load_returns_documents_in_order(names in proptest::collection::btree_set("map-[a-z]{1,8}", 0..10)) {
         let text = names.iter().map(|name| config_map(name)).collect::<Vec<_>>().join("---\n");
         let release = load(&files(&[("release-manifests/a.yaml", &text)])).unwrap();
         let found: Vec<String> = release.manifests.into_iter().map(|manifest| manifest.id.name).collect();

@@ -1,5 +1,5 @@
-//! Releases made of the manifests of real OpenShift operators: `FAIRWAY_PAYLOADS` names a directory
-//! that has them.
+//! Real OpenShift payloads, and releases built from the manifests of real operators.
+//! `FAIRWAY_PAYLOADS` is the directory with the archives.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,19 +9,21 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use fairway_fixtures::environment;
-use fairway_release::draft::{DraftWarning, Operator};
-use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
-use fairway_release::payload::Files;
-use fairway_release::task_graph::{Mode, Step};
-use fairway_release::{Draft, DraftedRelease, ReleaseMetadata, TaskGraph};
+use fairway_release::builder::{BuildWarning, Operator};
+use fairway_release::inclusion::{DEFAULT_PROFILE, ManifestFilter};
+use fairway_release::payload::{Files, PayloadWarning};
+use fairway_release::task_graph::{RolloutMode, RolloutStep};
+use fairway_release::{BuiltRelease, ReleaseBuilder, ReleaseMetadata, TaskGraph};
 use flate2::read::GzDecoder;
 use sha2::{Digest as _, Sha256};
 use tar::Archive;
 
-/// The operator whose manifests Fairway's own replace.
+use crate::support::load;
+
+/// The operator that Fairway replaces.
 const REPLACED: &str = "cluster-version-operator";
 
-/// A release that others have made.
+/// A release of OpenShift.
 struct Example {
     /// The name of its files.
     name: &'static str,
@@ -60,7 +62,7 @@ const EXAMPLES: [Example; 3] = [
 ];
 
 /// The files of an archive by path.
-pub(crate) fn unpacked(archive: &Path) -> Files {
+fn unpacked(archive: &Path) -> Files {
     let file = File::open(archive).unwrap_or_else(|error| panic!("{}: {error}", archive.display()));
     let mut archive = Archive::new(GzDecoder::new(file));
     let mut files = Files::new();
@@ -98,14 +100,14 @@ impl Example {
         listed.chain(self.unlisted.iter().map(|name| ((*name).to_owned(), made_up(name)))).collect()
     }
 
-    fn draft(&self, directory: &Path, operators: Vec<Operator>) -> Draft {
+    fn draft(&self, directory: &Path, operators: Vec<Operator>) -> ReleaseBuilder {
         let mut metadata = ReleaseMetadata::new(self.version.parse().unwrap());
         let url = "https://example/5.0.0".to_owned();
         metadata.metadata =
             BTreeMap::from([("description".to_owned(), String::new()), ("url".to_owned(), url)]);
         let created = "2026-08-22T00:00:00Z".parse().unwrap();
-        let mut draft = Draft::new(metadata, self.images(directory), Some(created));
-        draft.brings("kubernetes", self.kubernetes);
+        let mut draft = ReleaseBuilder::new(metadata, self.images(directory), Some(created));
+        draft.set_version("kubernetes", self.kubernetes);
         for operator in operators {
             draft.add_operator(&operator);
         }
@@ -113,9 +115,9 @@ impl Example {
     }
 }
 
-/// The releases, by name. They are made once, since loading them takes seconds.
-fn drafted(directory: &Path) -> &'static [(&'static str, DraftedRelease)] {
-    static DRAFTED: OnceLock<Vec<(&'static str, DraftedRelease)>> = OnceLock::new();
+/// The releases by name, built once because loading takes seconds.
+fn drafted(directory: &Path) -> &'static [(&'static str, BuiltRelease)] {
+    static DRAFTED: OnceLock<Vec<(&'static str, BuiltRelease)>> = OnceLock::new();
     DRAFTED.get_or_init(|| {
         let drafted = EXAMPLES.map(|example| {
             let operators = example.operators(directory);
@@ -126,7 +128,7 @@ fn drafted(directory: &Path) -> &'static [(&'static str, DraftedRelease)] {
     })
 }
 
-/// An image as the payloads have it: its digest is that of its name.
+/// An image as in the payloads: its digest is the hash of its name.
 fn made_up(name: &str) -> String {
     let mut digits = String::new();
     for byte in Sha256::digest(name) {
@@ -139,7 +141,7 @@ fn made_up(name: &str) -> String {
 fn finish_with_real_operators_resolves_every_placeholder_and_image() {
     let Some(directory) = environment::payloads() else { return };
     for (name, drafted) in drafted(&directory) {
-        let is_expected = |warning: &DraftWarning| matches!(warning, DraftWarning::Payload(_));
+        let is_expected = |warning: &BuildWarning| matches!(warning, BuildWarning::Payload(_));
         assert!(drafted.warnings.iter().all(is_expected), "{name}: {:?}", drafted.warnings);
     }
 }
@@ -169,11 +171,14 @@ fn levels<'a>(files: impl Iterator<Item = &'a str>) -> Vec<Level> {
 #[test]
 fn steps_of_real_payloads_are_the_levels_of_file_names() {
     let Some(directory) = environment::payloads() else { return };
-    for (name, DraftedRelease { release, .. }) in drafted(&directory) {
-        let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
+    for (name, BuiltRelease { release, .. }) in drafted(&directory) {
+        let filter = ManifestFilter {
+            profile: Some(DEFAULT_PROFILE.to_owned()),
+            ..ManifestFilter::default()
+        };
         let included = filter.select(&release.manifests).included;
-        let graph = TaskGraph::new(included.iter().copied(), Mode::Updating);
-        let found = graph.steps().into_iter().map(|Step { components }| {
+        let graph = TaskGraph::new(included.iter().copied(), RolloutMode::Updating);
+        let found = graph.steps().into_iter().map(|RolloutStep { components }| {
             let level = components[0].level.clone();
             assert!(components.iter().all(|component| component.level == level));
             let length = components.len();
@@ -186,5 +191,32 @@ fn steps_of_real_payloads_are_the_levels_of_file_names() {
         let expected = levels(files);
         assert!(expected.len() > 10, "{name}");
         assert_eq!(found.collect::<Vec<Level>>(), expected, "{name}");
+    }
+}
+
+#[test]
+fn load_of_real_payloads_finds_every_manifest() {
+    let Some(directory) = environment::payloads() else { return };
+    for (version, all, included) in [("5.0", 1295, 1241), ("4.20", 1091, 1040), ("4.16", 992, 943)]
+    {
+        let files = unpacked(&directory.join(format!("{version}-payload.tar.gz")));
+        let files: Files = files
+            .into_iter()
+            .filter_map(|(path, bytes)| Some((path.strip_prefix("payload/")?.to_owned(), bytes)))
+            .collect();
+        let release = load(&files).unwrap_or_else(|error| panic!("{version}: {error}"));
+        let filter = ManifestFilter {
+            profile: Some(DEFAULT_PROFILE.to_owned()),
+            ..ManifestFilter::default()
+        };
+        let selected = filter.select(&release.manifests).included.len();
+        assert_eq!((release.manifests.len(), selected), (all, included), "{version}");
+        for warning in &release.warnings {
+            println!("{version}: {warning}");
+        }
+        assert!(release.warnings.iter().all(PayloadWarning::is_informational), "{version}");
+        let duplicates =
+            release.warnings.iter().filter(|warning| warning.to_string().contains("duplicate key"));
+        assert!(duplicates.count() >= 2, "{version}");
     }
 }

@@ -1,4 +1,4 @@
-//! Releases made of a few lines.
+//! Small releases for tests.
 
 use fairway_release::Release;
 use fairway_release::payload::{Files, PayloadError};
@@ -6,7 +6,7 @@ use fairway_release::payload::{Files, PayloadError};
 /// The annotation that puts a manifest into the profile of most clusters.
 pub(crate) const INCLUDED: &str = "include.release.openshift.io/self-managed-high-availability";
 
-/// The files of a release: those that every release has, and some more.
+/// The required files of a release, and some more.
 pub(crate) fn files(more: &[(&str, &str)]) -> Files {
     let always = [
         (

@@ -1,8 +1,8 @@
-//! In which order manifests are applied.
+//! Rollout order of manifests.
 
 use std::collections::BTreeMap;
 
-use fairway_release::task_graph::{Mode, Round, Task, TaskGraph};
+use fairway_release::task_graph::{GraphExecution, RolloutMode, Task, TaskGraph};
 use fairway_release::{Manifest, Release};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -26,9 +26,9 @@ fn manifests(names: &[impl AsRef<str>]) -> Vec<Manifest> {
 }
 
 /// The nodes with their files, what they wait for, and what waits for them.
-fn drawn(names: &[&str], mode: Mode) -> String {
+fn drawn(names: &[&str], mode: RolloutMode) -> String {
     let graph = TaskGraph::new(&manifests(names), mode);
-    let node = |(index, node): (usize, &fairway_release::task_graph::Node)| {
+    let node = |(index, node): (usize, &fairway_release::task_graph::TaskNode)| {
         let files: Vec<&str> = node.tasks.iter().map(|task| task.file.as_str()).collect();
         format!("{:?} -> {index} [{}] -> {:?}", node.after, files.join(" "), node.before)
     };
@@ -36,7 +36,7 @@ fn drawn(names: &[&str], mode: Mode) -> String {
 }
 
 #[test]
-fn jobs_split_the_list() {
+fn new_with_jobs_splits_the_list() {
     let lists: [&[&str]; 7] = [
         &[],
         &["a"],
@@ -46,7 +46,7 @@ fn jobs_split_the_list() {
         &["a", "b", "*c", "d", "*e", "f"],
         &["*a", "b", "c", "*d"],
     ];
-    insta::assert_snapshot!(lists.map(|names| drawn(names, Mode::Updating)).join("\n\n"), @"
+    insta::assert_snapshot!(lists.map(|names| drawn(names, RolloutMode::Updating)).join("\n\n"), @"
     [] -> 0 [] -> []
 
     [] -> 0 [a] -> []
@@ -74,14 +74,14 @@ fn jobs_split_the_list() {
 }
 
 #[test]
-fn only_jobs_of_the_batch_api_split_it() {
+fn new_with_other_job_versions_does_not_split() {
     let mut manifests = manifests(&["a", "*b", "c"]);
     manifests[1].version = "v1beta1".to_owned();
-    assert_eq!(TaskGraph::new(&manifests, Mode::Updating).nodes().len(), 1);
+    assert_eq!(TaskGraph::new(&manifests, RolloutMode::Updating).nodes().len(), 1);
 }
 
 #[test]
-fn an_update_goes_level_by_level() {
+fn new_for_update_orders_by_level() {
     let lists: [&[&str]; 8] = [
         &["a", "b", "c"],
         &["0000_01_x-y_1", "0000_01_x-y_2"],
@@ -103,7 +103,7 @@ fn an_update_goes_level_by_level() {
         &["0000_01_a_0", "0000_01_b_0", "0000_02_a_0", "0000_02_b_0", "0000_2_a_0"],
         &["0000_01_a_0", "0000_01_b_0", "0000_01_a_1"],
     ];
-    insta::assert_snapshot!(lists.map(|names| drawn(names, Mode::Updating)).join("\n\n"), @"
+    insta::assert_snapshot!(lists.map(|names| drawn(names, RolloutMode::Updating)).join("\n\n"), @"
     [] -> 0 [a b c] -> []
 
     [] -> 0 [0000_01_x-y_1 0000_01_x-y_2] -> []
@@ -141,13 +141,13 @@ fn an_update_goes_level_by_level() {
 }
 
 #[test]
-fn jobs_stand_between_what_is_side_by_side() {
+fn new_with_jobs_separates_parallel_groups() {
     let lists: [&[&str]; 3] = [
         &["a", "*0000_50_a_0", "0000_50_a_1", "0000_50_a_2"],
         &["*a", "0000_50_a_0", "0000_50_b_0", "0000_50_b_1"],
         &["*a", "0000_50_a_0", "0000_50_b_0", "0000_50_b_1", "0000_50_c_0", "*b"],
     ];
-    insta::assert_snapshot!(lists.map(|names| drawn(names, Mode::Updating)).join("\n\n"), @"
+    insta::assert_snapshot!(lists.map(|names| drawn(names, RolloutMode::Updating)).join("\n\n"), @"
     [1] -> 0 [0000_50_a_0] -> [2]
     [] -> 1 [a] -> [0]
     [0] -> 2 [0000_50_a_1 0000_50_a_2] -> []
@@ -168,7 +168,7 @@ fn jobs_stand_between_what_is_side_by_side() {
 }
 
 #[test]
-fn a_new_cluster_gets_everything_at_once() {
+fn new_for_installation_is_parallel() {
     let lists: [&[&str]; 6] = [
         &["a"],
         &["a", "b", "c"],
@@ -184,7 +184,7 @@ fn a_new_cluster_gets_everything_at_once() {
             "0000_04_c_2",
         ],
     ];
-    insta::assert_snapshot!(lists.map(|names| drawn(names, Mode::Initializing)).join("\n\n"), @"
+    insta::assert_snapshot!(lists.map(|names| drawn(names, RolloutMode::Initializing)).join("\n\n"), @"
     [] -> 0 [a] -> []
 
     [] -> 0 [] -> [1, 2, 3]
@@ -216,11 +216,11 @@ fn a_new_cluster_gets_everything_at_once() {
 }
 
 #[test]
-fn reconciling_begins_elsewhere_with_every_attempt() {
+fn new_for_reconciliation_rotates_order() {
     let names: Vec<String> = (0..16).map(|number| format!("file{number:02}")).collect();
     let manifests = manifests(&names);
     let order = |attempt| -> Vec<usize> {
-        let graph = TaskGraph::new(&manifests, Mode::Reconciling { attempt });
+        let graph = TaskGraph::new(&manifests, RolloutMode::Reconciling { attempt });
         graph.nodes().iter().flat_map(|node| &node.tasks).map(|task| task.position).collect()
     };
     for epoch in 0..3 {
@@ -235,12 +235,12 @@ fn reconciling_begins_elsewhere_with_every_attempt() {
 }
 
 #[test]
-fn modes_differ_in_how_much_they_do_at_once() {
+fn max_parallel_depends_on_mode() {
     let manifests = manifests(&["a", "b", "c"]);
-    let at_once = |mode: Mode| mode.most_at_once(&TaskGraph::new(&manifests, mode));
-    assert_eq!(at_once(Mode::Initializing), 4);
-    assert_eq!(at_once(Mode::Updating), 16);
-    assert_eq!(at_once(Mode::Reconciling { attempt: 3 }), 2);
+    let at_once = |mode: RolloutMode| mode.max_parallel(&TaskGraph::new(&manifests, mode));
+    assert_eq!(at_once(RolloutMode::Initializing), 4);
+    assert_eq!(at_once(RolloutMode::Updating), 16);
+    assert_eq!(at_once(RolloutMode::Reconciling { attempt: 3 }), 2);
 }
 
 fn example() -> Release {
@@ -266,8 +266,8 @@ fn example() -> Release {
 }
 
 #[test]
-fn a_graph_can_be_read_and_drawn() {
-    let graph = TaskGraph::new(&example().manifests, Mode::Updating);
+fn display_and_dot_show_the_graph() {
+    let graph = TaskGraph::new(&example().manifests, RolloutMode::Updating);
     insta::assert_snapshot!(graph, @r#"
     0: 20 migrate, 1 manifest; after 5
     1: nothing
@@ -312,11 +312,11 @@ fn a_graph_can_be_read_and_drawn() {
 /// Goes through a graph, ending what is being worked on in an order that the choices make, and
 /// tells for every task when its node began and when it ended.
 fn times(graph: &TaskGraph, at_once: usize, choices: &[Index]) -> BTreeMap<usize, (usize, usize)> {
-    let mut round = Round::new(graph, at_once);
+    let mut execution = GraphExecution::new(graph, at_once);
     let mut choices = choices.iter().cycle();
     let (mut now, mut running, mut times) = (0, Vec::new(), BTreeMap::new());
-    while !round.is_over() {
-        while let Some(node) = round.start() {
+    while !execution.is_over() {
+        while let Some(node) = execution.start() {
             now += 1;
             running.push((node, now));
         }
@@ -327,9 +327,9 @@ fn times(graph: &TaskGraph, at_once: usize, choices: &[Index]) -> BTreeMap<usize
         for task in &graph.nodes()[node].tasks {
             assert_eq!(times.insert(task.position, (began, now)), None, "{task} is done twice");
         }
-        round.succeeded(node);
+        execution.succeeded(node);
     }
-    assert_eq!(round.unreached(), None);
+    assert_eq!(execution.pending(), None);
     times
 }
 
@@ -339,14 +339,14 @@ fn level(file: &str) -> Option<&str> {
 
 proptest! {
     #[test]
-    fn every_task_is_done_once_and_in_order(
+    fn execution_runs_every_task_once_and_in_order(
         names in proptest::collection::vec("\\*?(x|0000_0[1-3]_[abc]_[0-9])", 0..40),
         attempt in 0_usize..20,
         at_once in 1_usize..5,
         choices in proptest::collection::vec(any::<Index>(), 1..10),
     ) {
         let manifests = manifests(&names);
-        for mode in [Mode::Initializing, Mode::Updating, Mode::Reconciling { attempt }] {
+        for mode in [RolloutMode::Initializing, RolloutMode::Updating, RolloutMode::Reconciling { attempt }] {
             let graph = TaskGraph::new(&manifests, mode);
             for (index, node) in graph.nodes().iter().enumerate() {
                 prop_assert!(node.after.iter().all(|other| graph.nodes()[*other].before.contains(&index)));
@@ -365,7 +365,7 @@ proptest! {
                     let (one, other) = (tasks[first], tasks[second]);
                     let levels = (level(&one.file), level(&other.file));
                     let same_level = levels.0.is_some() && levels.0 == levels.1;
-                    let waits = one.is_barrier || other.is_barrier || (mode == Mode::Updating && !same_level);
+                    let waits = one.is_barrier || other.is_barrier || (mode == RolloutMode::Updating && !same_level);
                     prop_assert!(!waits || ended < began, "{} is not done before {} begins", one, other);
                 }
             }
@@ -373,9 +373,9 @@ proptest! {
     }
 
     #[test]
-    fn no_file_name_makes_it_panic(names in proptest::collection::vec("\\*?(0000_)?[0-9_a-zü.-]{0,12}", 0..10)) {
+    fn new_with_arbitrary_file_names_never_panics(names in proptest::collection::vec("\\*?(0000_)?[0-9_a-zü.-]{0,12}", 0..10)) {
         let manifests = manifests(&names);
-        for mode in [Mode::Initializing, Mode::Updating, Mode::Reconciling { attempt: 9 }] {
+        for mode in [RolloutMode::Initializing, RolloutMode::Updating, RolloutMode::Reconciling { attempt: 9 }] {
             let graph = TaskGraph::new(&manifests, mode);
             let _ = (graph.to_string(), graph.dot());
         }
@@ -384,7 +384,7 @@ proptest! {
 
 #[test]
 fn steps_without_levels_returns_files_in_order() {
-    let graph = |names: &[&str]| TaskGraph::new(&manifests(names), Mode::Updating);
+    let graph = |names: &[&str]| TaskGraph::new(&manifests(names), RolloutMode::Updating);
     assert_eq!(graph(&[]).steps(), []);
     insta::assert_snapshot!(graph(&["a", "b"]).text(), @"
     step 1
@@ -395,7 +395,7 @@ fn steps_without_levels_returns_files_in_order() {
 }
 
 #[test]
-fn steps_puts_components_of_a_level_side_by_side_and_jobs_alone() {
+fn steps_with_level_runs_components_in_parallel_and_jobs_alone() {
     let names = [
         "0000_10_a_01",
         "0000_10_a_02",
@@ -409,7 +409,7 @@ fn steps_puts_components_of_a_level_side_by_side_and_jobs_alone() {
         "0000_40_g_01",
         "0000_50_h_01",
     ];
-    let graph = TaskGraph::new(&manifests(&names), Mode::Updating);
+    let graph = TaskGraph::new(&manifests(&names), RolloutMode::Updating);
     insta::assert_snapshot!(graph.text(), @"
     step 1
       10 a: 2 manifests
@@ -429,15 +429,17 @@ fn steps_puts_components_of_a_level_side_by_side_and_jobs_alone() {
     step 7
       50 h: 1 manifest
     ");
-    let initializing = TaskGraph::new(&manifests(&names[..6]), Mode::Initializing);
+    let initializing = TaskGraph::new(&manifests(&names[..6]), RolloutMode::Initializing);
     assert_eq!(initializing.steps().len(), 1);
 }
 
 #[test]
 fn svg_draws_a_box_for_each_component_and_escapes_text() {
     let long = format!("0000_50_{}_01", "a".repeat(50));
-    let graph =
-        TaskGraph::new(&manifests(&["0000_10_a_01", "b<\"&\u{7}>", "*c", &long]), Mode::Updating);
+    let graph = TaskGraph::new(
+        &manifests(&["0000_10_a_01", "b<\"&\u{7}>", "*c", &long]),
+        RolloutMode::Updating,
+    );
     insta::assert_snapshot!(graph.svg("5.1.0 <&>"), @r##"
     <svg xmlns="http://www.w3.org/2000/svg" width="847" height="144" viewBox="0 0 847 144" font-family="sans-serif" font-size="12">
     <rect width="847" height="144" fill="white"/>

@@ -1,16 +1,16 @@
-//! What somebody calls an image, in a registry or in a layout.
+//! Image references to registries and OCI layouts.
 
 use crate::Digest;
-use crate::layout::{Layout, ReadError};
-use crate::pull::{Options, PullError, Repository, is_tag, without_password};
-use crate::releases::{Source, Tag};
+use crate::layout::{Layout, LayoutReadError};
+use crate::pull::{PullError, PullOptions, Repository, is_tag, without_password};
+use crate::source::{Source, Tag};
 
-/// What the name of an image in a layout begins with.
-const LAYOUT: &str = "oci:";
-/// The tag of those who name none.
-const LATEST: &str = "latest";
+/// Prefix of references to OCI layouts.
+const LAYOUT_PREFIX: &str = "oci:";
+/// Tag of references without tag and digest.
+const DEFAULT_TAG: &str = "latest";
 
-/// An image by its name: `registry.example/graph-data:latest`, the same with `@sha256:…`, or
+/// An image reference: `registry.example/graph-data:latest`, the same with `@sha256:…`, or
 /// `oci:DIR:NAME` in a layout.
 #[derive(Debug)]
 pub struct NamedImage {
@@ -23,42 +23,40 @@ pub struct NamedImage {
 enum Pointer {
     Digest(Digest),
     Tag(String),
-    /// The only image of a layout.
+    /// The only image of a layout; an error if it has several.
     Only,
 }
 
-/// Why a name is none of an image.
+/// An invalid image reference.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum ReferenceError {
-    /// It cannot be one.
+    /// The syntax is invalid.
     #[error(
         "{name:?} is not an image reference such as registry.example/graph-data:latest or oci:DIR:NAME"
     )]
-    Name {
-        /// What was given.
-        name: String,
-    },
-    /// There is no layout.
+    Name { name: String },
+    /// The OCI layout cannot be opened.
     #[error(transparent)]
-    Layout(#[from] ReadError),
-    /// There is no such repository.
+    Layout(#[from] LayoutReadError),
+    /// The repository name is invalid.
     #[error(transparent)]
     Repository(#[from] PullError),
 }
 
 impl NamedImage {
-    /// Prepares to look at an image.
-    pub fn open(name: &str, options: &Options) -> Result<Self, ReferenceError> {
+    /// Parses a reference and opens its layout or creates a client for its registry.
+    pub fn open(name: &str, options: &PullOptions) -> Result<Self, ReferenceError> {
         let refused = || ReferenceError::Name { name: without_password(name) };
-        let (place, digest) = match name.rsplit_once('@') {
-            Some((place, digest)) if digest.starts_with("sha256:") => {
-                (place, Some(Digest::parse(digest).ok_or_else(refused)?))
+        let (location, digest) = match name.rsplit_once('@') {
+            Some((location, digest)) if digest.starts_with("sha256:") => {
+                (location, Some(Digest::parse(digest).ok_or_else(refused)?))
             }
             _ => (name, None),
         };
-        let (source, tag) = match place.strip_prefix(LAYOUT) {
-            Some(place) => in_layout(place)?,
-            None => in_registry(place, options)?.ok_or_else(refused)?,
+        let (source, tag) = match location.strip_prefix(LAYOUT_PREFIX) {
+            Some(location) => open_layout(location)?,
+            None => open_registry(location, options)?.ok_or_else(refused)?,
         };
         let pointer = match (digest, tag) {
             (Some(digest), _) => Pointer::Digest(digest),
@@ -68,17 +66,17 @@ impl NamedImage {
         Ok(Self { name: name.to_owned(), source, pointer })
     }
 
-    /// What it is called.
+    /// The reference as given.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where it is.
+    /// Source of the image.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Which image the name stands for now.
+    /// Resolves the reference to a digest. A tag is resolved at each call.
     pub async fn resolve(&self) -> Result<Digest, PullError> {
         let missing = || PullError::NotFound { url: self.name.clone() };
         match (&self.pointer, &self.source) {
@@ -86,7 +84,7 @@ impl NamedImage {
             (Pointer::Tag(tag), Source::Registry(repository)) => repository.resolve(tag).await,
             (Pointer::Tag(tag), Source::Layout { .. }) => {
                 let mut tags = self.source.tags().await?.into_iter();
-                let found = tags.find(|Tag { name, .. }| is_called(name, tag));
+                let found = tags.find(|Tag { name, .. }| matches_tag(name, tag));
                 found.and_then(|tag| tag.digest).ok_or_else(missing)
             }
             (Pointer::Only, _) => match <[Tag; 1]>::try_from(self.source.tags().await?) {
@@ -94,42 +92,42 @@ impl NamedImage {
                 Err(tags) if tags.is_empty() => Err(missing()),
                 Err(tags) => Err(PullError::Ambiguous {
                     what: self.name.clone(),
-                    names: tags.into_iter().take(MOST_NAMES).map(|tag| tag.name).collect(),
+                    names: tags.into_iter().take(MAX_LISTED_NAMES).map(|tag| tag.name).collect(),
                 }),
             },
         }
     }
 }
 
-fn in_layout(place: &str) -> Result<(Source, Option<String>), ReadError> {
-    let (directory, tag) = split_tag(place);
+fn open_layout(location: &str) -> Result<(Source, Option<String>), LayoutReadError> {
+    let (directory, tag) = split_tag(location);
     let (layout, name) = (Layout::open(directory)?, directory.to_owned());
     Ok((Source::Layout { layout, name }, tag.map(str::to_owned)))
 }
 
-/// `None` if what follows the repository cannot be a tag.
-fn in_registry(
-    place: &str,
-    options: &Options,
+/// `None` if the tag is invalid.
+fn open_registry(
+    location: &str,
+    options: &PullOptions,
 ) -> Result<Option<(Source, Option<String>)>, PullError> {
-    let (repository, tag) = split_tag(place.strip_prefix("docker://").unwrap_or(place));
+    let (repository, tag) = split_tag(location.strip_prefix("docker://").unwrap_or(location));
     let source = Source::Registry(Box::new(Repository::open(repository, options)?));
-    let tag = tag.unwrap_or(LATEST);
+    let tag = tag.unwrap_or(DEFAULT_TAG);
     Ok(is_tag(tag).then(|| (source, Some(tag.to_owned()))))
 }
 
-/// As many names of images are said.
-const MOST_NAMES: usize = 5;
+/// Maximum number of image names in an error.
+const MAX_LISTED_NAMES: usize = 5;
 
-/// Layouts have tags alone, or whole names.
-fn is_called(annotated: &str, name: &str) -> bool {
+/// Layouts annotate images with a tag or with a complete reference.
+fn matches_tag(annotated: &str, name: &str) -> bool {
     annotated == name || split_tag(annotated).1 == Some(name)
 }
 
-/// A colon before the last slash belongs to a registry's port.
+/// Splits off the tag. A colon before the last slash belongs to the port of the registry.
 pub(crate) fn split_tag(text: &str) -> (&str, Option<&str>) {
     match text.rsplit_once(':') {
-        Some((place, tag)) if !tag.contains('/') => (place, Some(tag)),
+        Some((location, tag)) if !tag.contains('/') => (location, Some(tag)),
         _ => (text, None),
     }
 }
@@ -140,11 +138,11 @@ mod tests {
 
     fn open(name: &str) -> Result<NamedImage, ReferenceError> {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        NamedImage::open(name, &Options::default())
+        NamedImage::open(name, &PullOptions::default())
     }
 
     #[test]
-    fn a_name_says_where_an_image_is() {
+    fn open_parses_registry_tag_and_digest() {
         let digest = Digest::of(b"x");
         let (tag, by_digest) =
             (|tag: &str| Pointer::Tag(tag.to_owned()), format!("r.example/a:1@{digest}"));
@@ -162,8 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_refused() {
-        let told = [
+    fn parse_with_invalid_names_fails() {
+        let errors = [
             "graph-data",
             "r.example/a:",
             "r.example/a:b?c",
@@ -173,8 +171,8 @@ mod tests {
             "oci:missing",
         ]
         .map(|name| open(name).unwrap_err().to_string());
-        assert!(!told.concat().contains("password"), "{told:?}");
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        assert!(!errors.concat().contains("password"), "{errors:?}");
+        insta::assert_snapshot!(errors.join("\n"), @r#"
         "graph-data" is not a repository such as registry.example/team/releases
         "r.example/a:" is not an image reference such as registry.example/graph-data:latest or oci:DIR:NAME
         "r.example/a:b?c" is not an image reference such as registry.example/graph-data:latest or oci:DIR:NAME

@@ -1,4 +1,4 @@
-//! Finding images in a layout that somebody else may have written.
+//! Finds images in a layout that another tool may have written.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,84 +8,67 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::reference::Reference;
-use super::{BLOBS, NAME, WHOLE_NAME};
+use super::{BLOBS, CONTAINERD_NAME, REF_NAME};
 use crate::image::architecture;
 use crate::manifest::{
-    DEEPEST_INDEX, Descriptor, Document, LARGEST_DOCUMENT, MOST_LAYERS, Platform,
+    Descriptor, Document, MAX_DOCUMENT_BYTES, MAX_INDEX_DEPTH, MAX_LAYERS, Platform,
 };
 use crate::unpack::PackedLayer;
 use crate::{Digest, ImageConfig};
 
-/// A directory with images.
+/// An OCI layout directory.
 #[derive(Clone, Debug)]
 pub struct Layout {
     directory: PathBuf,
 }
 
-/// An image that a layout has for this machine.
+/// An image of a layout for the platform of this host.
 #[derive(Clone, Debug)]
-pub struct FoundImage {
-    /// The digest of its manifest.
+pub struct LayoutImage {
+    /// Digest of the manifest.
     pub digest: Digest,
-    /// What a container of it runs.
+    /// Container configuration.
     pub config: ImageConfig,
-    /// What it is made of, the lowest first.
+    /// Layers, the lowest first.
     pub layers: Vec<PackedLayer>,
 }
 
-/// Why an image could not be read.
+/// An image of a layout that cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// A file could not be read.
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
+pub enum LayoutReadError {
+    /// A file cannot be read.
     #[error("cannot read {}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A file is larger than it can reasonably be.
-    #[error("{} is larger than {LARGEST_DOCUMENT} bytes", .0.display())]
+    Io { path: PathBuf, source: io::Error },
+    /// A document exceeds the size limit.
+    #[error("{} is larger than {MAX_DOCUMENT_BYTES} bytes", .0.display())]
     TooLarge(PathBuf),
-    /// A file is not what it should be.
+    /// A document is malformed.
     #[error("{} is invalid", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: serde_json::Error,
-    },
-    /// The content is not what its name says.
+    Format { path: PathBuf, source: serde_json::Error },
+    /// The content does not match its digest.
     #[error("the content of {} does not match its digest", .0.display())]
     WrongDigest(PathBuf),
-    /// The directory has no images, or in another way than this program knows.
+    /// The directory is not an OCI layout of a known version.
     #[error("{} is not an OCI layout of version 1", .0.display())]
     NotALayout(PathBuf),
-    /// Indices name indices name indices.
+    /// Indexes are nested too deeply.
     #[error("the indexes in {} are nested too deeply", .0.display())]
     TooDeep(PathBuf),
     /// The image has too many layers.
-    #[error("{digest} has {count} layers; the limit is {MOST_LAYERS}")]
-    TooManyLayers {
-        /// The image.
-        digest: Digest,
-        /// How many.
-        count: usize,
-    },
-    /// The manifest and the configuration contradict each other.
+    #[error("{digest} has {count} layers; the limit is {MAX_LAYERS}")]
+    TooManyLayers { digest: Digest, count: usize },
+    /// Manifest and configuration have different numbers of layers.
     #[error("the manifest and the configuration of {0} have different numbers of layers")]
     OtherLayers(Digest),
-    /// The image exists, but for other machines.
+    /// The image is for other platforms.
     #[error("{name} has no image for linux/{}", architecture())]
-    OtherPlatform {
-        /// What was asked for.
-        name: String,
-    },
+    OtherPlatform { name: String },
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Marker {
+struct LayoutVersion {
     image_layout_version: String,
 }
 
@@ -102,34 +85,35 @@ struct RootFs {
 }
 
 impl Layout {
-    /// Opens a directory.
-    pub fn open(directory: impl Into<PathBuf>) -> Result<Self, ReadError> {
+    /// Opens a layout.
+    pub fn open(directory: impl Into<PathBuf>) -> Result<Self, LayoutReadError> {
         let directory = directory.into();
-        let marker: Marker = parse(&directory.join("oci-layout"))?;
-        if !marker.image_layout_version.starts_with("1.") {
-            return Err(ReadError::NotALayout(directory));
+        let version: LayoutVersion = parse(&directory.join("oci-layout"))?;
+        if !version.image_layout_version.starts_with("1.") {
+            return Err(LayoutReadError::NotALayout(directory));
         }
         Ok(Self { directory })
     }
 
-    /// Where it is.
+    /// The directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The image of that name or digest, for this machine; `None` if there is none of that name.
-    pub fn find(&self, name: &str) -> Result<Option<FoundImage>, ReadError> {
+    /// Finds the image of a reference for this host; `None` if the layout does not have the
+    /// reference.
+    pub fn find(&self, name: &str) -> Result<Option<LayoutImage>, LayoutReadError> {
         let Some(descriptor) = self.descriptor(&Reference::parse(name))? else {
             return Ok(None);
         };
         match self.manifest(&descriptor, 0)? {
             Some((digest, manifest)) => self.image(digest, manifest).map(Some),
-            None => Err(ReadError::OtherPlatform { name: name.to_owned() }),
+            None => Err(LayoutReadError::OtherPlatform { name: name.to_owned() }),
         }
     }
 
-    /// What the layout has under that name; a digest may be that of anything it has.
-    fn descriptor(&self, reference: &Reference) -> Result<Option<Descriptor>, ReadError> {
+    /// The descriptor of a reference. A digest may be that of any blob of the layout.
+    fn descriptor(&self, reference: &Reference) -> Result<Option<Descriptor>, LayoutReadError> {
         if let Reference::Digest(digest) = reference {
             let size = match std::fs::metadata(self.blob(digest)) {
                 Ok(metadata) => metadata.len(),
@@ -143,16 +127,16 @@ impl Layout {
         let directory = self.directory.file_name().unwrap_or_default().to_string_lossy();
         let named = |descriptor: &Descriptor| {
             let annotations = descriptor.annotations.as_ref();
-            NAMES
+            NAME_ANNOTATIONS
                 .iter()
                 .filter_map(|name| annotations?.get(*name))
-                .any(|annotated| reference.means(annotated, &directory))
+                .any(|annotated| reference.matches(annotated, &directory))
         };
         Ok(index.manifests.unwrap_or_default().into_iter().find(named))
     }
 
-    /// The entries of the layout's index, with whatever others wrote into them.
-    pub(super) fn index(&self) -> Result<Vec<serde_json::Value>, ReadError> {
+    /// The entries of the index with all their fields.
+    pub(super) fn index(&self) -> Result<Vec<serde_json::Value>, LayoutReadError> {
         #[derive(Deserialize)]
         struct Index {
             manifests: Vec<serde_json::Value>,
@@ -160,12 +144,13 @@ impl Layout {
         Ok(parse::<Index>(&self.directory.join("index.json"))?.manifests)
     }
 
-    /// Everything that the layout's index names; what has no name is called by its digest.
-    pub(crate) fn entries(&self) -> Result<Vec<(String, Descriptor)>, ReadError> {
+    /// The entries of the index with their names. The name of an entry without annotation is its
+    /// digest.
+    pub(crate) fn entries(&self) -> Result<Vec<(String, Descriptor)>, LayoutReadError> {
         let index: Document = parse(&self.directory.join("index.json"))?;
         let name = |descriptor: &Descriptor| {
             let annotations = descriptor.annotations.as_ref();
-            NAMES.iter().find_map(|name| annotations?.get(*name).cloned())
+            NAME_ANNOTATIONS.iter().find_map(|name| annotations?.get(*name).cloned())
         };
         let entries = index.manifests.unwrap_or_default().into_iter();
         Ok(entries
@@ -173,39 +158,38 @@ impl Layout {
             .collect())
     }
 
-    /// The manifest for this machine that a descriptor leads to.
+    /// Follows a descriptor to the manifest for this host.
     fn manifest(
         &self,
         descriptor: &Descriptor,
         depth: usize,
-    ) -> Result<Option<(Digest, Document)>, ReadError> {
+    ) -> Result<Option<(Digest, Document)>, LayoutReadError> {
         let document: Document = self.document(descriptor)?;
         let Some(manifests) = document.manifests else {
             return Ok(Some((descriptor.digest.clone(), document)));
         };
-        if depth == DEEPEST_INDEX {
-            return Err(ReadError::TooDeep(self.directory.clone()));
+        if depth == MAX_INDEX_DEPTH {
+            return Err(LayoutReadError::TooDeep(self.directory.clone()));
         }
-        let suits = |descriptor: &&Descriptor| {
-            descriptor.platform.as_ref().is_none_or(Platform::is_this_machine)
-        };
+        let suits =
+            |descriptor: &&Descriptor| descriptor.platform.as_ref().is_none_or(Platform::is_host);
         match manifests.iter().find(suits) {
             Some(descriptor) => self.manifest(descriptor, depth + 1),
             None => Ok(None),
         }
     }
 
-    fn image(&self, digest: Digest, manifest: Document) -> Result<FoundImage, ReadError> {
+    fn image(&self, digest: Digest, manifest: Document) -> Result<LayoutImage, LayoutReadError> {
         let count = manifest.layers.len();
-        if count > MOST_LAYERS {
-            return Err(ReadError::TooManyLayers { digest, count });
+        if count > MAX_LAYERS {
+            return Err(LayoutReadError::TooManyLayers { digest, count });
         }
         let Some(descriptor) = manifest.config else {
-            return Err(ReadError::NotALayout(self.directory.clone()));
+            return Err(LayoutReadError::NotALayout(self.directory.clone()));
         };
         let configuration: Configuration = self.document(&descriptor)?;
         if configuration.rootfs.diff_ids.len() != count {
-            return Err(ReadError::OtherLayers(digest));
+            return Err(LayoutReadError::OtherLayers(digest));
         }
         let layers = manifest.layers.into_iter().zip(configuration.rootfs.diff_ids);
         let layers = layers.map(|(descriptor, diff_id)| PackedLayer {
@@ -216,16 +200,16 @@ impl Layout {
             diff_id,
         });
         let config = configuration.config.unwrap_or_default();
-        Ok(FoundImage { digest, config, layers: layers.collect() })
+        Ok(LayoutImage { digest, config, layers: layers.collect() })
     }
 
-    fn document<T: DeserializeOwned>(&self, descriptor: &Descriptor) -> Result<T, ReadError> {
+    fn document<T: DeserializeOwned>(&self, descriptor: &Descriptor) -> Result<T, LayoutReadError> {
         let path = self.blob(&descriptor.digest);
         let bytes = read(&path)?;
         if bytes.len() as u64 != descriptor.size || Digest::of(&bytes) != descriptor.digest {
-            return Err(ReadError::WrongDigest(path));
+            return Err(LayoutReadError::WrongDigest(path));
         }
-        serde_json::from_slice(&bytes).map_err(|source| ReadError::Format { path, source })
+        serde_json::from_slice(&bytes).map_err(|source| LayoutReadError::Format { path, source })
     }
 
     pub(crate) fn blob(&self, digest: &Digest) -> PathBuf {
@@ -233,21 +217,21 @@ impl Layout {
     }
 }
 
-/// Where the name of an image may stand.
-const NAMES: [&str; 2] = [NAME, WHOLE_NAME];
+/// Annotations that name an image.
+const NAME_ANNOTATIONS: [&str; 2] = [REF_NAME, CONTAINERD_NAME];
 
-fn parse<T: DeserializeOwned>(path: &Path) -> Result<T, ReadError> {
+fn parse<T: DeserializeOwned>(path: &Path) -> Result<T, LayoutReadError> {
     serde_json::from_slice(&read(path)?)
-        .map_err(|source| ReadError::Format { path: path.to_owned(), source })
+        .map_err(|source| LayoutReadError::Format { path: path.to_owned(), source })
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, ReadError> {
-    let failed = |source| ReadError::Io { path: path.to_owned(), source };
+fn read(path: &Path) -> Result<Vec<u8>, LayoutReadError> {
+    let failed = |source| LayoutReadError::Io { path: path.to_owned(), source };
     let file = File::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
-    file.take(LARGEST_DOCUMENT + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > LARGEST_DOCUMENT {
-        return Err(ReadError::TooLarge(path.to_owned()));
+    file.take(MAX_DOCUMENT_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_DOCUMENT_BYTES {
+        return Err(LayoutReadError::TooLarge(path.to_owned()));
     }
     Ok(bytes)
 }
@@ -280,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_found_by_its_name_and_by_its_digest() {
+    fn find_by_name_or_digest_returns_image() {
         let (directory, image) = (tempfile::tempdir().unwrap(), image());
         layout::write(directory.path(), &image, "registry.example/a:1").unwrap();
         let found = Layout::open(directory.path()).unwrap();
@@ -296,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_platforms_this_machine_s_is_chosen() {
+    fn find_in_index_returns_image_of_host() {
         let (directory, image) = (tempfile::tempdir().unwrap(), image());
         layout::write(directory.path(), &image, "a").unwrap();
         let platform = |architecture: &str| {
@@ -316,56 +300,59 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_what_its_name_says_is_refused() {
+    fn find_with_wrong_digest_fails() {
         let (directory, image) = (tempfile::tempdir().unwrap(), image());
         layout::write(directory.path(), &image, "a").unwrap();
         let manifest = directory.path().join(BLOBS).join(image.digest().hex());
         fs::write(&manifest, [image.manifest().bytes(), b" "].concat()).unwrap();
         let error = Layout::open(directory.path()).unwrap().find("a").unwrap_err();
-        assert!(matches!(error, ReadError::WrongDigest(path) if path == manifest));
+        assert!(matches!(error, LayoutReadError::WrongDigest(path) if path == manifest));
     }
 
     #[test]
-    fn endless_indices_many_layers_and_large_documents_are_refused() {
+    fn find_beyond_limits_fails() {
         let (directory, image) = (tempfile::tempdir().unwrap(), image());
         let directory = directory.path();
         layout::write(directory, &image, "a").unwrap();
         let found = Layout::open(directory).unwrap();
 
         let mut descriptor = image.manifest().descriptor();
-        for _ in 0..=DEEPEST_INDEX {
+        for _ in 0..=MAX_INDEX_DEPTH {
             descriptor = add(directory, &json!({ "manifests": [descriptor] }));
         }
         set_index(directory, descriptor, "a");
-        assert!(matches!(found.find("a").unwrap_err(), ReadError::TooDeep(_)));
+        assert!(matches!(found.find("a").unwrap_err(), LayoutReadError::TooDeep(_)));
 
-        let layers = vec![image.manifest().descriptor(); MOST_LAYERS + 1];
+        let layers = vec![image.manifest().descriptor(); MAX_LAYERS + 1];
         let config = image.manifest().descriptor();
         set_index(directory, add(directory, &json!({ "layers": layers, "config": config })), "a");
-        assert!(matches!(found.find("a").unwrap_err(), ReadError::TooManyLayers { .. }));
+        assert!(matches!(found.find("a").unwrap_err(), LayoutReadError::TooManyLayers { .. }));
 
-        let length = usize::try_from(LARGEST_DOCUMENT).unwrap() + 1;
+        let length = usize::try_from(MAX_DOCUMENT_BYTES).unwrap() + 1;
         fs::write(directory.join("index.json"), " ".repeat(length)).unwrap();
-        assert!(matches!(found.find("a").unwrap_err(), ReadError::TooLarge(_)));
+        assert!(matches!(found.find("a").unwrap_err(), LayoutReadError::TooLarge(_)));
         fs::write(directory.join("index.json"), "{").unwrap();
-        assert!(matches!(found.find("a").unwrap_err(), ReadError::Format { .. }));
+        assert!(matches!(found.find("a").unwrap_err(), LayoutReadError::Format { .. }));
     }
 
     #[test]
-    fn a_digest_cannot_lead_out_of_the_layout() {
+    fn find_with_path_as_digest_fails() {
         let (directory, image) = (tempfile::tempdir().unwrap(), image());
         layout::write(directory.path(), &image, "a").unwrap();
         let evil = json!({ "mediaType": "x", "digest": "sha256:../../../etc/passwd", "size": 1 });
         set_index(directory.path(), evil, "a");
         let error = Layout::open(directory.path()).unwrap().find("a").unwrap_err();
-        assert!(matches!(error, ReadError::Format { .. }));
+        assert!(matches!(error, LayoutReadError::Format { .. }));
     }
 
     #[test]
-    fn other_directories_are_no_layouts() {
+    fn open_without_layout_file_fails() {
         let directory = tempfile::tempdir().unwrap();
-        assert!(matches!(Layout::open(directory.path()).unwrap_err(), ReadError::Io { .. }));
+        assert!(matches!(Layout::open(directory.path()).unwrap_err(), LayoutReadError::Io { .. }));
         fs::write(directory.path().join("oci-layout"), r#"{"imageLayoutVersion":"2"}"#).unwrap();
-        assert!(matches!(Layout::open(directory.path()).unwrap_err(), ReadError::NotALayout(_)));
+        assert!(matches!(
+            Layout::open(directory.path()).unwrap_err(),
+            LayoutReadError::NotALayout(_)
+        ));
     }
 }

@@ -1,35 +1,35 @@
-//! What images are called.
+//! References of pods to images in a layout.
 
 use crate::Digest;
 
-/// How somebody asks for an image.
+/// An image reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reference {
-    /// By its content, whatever it is called.
+    /// A digest; a name beside it is ignored.
     Digest(Digest),
-    /// By a name with a tag.
+    /// A name with a tag.
     Name(String),
 }
 
 impl Reference {
-    /// Reads what stands in a pod: `name`, `name:tag`, `name:tag@sha256:…`.
+    /// Parses the `image` of a container: `name`, `name:tag`, `name:tag@sha256:…`.
     pub(super) fn parse(text: &str) -> Self {
         let digest = text.rsplit_once('@').and_then(|(_, digest)| Digest::parse(digest));
-        digest.map_or_else(|| Self::Name(whole_name(text)), Self::Digest)
+        digest.map_or_else(|| Self::Name(complete_name(text)), Self::Digest)
     }
 
-    /// Whether an image that a layout calls `annotated` is meant. A layout that knows only tags is
-    /// called like its directory.
-    pub(super) fn means(&self, annotated: &str, directory: &str) -> bool {
+    /// Whether an image with the annotation `annotated` matches. In a layout that annotates only
+    /// tags, the name of the directory is the repository.
+    pub(super) fn matches(&self, annotated: &str, directory: &str) -> bool {
         let Self::Name(name) = self else { return false };
         let is_tag = !annotated.contains([':', '/']);
-        whole_name(annotated) == *name
-            || (is_tag && whole_name(&format!("{directory}:{annotated}")) == *name)
+        complete_name(annotated) == *name
+            || (is_tag && complete_name(&format!("{directory}:{annotated}")) == *name)
     }
 }
 
-/// The name as container engines complete it, without the registry and the path that they add.
-fn whole_name(text: &str) -> String {
+/// The name with its tag, and without the default registry and path that container engines add.
+fn complete_name(text: &str) -> String {
     let text = text.strip_prefix("docker.io/").unwrap_or(text);
     let text = text.strip_prefix("library/").unwrap_or(text);
     // A colon before the last slash belongs to a registry's port.
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_mean_what_container_engines_complete_them_to() {
+    fn matches_completes_names_like_container_engines() {
         let cases = [
             ("busybox", "busybox", true),
             ("busybox", "docker.io/library/busybox:latest", true),
@@ -56,17 +56,17 @@ mod tests {
             ("elsewhere:dev", "dev", false),
             ("dev", "dev", true),
         ];
-        for (asked, annotated, expected) in cases {
-            let means = Reference::parse(asked).means(annotated, "here");
-            assert_eq!(means, expected, "{asked} and {annotated}");
+        for (reference, annotated, expected) in cases {
+            let matches = Reference::parse(reference).matches(annotated, "here");
+            assert_eq!(matches, expected, "{reference} and {annotated}");
         }
     }
 
     #[test]
-    fn a_digest_outweighs_a_name() {
+    fn parse_with_digest_ignores_name() {
         let digest = Digest::of(b"x");
         let reference = Reference::parse(&format!("registry.example/a:1@{digest}"));
         assert_eq!(reference, Reference::Digest(digest));
-        assert!(!reference.means("registry.example/a:1", "here"));
+        assert!(!reference.matches("registry.example/a:1", "here"));
     }
 }

@@ -1,12 +1,9 @@
-//! Other places with the content of a repository, as clusters name them: in objects of the kinds
-//! `ImageDigestMirrorSet` and `ImageContentSourcePolicy`, by the rules that container engines follow.
+//! Mirrors of repositories, from `ImageDigestMirrorSet` and `ImageContentSourcePolicy` objects,
+//! with the rules of container engines (containers-registries.conf).
 //!
-//! Only the most specific source counts for an image. What several objects say of one source is
-//! put together, each list in its order. Mirrors are asked first, then the source, unless
-//! somebody says that it is never to be contacted.
-
-mod merge;
-mod place;
+//! Only the most specific source applies to an image. Mirrors of several objects for one source are
+//! merged, each list in its order. Mirrors are tried first, then the source, unless its policy is
+//! `NeverContactSource`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,19 +12,20 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::releases::printable;
-use merge::merged;
-use place::{is_place, is_source, rest};
 
-/// Where an object of one of the two kinds has its entries.
+/// Fields with the entries in the two kinds.
 const FIELDS: [&str; 2] = ["imageDigestMirrors", "repositoryDigestMirrors"];
-/// Large platforms name some hundred repositories.
-const MOST_ENTRIES: usize = 4096;
-/// Each of them is asked before an image counts as missing.
-const MOST_MIRRORS: usize = 32;
-/// Problems that somebody may read.
-const MOST_PROBLEMS: usize = 100;
+/// Entries of all objects: large platforms have some hundred.
+const MAX_ENTRIES: usize = 4096;
+/// Mirrors of a source: each is tried before an image counts as missing.
+const MAX_MIRRORS: usize = 32;
+/// Reported problems.
+const MAX_PROBLEMS: usize = 100;
 
-/// Which places have the content of which repositories.
+/// Length of an image name (distribution specification).
+const MAX_NAME_LENGTH: usize = 255;
+
+/// Mirrors by source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mirrors {
     sources: BTreeMap<String, Rule>,
@@ -39,27 +37,27 @@ struct Rule {
     never_contact_source: bool,
 }
 
-/// Where to look for the images of a repository.
+/// Repositories from which an image can be pulled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidates {
-    /// Repositories with the same content, the one to ask first before the others.
+pub struct MirrorCandidates {
+    /// Mirrors in the order in which they are tried.
     pub mirrors: Vec<String>,
-    /// Whether the repository itself may be asked after them.
+    /// Whether the source repository may be contacted after the mirrors.
     pub source: bool,
 }
 
-/// What is passed over.
+/// An entry that is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The object.
+pub struct MirrorProblem {
+    /// Kind and name of the object.
     pub object: String,
-    /// Where in it.
+    /// Path of the field.
     pub field: String,
-    /// Why.
+    /// Cause.
     pub why: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for MirrorProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { object, field, why } = self;
         write!(f, "{object}: {field} is ignored: {why}")
@@ -84,27 +82,27 @@ enum Policy {
 }
 
 impl Mirrors {
-    /// Reads objects of either kind, in any mixture. What makes no sense is passed over, and told.
-    pub fn read<'a>(objects: impl IntoIterator<Item = &'a Value>) -> (Self, Vec<Problem>) {
-        let mut reading = Reading::default();
-        objects.into_iter().for_each(|object| reading.object(object));
-        reading.finish()
+    /// Reads objects of both kinds. Invalid entries are ignored and reported.
+    pub fn read<'a>(objects: impl IntoIterator<Item = &'a Value>) -> (Self, Vec<MirrorProblem>) {
+        let mut reader = MirrorReader::default();
+        objects.into_iter().for_each(|object| reader.object(object));
+        reader.finish()
     }
 
-    /// Where to look for the images of a repository such as `registry.example/team/releases`.
-    pub fn candidates(&self, repository: &str) -> Candidates {
+    /// The mirrors of a repository such as `registry.example/team/releases`.
+    pub fn candidates(&self, repository: &str) -> MirrorCandidates {
         let matching = self.sources.iter().filter_map(|(source, rule)| {
-            let rest = rest(source, repository)?;
-            Some((source, rule, rest))
+            let suffix = repository_suffix(source, repository)?;
+            Some((source, rule, suffix))
         });
-        // A source that names the registry is more specific than all that only name its domain.
+        // A source with a registry name is more specific than a wildcard.
         let specific = |source: &str| (!source.starts_with('*'), source.len());
-        let Some((_, rule, rest)) = matching.max_by_key(|(source, ..)| specific(source)) else {
-            return Candidates { mirrors: Vec::new(), source: true };
+        let Some((_, rule, suffix)) = matching.max_by_key(|(source, ..)| specific(source)) else {
+            return MirrorCandidates { mirrors: Vec::new(), source: true };
         };
-        let mirrors = rule.mirrors.iter().map(|mirror| format!("{mirror}{rest}"));
+        let mirrors = rule.mirrors.iter().map(|mirror| format!("{mirror}{suffix}"));
         let mirrors = mirrors.filter(|mirror| mirror != repository).collect();
-        Candidates { mirrors, source: !rule.never_contact_source }
+        MirrorCandidates { mirrors, source: !rule.never_contact_source }
     }
 }
 
@@ -114,30 +112,30 @@ fn name(object: &Value) -> String {
     format!("{kind} {name}")
 }
 
-/// What is known before all objects are read.
+/// Entries read so far.
 #[derive(Default)]
-struct Reading {
+struct MirrorReader {
     entries: usize,
-    sources: BTreeMap<String, Lists>,
-    problems: Vec<Problem>,
+    sources: BTreeMap<String, SourceEntries>,
+    problems: Vec<MirrorProblem>,
 }
 
-/// What was said of one source.
+/// Lists of mirrors of one source.
 #[derive(Default)]
-struct Lists {
+struct SourceEntries {
     mirrors: Vec<Vec<String>>,
     never_contact_source: bool,
 }
 
-impl Reading {
+impl MirrorReader {
     fn object(&mut self, object: &Value) {
         for field in FIELDS {
             let entries = object["spec"][field].as_array().into_iter().flatten();
             for (number, entry) in entries.enumerate() {
                 self.entries += 1;
                 let at = |rest: &str| (name(object), format!("spec.{field}[{number}]{rest}"));
-                if self.entries > MOST_ENTRIES {
-                    return self.refuse(at(""), format!("the limit is {MOST_ENTRIES} entries"));
+                if self.entries > MAX_ENTRIES {
+                    return self.refuse(at(""), format!("the limit is {MAX_ENTRIES} entries"));
                 }
                 match Entry::deserialize(entry) {
                     Ok(entry) => self.entry(entry, at),
@@ -163,11 +161,11 @@ impl Reading {
         let mut mirrors = Vec::new();
         for (number, mirror) in entry.mirrors.into_iter().enumerate() {
             let at = || at(&format!(".mirrors[{number}]"));
-            if known + mirrors.len() == MOST_MIRRORS {
-                self.refuse(at(), format!("the limit is {MOST_MIRRORS} mirrors for a source"));
+            if known + mirrors.len() == MAX_MIRRORS {
+                self.refuse(at(), format!("the limit is {MAX_MIRRORS} mirrors for a source"));
                 break;
             }
-            if is_place(&mirror) {
+            if is_repository_prefix(&mirror) {
                 mirrors.push(mirror);
             } else {
                 self.refuse(at(), format!("{mirror:?} is not a repository"));
@@ -175,24 +173,86 @@ impl Reading {
         }
         let lists = self.sources.entry(entry.source).or_default();
         lists.mirrors.push(mirrors);
-        // Whoever forbids it has a reason; whoever allows it only says nothing.
+        // `NeverContactSource` is explicit and wins; the other policy is the default.
         lists.never_contact_source |= never_contact_source;
     }
 
     fn refuse(&mut self, (object, field): (String, String), why: String) {
-        if self.problems.len() < MOST_PROBLEMS {
+        if self.problems.len() < MAX_PROBLEMS {
             let why = printable(why);
-            self.problems.push(Problem { object, field, why });
+            self.problems.push(MirrorProblem { object, field, why });
         }
     }
 
-    fn finish(self) -> (Mirrors, Vec<Problem>) {
+    fn finish(self) -> (Mirrors, Vec<MirrorProblem>) {
         let sources = self.sources.into_iter().map(|(source, lists)| {
-            let Lists { mirrors, never_contact_source } = lists;
+            let SourceEntries { mirrors, never_contact_source } = lists;
             (source, Rule { mirrors: merged(&mirrors), never_contact_source })
         });
         (Mirrors { sources: sources.collect() }, self.problems)
     }
+}
+
+/// All mirrors, once. The order of every list is kept; where lists contradict each other, the first
+/// one wins.
+fn merged(lists: &[Vec<String>]) -> Vec<String> {
+    let mut left: Vec<&String> = Vec::new();
+    for mirror in lists.iter().flatten() {
+        if !left.contains(&mirror) {
+            left.push(mirror);
+        }
+    }
+    let mut merged = Vec::new();
+    while !left.is_empty() {
+        let waits = |mirror: &&String| {
+            let before = lists.iter().filter_map(|list| {
+                let index = list.iter().position(|other| other == *mirror)?;
+                Some(&list[..index])
+            });
+            before.flatten().any(|other| left.contains(&other) && other != *mirror)
+        };
+        let next = left.iter().position(|mirror| !waits(mirror)).unwrap_or_default();
+        merged.push(left.remove(next).clone());
+    }
+    merged
+}
+
+/// Whether a text names a registry or a part of one: `registry.example:5000/team/releases`.
+fn is_repository_prefix(text: &str) -> bool {
+    let (registry, path) =
+        text.split_once('/').map_or((text, None), |(registry, path)| (registry, Some(path)));
+    let in_host = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
+    let in_path =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-/".contains(&byte);
+    let is_step = |part: &str| matches!(part, "" | "." | "..");
+    let is_path = |path: &str| path.bytes().all(in_path) && !path.split('/').any(is_step);
+    let is_registry = |registry: &str| !registry.is_empty() && registry.bytes().all(in_host);
+    text.len() <= MAX_NAME_LENGTH && is_registry(registry) && path.is_none_or(is_path)
+}
+
+/// Whether a text is a source of mirrors: a repository prefix, or `*.example` for all registries of
+/// a domain.
+fn is_source(text: &str) -> bool {
+    match text.strip_prefix("*.") {
+        Some(domain) => is_repository_prefix(domain) && !domain.contains(['/', ':']),
+        None => is_repository_prefix(text),
+    }
+}
+
+/// The rest of a repository name behind a source; `None` if the source does not contain the
+/// repository.
+fn repository_suffix<'a>(source: &str, repository: &'a str) -> Option<&'a str> {
+    let suffix = match source.strip_prefix('*') {
+        Some(domain) => {
+            let registry = repository.split('/').next().unwrap_or(repository);
+            let host = registry.split(':').next().unwrap_or(registry);
+            (host.ends_with(domain) && host.len() > domain.len()).then(|| &repository[host.len()..])
+        }
+        None => repository.strip_prefix(source),
+    };
+    // The port is part of the registry name: a source without it does not match a registry with
+    // one.
+    suffix.filter(|suffix| suffix.is_empty() || suffix.starts_with('/'))
 }
 
 #[cfg(test)]

@@ -22,15 +22,15 @@ fn read(objects: &[Value]) -> Mirrors {
     mirrors
 }
 
-/// What is asked, in order.
-fn asked(mirrors: &Mirrors, repository: &str) -> Vec<String> {
-    let Candidates { mut mirrors, source } = mirrors.candidates(repository);
+/// The repositories in the order in which they are tried.
+fn tried(mirrors: &Mirrors, repository: &str) -> Vec<String> {
+    let MirrorCandidates { mut mirrors, source } = mirrors.candidates(repository);
     mirrors.extend(source.then(|| repository.to_owned()));
     mirrors
 }
 
 #[test]
-fn the_most_specific_source_counts_alone() {
+fn candidates_with_several_sources_uses_most_specific() {
     let mirrors = read(&[
         set(
             "one",
@@ -50,23 +50,23 @@ fn the_most_specific_source_counts_alone() {
         ("quay.example/team/ab", "team.test:5000/copies/ab"),
         ("other.example/a", "domain.test/mirror/a"),
     ] {
-        assert_eq!(asked(&mirrors, repository), [expected, repository]);
+        assert_eq!(tried(&mirrors, repository), [expected, repository]);
     }
-    assert_eq!(asked(&mirrors, "quay.test/a"), ["quay.test/a"]);
+    assert_eq!(tried(&mirrors, "quay.test/a"), ["quay.test/a"]);
 }
 
 #[test]
-fn what_several_objects_say_of_a_source_is_put_together() {
+fn read_with_several_objects_merges_mirrors() {
     let source = "quay.example/a";
     let mirrors = read(&[
         set("one", &json!([{"source": source, "mirrors": ["a.test", "b.test", "c.test"]}])),
         policy("two", &json!([{"source": source, "mirrors": ["c.test", "d.test"]}])),
     ]);
-    assert_eq!(asked(&mirrors, source), ["a.test", "b.test", "c.test", "d.test", source]);
+    assert_eq!(tried(&mirrors, source), ["a.test", "b.test", "c.test", "d.test", source]);
 }
 
 #[test]
-fn a_source_that_somebody_forbids_is_not_asked() {
+fn candidates_with_never_contact_source_excludes_source() {
     let entry = |policy: Option<&str>| {
         let mut entry = json!({"source": "quay.example", "mirrors": ["mirror.test"]});
         if let Some(policy) = policy {
@@ -87,15 +87,15 @@ fn a_source_that_somebody_forbids_is_not_asked() {
 }
 
 #[test]
-fn nobody_is_asked_twice() {
+fn candidates_with_duplicates_are_unique() {
     let mirrors = ["quay.example", "mirror.test", "mirror.test"];
     let mirrors = read(&[set("one", &json!([{"source": "quay.example", "mirrors": mirrors}]))]);
-    assert_eq!(asked(&mirrors, "quay.example/a"), ["mirror.test/a", "quay.example/a"]);
+    assert_eq!(tried(&mirrors, "quay.example/a"), ["mirror.test/a", "quay.example/a"]);
 }
 
 #[test]
-fn what_makes_no_sense_is_passed_over_and_told() {
-    let many = vec!["mirror.test"; MOST_MIRRORS + 1];
+fn read_with_invalid_entries_reports_problems() {
+    let many = vec!["mirror.test"; MAX_MIRRORS + 1];
     let (mirrors, problems) = Mirrors::read(&[
         set(
             "one",
@@ -113,8 +113,8 @@ fn what_makes_no_sense_is_passed_over_and_told() {
         policy("three", &json!("text")),
         json!([]),
     ]);
-    let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(messages.join("\n"), @r#"
     ImageDigestMirrorSet one: spec.imageDigestMirrors[0] is ignored: missing field `source`
     ImageDigestMirrorSet one: spec.imageDigestMirrors[1].source is ignored: "https://quay.example" is not a repository
     ImageDigestMirrorSet one: spec.imageDigestMirrors[2].mirrors[0] is ignored: "mirror.test/a:tag" is not a repository
@@ -123,25 +123,95 @@ fn what_makes_no_sense_is_passed_over_and_told() {
     ImageDigestMirrorSet one: spec.imageDigestMirrors[5].mirrors[32] is ignored: the limit is 32 mirrors for a source
     ImageContentSourcePolicy two: spec.repositoryDigestMirrors[0] is ignored: invalid type: integer `7`, expected an object with a source and its mirrors
     "#);
-    assert_eq!(asked(&mirrors, "quay.example/a"), ["mirror.test/a", "quay.example/a"]);
-    assert_eq!(asked(&mirrors, "b.example/a"), ["b.example/a"]);
+    assert_eq!(tried(&mirrors, "quay.example/a"), ["mirror.test/a", "quay.example/a"]);
+    assert_eq!(tried(&mirrors, "b.example/a"), ["b.example/a"]);
 }
 
 #[test]
-fn there_is_an_end_of_entries_and_of_problems() {
+fn read_beyond_limits_ignores_the_rest() {
     let entries = |count: usize| {
         let entry = |number| json!({"source": format!("r{number}.example"), "mirrors": ["m.test"]});
         set("one", &(0..count).map(entry).collect())
     };
-    let (mirrors, problems) = Mirrors::read(&[entries(MOST_ENTRIES + 2)]);
-    assert_eq!((mirrors.sources.len(), problems.len()), (MOST_ENTRIES, 1));
-    let nonsense = set("one", &vec![json!(7); MOST_PROBLEMS + 1].into());
-    assert_eq!(Mirrors::read(&[nonsense]).1.len(), MOST_PROBLEMS);
+    let (mirrors, problems) = Mirrors::read(&[entries(MAX_ENTRIES + 2)]);
+    assert_eq!((mirrors.sources.len(), problems.len()), (MAX_ENTRIES, 1));
+    let nonsense = set("one", &vec![json!(7); MAX_PROBLEMS + 1].into());
+    assert_eq!(Mirrors::read(&[nonsense]).1.len(), MAX_PROBLEMS);
+}
+
+#[test]
+fn merged_keeps_order_of_lists() {
+    let cases: [(&[&str], &str); 7] = [
+        (&[], ""),
+        (&["a b c"], "a b c"),
+        (&["a b c", "c d e"], "a b c d e"),
+        (&["c d e", "a b c"], "a b c d e"),
+        (&["a b", "c d"], "a b c d"),
+        (&["a b", "b a"], "a b"),
+        (&["a a b", "a"], "a b"),
+    ];
+    for (lists, expected) in cases {
+        let split = |list: &&str| list.split(' ').map(str::to_owned).collect();
+        let lists: Vec<Vec<String>> = lists.iter().map(split).collect();
+        assert_eq!(merged(&lists).join(" "), expected, "{lists:?}");
+    }
+}
+
+#[test]
+fn repository_suffix_matches_whole_components() {
+    let cases = [
+        ("quay.example", "quay.example/a/b", Some("/a/b")),
+        ("quay.example/a", "quay.example/a/b", Some("/b")),
+        ("quay.example/a/b", "quay.example/a/b", Some("")),
+        ("quay.example/a", "quay.example/ab", None),
+        ("quay.example", "quay.example.evil/a", None),
+        ("quay.example", "quay.example:5000/a", None),
+        ("quay.example:5000", "quay.example:5000/a", Some("/a")),
+        ("quay.example/a/b", "quay.example/a", None),
+        ("*.example", "quay.example/a", Some("/a")),
+        ("*.example", "a.quay.example/a", Some("/a")),
+        ("*.example", "example/a", None),
+        ("*.example", ".example/a", None),
+        ("*.example", "quay.example:5000/a", None),
+        ("*.example", "quay.test/a.example", None),
+    ];
+    for (source, repository, expected) in cases {
+        assert_eq!(repository_suffix(source, repository), expected, "{source} {repository}");
+    }
+}
+
+#[test]
+fn is_repository_prefix_with_invalid_names_returns_false() {
+    let long = format!("quay.example/{}", "a".repeat(MAX_NAME_LENGTH));
+    for good in ["quay.example", "QUAY.example/a_b-c/d.e", "127.0.0.1:5000/a", "[::1]:5000/a"] {
+        assert!(is_repository_prefix(good) && is_source(good), "{good}");
+    }
+    for bad in [
+        "",
+        "/a",
+        "quay.example/",
+        "quay.example//a",
+        "quay.example/../a",
+        "quay.example/a:tag",
+        "quay.example/a@sha256:1",
+        "https://quay.example/a",
+        "user:password@quay.example/a",
+        "quay.example/A",
+        "quay.example/a b",
+        "*.quay.example/a",
+        "*",
+        "*.",
+        &long,
+    ] {
+        assert!(!is_repository_prefix(bad) && !is_source(bad), "{bad}");
+    }
+    assert!(is_source("*.example") && !is_repository_prefix("*.example"));
+    assert!(!is_source("*.example:5000"));
 }
 
 proptest::proptest! {
     #[test]
-    fn no_name_makes_it_panic(source in "[a-z*.:/é]{0,12}", repository in "[a-z.:/é]{0,12}") {
+    fn candidates_with_arbitrary_names_never_panics(source in "[a-z*.:/é]{0,12}", repository in "[a-z.:/é]{0,12}") {
         let (mirrors, _) = Mirrors::read(&[
             set("one", &json!([{"source": source, "mirrors": ["mirror.test"]}])),
             set("two", &json!([{"source": "*.e", "mirrors": ["mirror.test"]}])),

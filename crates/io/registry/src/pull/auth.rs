@@ -1,4 +1,5 @@
-//! Telling a registry who we are: the password itself, or a token that it is exchanged for.
+//! Authentication at registries: basic authentication, or a token from the token server of the
+//! registry (distribution token authentication).
 
 use std::fmt;
 
@@ -11,35 +12,37 @@ use tokio::sync::Mutex;
 use url::{Url, form_urlencoded};
 
 use super::secrets::Credentials;
-use super::{Body, PullError, checked, may_be_plain};
-use crate::plain::is_this_machine;
+use super::{Body, PullError, allows_plain_http, check_status};
+use crate::pull::is_loopback;
 
-/// Real tokens have a few kilobytes; more would not fit into a header.
-const LARGEST_TOKEN: u64 = 64 << 10;
+/// Bytes of a token response. Real tokens have a few kilobytes; larger ones would not fit into a
+/// header.
+const MAX_TOKEN_BYTES: u64 = 64 << 10;
 
-/// What a registry asks for.
+/// Authentication scheme of a `WWW-Authenticate` header.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Challenge {
     Basic,
     Bearer { realm: String, service: Option<String> },
 }
 
-/// Who we are for one repository.
+/// Credentials and authorization state for one repository.
 pub(super) struct Auth {
     path: String,
     identity: Identity,
     allow_plain_http: bool,
-    on_this_machine: bool,
-    /// What was accepted last. Whoever waits for it gets the one that another request got.
+    is_loopback: bool,
+    /// The last accepted `Authorization` header. The lock is held while a token is fetched, so that
+    /// concurrent requests share one token.
     authorization: Mutex<Option<String>>,
 }
 
-/// What we have to say about ourselves.
+/// Credentials in the form in which they are sent.
 enum Identity {
-    Nobody,
-    /// The header with user and password.
+    Anonymous,
+    /// Value of the header for basic authentication.
     Basic(String),
-    /// What tokens are given for.
+    /// Identity token, which is exchanged for access tokens.
     Token(String),
 }
 
@@ -57,24 +60,24 @@ impl Auth {
         allow_plain_http: bool,
     ) -> Self {
         let identity = match credentials {
-            None => Identity::Nobody,
+            None => Identity::Anonymous,
             Some(Credentials::Password { user, password }) => {
                 let encoded = BASE64_STANDARD.encode(format!("{user}:{password}"));
                 Identity::Basic(format!("Basic {encoded}"))
             }
             Some(Credentials::IdentityToken(token)) => Identity::Token(token.clone()),
         };
-        let on_this_machine = is_this_machine(registry);
+        let is_loopback = is_loopback(registry);
         let authorization = Mutex::default();
-        Self { path: path.to_owned(), identity, allow_plain_http, on_this_machine, authorization }
+        Self { path: path.to_owned(), identity, allow_plain_http, is_loopback, authorization }
     }
 
     pub(super) async fn current(&self) -> Option<String> {
         self.authorization.lock().await.clone()
     }
 
-    /// What to send after `refused` was refused; `None` if there is nothing else to say.
-    pub(super) async fn answer(
+    /// The authorization to send after `refused` was rejected; `None` if there is no other.
+    pub(super) async fn authorize(
         &self,
         client: &Client,
         challenge: &Challenge,
@@ -84,20 +87,20 @@ impl Auth {
         if authorization.as_deref() != refused {
             return Ok(authorization.clone());
         }
-        let answer = match challenge {
+        let authorization_header = match challenge {
             Challenge::Basic => match &self.identity {
                 Identity::Basic(header) => Some(header.clone()),
-                Identity::Nobody | Identity::Token(_) => None,
+                Identity::Anonymous | Identity::Token(_) => None,
             },
             Challenge::Bearer { realm, service } => {
                 Some(self.token(client, realm, service.as_deref()).await?)
             }
         };
-        if answer.as_deref() == refused {
+        if authorization_header.as_deref() == refused {
             return Ok(None);
         }
-        authorization.clone_from(&answer);
-        Ok(answer)
+        authorization.clone_from(&authorization_header);
+        Ok(authorization_header)
     }
 
     async fn token(
@@ -109,18 +112,19 @@ impl Auth {
         let url = self.realm(realm)?;
         let request = self.token_request(client, url.clone(), service);
         let response = request.send().await.map_err(|error| PullError::network(&url, &error))?;
-        let body = Body::Response(checked(response, &url)?).read(LARGEST_TOKEN).await?;
+        let body = Body::Response(check_status(response, &url)?).read(MAX_TOKEN_BYTES).await?;
         let malformed = |why: &str| PullError::Malformed {
             what: "the token of the registry".to_owned(),
             why: why.to_owned(),
         };
-        // What the parser says could repeat a part of the token.
+        // The error of the parser could contain a part of the token.
         let token: Token = serde_json::from_slice(&body).map_err(|_| malformed("not JSON"))?;
         let token = token.token.or(token.access_token).filter(|token| is_header(token));
         Ok(format!("Bearer {}", token.ok_or_else(|| malformed("the response has no token"))?))
     }
 
-    /// Asks for a token: with user and password, or with what was given for them.
+    /// A request for a token: GET with user and password, or POST with the identity token (OAuth2
+    /// `refresh_token`).
     fn token_request(
         &self,
         client: &Client,
@@ -145,7 +149,7 @@ impl Auth {
                     .body(form);
             }
             Identity::Basic(header) => Some(header),
-            Identity::Nobody => None,
+            Identity::Anonymous => None,
         };
         url.query_pairs_mut().extend_pairs(wanted);
         let request = client.get(url);
@@ -155,15 +159,16 @@ impl Auth {
         }
     }
 
-    /// Where tokens are to be had. Passwords go there: by TLS, or not beyond this machine.
+    /// The address of the token server. Credentials are sent there, so it must use TLS or be on the
+    /// loopback interface.
     fn realm(&self, realm: &str) -> Result<Url, PullError> {
         let what = || "the token address of the registry".to_owned();
         let url = Url::parse(realm)
             .map_err(|error| PullError::Malformed { what: what(), why: error.to_string() })?;
-        let near = self.on_this_machine || self.allow_plain_http;
+        let is_loopback = self.is_loopback || self.allow_plain_http;
         match url.scheme() {
             "https" => Ok(url),
-            "http" if near && may_be_plain(&url, self.allow_plain_http) => Ok(url),
+            "http" if is_loopback && allows_plain_http(&url, self.allow_plain_http) => Ok(url),
             _ => Err(PullError::Plain { host: url.host_str().unwrap_or_default().to_owned() }),
         }
     }
@@ -173,7 +178,7 @@ fn is_header(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-// Passwords and tokens must not get into logs.
+// Omits passwords and tokens, which must not appear in logs.
 impl fmt::Debug for Auth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Auth").field("path", &self.path).finish_non_exhaustive()
@@ -181,7 +186,7 @@ impl fmt::Debug for Auth {
 }
 
 impl Challenge {
-    /// Reads the header `WWW-Authenticate`; `None` if it asks for something unknown.
+    /// Parses `WWW-Authenticate`; `None` for unsupported schemes.
     pub(super) fn parse(header: &str) -> Option<Self> {
         let (scheme, parameters) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
         if scheme.eq_ignore_ascii_case("basic") {
@@ -204,7 +209,7 @@ impl Challenge {
     }
 }
 
-/// The first `name="value"` or `name=value`, and what follows it.
+/// Splits off the first parameter, `name="value"` or `name=value`.
 fn parameter(text: &str) -> Option<(&str, &str, &str)> {
     let (name, rest) = text.trim_start_matches([' ', ',']).split_once('=')?;
     let (value, rest) = match rest.strip_prefix('"') {
@@ -219,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn challenges_are_read() {
+    fn parse_challenge_returns_scheme_and_parameters() {
         let bearer = |realm: &str, service: Option<&str>| {
             let service = service.map(str::to_owned);
             Some(Challenge::Bearer { realm: realm.to_owned(), service })
@@ -243,10 +248,10 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_asked_for_with_what_there_is() {
+    fn token_request_uses_available_credentials() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (user, password) = ("user".to_owned(), "pass".to_owned());
-        let asked = [
+        let requests = [
             None,
             Some(Credentials::Password { user, password }),
             Some(Credentials::IdentityToken("t0ken/+".to_owned())),
@@ -259,7 +264,7 @@ mod tests {
             let body = request.body().map(|body| str::from_utf8(body.as_bytes().unwrap()).unwrap());
             format!("{} {} {sent:?} {body:?}", request.method(), request.url())
         });
-        insta::assert_snapshot!(asked.join("\n"), @r#"
+        insta::assert_snapshot!(requests.join("\n"), @r#"
         GET https://registry.example/token?service=s&scope=repository%3Aa%2Fb%3Apull None None
         GET https://registry.example/token?service=s&scope=repository%3Aa%2Fb%3Apull Some("Basic dXNlcjpwYXNz") None
         POST https://registry.example/token None Some("grant_type=refresh_token&client_id=fairway&refresh_token=t0ken%2F%2B&service=s&scope=repository%3Aa%2Fb%3Apull")
@@ -267,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_go_by_tls_or_stay_on_this_machine() {
+    fn realm_without_tls_is_accepted_only_on_loopback() {
         let cases = [
             ("registry.example", false, "https://elsewhere.example/token", true),
             ("registry.example", false, "http://elsewhere.example/token", false),

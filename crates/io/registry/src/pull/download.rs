@@ -1,4 +1,4 @@
-//! A blob that is asked for again from where it broke off.
+//! Downloads blobs and resumes broken transfers with range requests.
 
 use bytes::{Buf, Bytes};
 use reqwest::header::{CONTENT_RANGE, HeaderMap};
@@ -8,44 +8,44 @@ use url::Url;
 use super::{Backoff, PullError, Repository, error};
 use crate::manifest::Descriptor;
 
-/// An answer that brought so much was a good one, whatever became of it: over a bad line, all of a
-/// large layer arrives in the end, and who gives a byte at a time is left after a few attempts.
-const WORTHWHILE: u64 = 1 << 20;
+/// Bytes after which a response counts as progress and resets the backoff. Large layers arrive over
+/// unreliable connections, and a server that sends single bytes is abandoned after a few attempts.
+const MIN_PROGRESS_BYTES: u64 = 1 << 20;
 
-/// A blob while it arrives.
+/// A blob that is being downloaded.
 pub(crate) struct Download<'a> {
     repository: &'a Repository,
     url: Url,
     size: u64,
     received: u64,
-    under_way: Option<Answer>,
+    response: Option<PartialResponse>,
     backoff: Backoff,
 }
 
-/// One answer, of possibly several.
-struct Answer {
+/// A response with a part of the blob.
+struct PartialResponse {
     response: Response,
-    /// What is known already: not everybody begins where they are asked to.
+    /// Leading bytes to skip: a server may ignore the range or start earlier.
     known: u64,
-    gained: u64,
+    received: u64,
 }
 
 impl Repository {
-    /// The blob that a descriptor names; it is for the reader to check it.
+    /// Starts the download of a blob. The caller verifies the digest.
     pub(crate) fn download(&self, blob: &Descriptor) -> Download<'_> {
         Download {
             repository: self,
             url: self.url("blobs", blob.digest.as_str()),
             size: blob.size,
             received: 0,
-            under_way: None,
+            response: None,
             backoff: self.backoff(),
         }
     }
 }
 
 impl Download<'_> {
-    /// The next piece; `None` once there is as much as was announced.
+    /// The next chunk; `None` after the announced size.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, PullError> {
         while self.received < self.size {
             match self.chunk_once().await {
@@ -58,29 +58,31 @@ impl Download<'_> {
         Ok(None)
     }
 
-    /// What comes next of the answer that is under way. It is given up where it breaks off.
+    /// Reads from the current response, or requests the rest. A response that fails is dropped, and
+    /// the next call resumes behind the last byte.
     async fn chunk_once(&mut self) -> Result<Bytes, PullError> {
-        let mut answer = match self.under_way.take() {
-            Some(answer) => answer,
-            None => self.ask().await?,
+        let mut part = match self.response.take() {
+            Some(part) => part,
+            None => self.request_rest().await?,
         };
-        let broken_off = |why: String| PullError::Network { url: error::place(&self.url), why };
-        let mut chunk = match answer.response.chunk().await {
+        let interrupted =
+            |why: String| PullError::Network { url: error::display_url(&self.url), why };
+        let mut chunk = match part.response.chunk().await {
             Ok(Some(chunk)) => chunk,
-            Ok(None) => return Err(broken_off("the response ended early".to_owned())),
-            Err(error) => return Err(broken_off(fairway_text::root_cause(&error))),
+            Ok(None) => return Err(interrupted("the response ended early".to_owned())),
+            Err(error) => return Err(interrupted(fairway_text::root_cause(&error))),
         };
-        answer.pass_over_known(&mut chunk);
+        part.skip_known(&mut chunk);
         self.received += chunk.len() as u64;
-        if answer.gained >= WORTHWHILE {
+        if part.received >= MIN_PROGRESS_BYTES {
             self.backoff = self.repository.backoff();
         }
-        self.under_way = Some(answer);
+        self.response = Some(part);
         Ok(chunk)
     }
 
-    /// Asks for what is missing.
-    async fn ask(&self) -> Result<Answer, PullError> {
+    /// Requests the missing part.
+    async fn request_rest(&self) -> Result<PartialResponse, PullError> {
         let sent = self.repository.send_from(Method::GET, &self.url, "*/*", self.received);
         let response = sent.await?;
         let begin = match response.status() {
@@ -88,25 +90,25 @@ impl Download<'_> {
             _ => Some(0),
         };
         match begin.and_then(|begin| self.received.checked_sub(begin)) {
-            Some(known) => Ok(Answer { response, known, gained: 0 }),
+            Some(known) => Ok(PartialResponse { response, known, received: 0 }),
             None => Err(PullError::Malformed {
-                what: error::place(&self.url),
+                what: error::display_url(&self.url),
                 why: format!("the response does not start at the requested byte {}", self.received),
             }),
         }
     }
 }
 
-impl Answer {
-    fn pass_over_known(&mut self, chunk: &mut Bytes) {
+impl PartialResponse {
+    fn skip_known(&mut self, chunk: &mut Bytes) {
         let known = usize::try_from(self.known).unwrap_or(usize::MAX).min(chunk.len());
         chunk.advance(known);
         self.known -= known as u64;
-        self.gained += chunk.len() as u64;
+        self.received += chunk.len() as u64;
     }
 }
 
-/// Where a part begins: `bytes 7-9/10`.
+/// The first byte of a `Content-Range` header: `bytes 7-9/10`.
 fn begin(headers: &HeaderMap) -> Option<u64> {
     let range = headers.get(CONTENT_RANGE)?.to_str().ok()?.strip_prefix("bytes ")?;
     range.split_once('-')?.0.parse().ok()
@@ -117,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_says_where_it_begins() {
+    fn begin_parses_content_range() {
         for (header, expected) in [
             ("bytes 7-9/10", Some(7)),
             ("bytes 0-9/*", Some(0)),

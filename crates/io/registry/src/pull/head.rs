@@ -1,4 +1,4 @@
-//! Asking a registry about content without fetching it.
+//! Checks of content in a registry without fetching it.
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH};
 use reqwest::{Method, Response};
@@ -9,17 +9,17 @@ use super::{Body, MANIFESTS, PullError, Repository, error};
 use crate::Digest;
 use crate::manifest::Descriptor;
 
-/// As much is read of what a registry says: its errors are a few hundred bytes.
-const LONGEST_ANSWER: u64 = 64 << 10;
+/// Bytes of an error response; real ones have a few hundred.
+const MAX_ERROR_BYTES: u64 = 64 << 10;
 
-/// How registries say what is wrong.
+/// Error response of a registry (distribution specification).
 #[derive(Deserialize)]
 struct Errors {
-    errors: Vec<Complaint>,
+    errors: Vec<RegistryError>,
 }
 
 #[derive(Deserialize)]
-struct Complaint {
+struct RegistryError {
     #[serde(default)]
     code: String,
     #[serde(default)]
@@ -27,34 +27,28 @@ struct Complaint {
 }
 
 impl Repository {
-    /// Whether a blob is there, in its full size.
-    pub(crate) async fn has(&self, blob: &Descriptor) -> Result<(), PullError> {
+    /// Succeeds if a blob exists with its announced size.
+    pub(crate) async fn check_blob(&self, blob: &Descriptor) -> Result<(), PullError> {
         let url = self.url("blobs", blob.digest.as_str());
-        let mut backoff = self.backoff();
-        loop {
-            match self.has_once(&url, blob).await {
-                Err(error) if backoff.retry(&error).await => {}
-                done => return done,
-            }
-        }
+        self.backoff().run(|| self.check_blob_once(&url, blob)).await
     }
 
-    /// Some registries do not like to be asked: there, the answer is begun and not read.
-    async fn has_once(&self, url: &Url, blob: &Descriptor) -> Result<(), PullError> {
-        let asked = match self.send(Method::HEAD, url, "*/*").await {
+    /// Some registries do not support HEAD: then GET, without reading the body.
+    async fn check_blob_once(&self, url: &Url, blob: &Descriptor) -> Result<(), PullError> {
+        let response = match self.send(Method::HEAD, url, "*/*").await {
             Err(PullError::Status { status: 405 | 501, .. }) => {
                 self.send(Method::GET, url, "*/*").await?
             }
-            asked => asked?,
+            response => response?,
         };
-        match stated_size(&asked) {
-            Some(size) => sized(error::place(url), size, blob),
+        match stated_size(&response) {
+            Some(size) => check_size(error::display_url(url), size, blob),
             None => Ok(()),
         }
     }
 
-    /// What the registry says about a manifest that it does not give.
-    pub(crate) async fn words_about(&self, manifest: &Digest) -> Option<String> {
+    /// The error message of a registry for a manifest that it refuses.
+    pub(crate) async fn error_message(&self, manifest: &Digest) -> Option<String> {
         let url = self.url("manifests", manifest.as_str());
         let request = self.client.request(Method::GET, url).header(ACCEPT, MANIFESTS);
         let request = match self.auth.current().await {
@@ -63,26 +57,26 @@ impl Repository {
         };
         let response =
             request.send().await.ok().filter(|response| !response.status().is_success())?;
-        let bytes = Body::Response(response).read(LONGEST_ANSWER).await.ok()?;
-        complaint(&bytes)
+        let bytes = Body::Response(response).read(MAX_ERROR_BYTES).await.ok()?;
+        first_error(&bytes)
     }
 }
 
-/// The first complaint of a registry, in its words.
-fn complaint(bytes: &[u8]) -> Option<String> {
+/// The message, or else the code, of the first error.
+fn first_error(bytes: &[u8]) -> Option<String> {
     let Errors { errors } = serde_json::from_slice(bytes).ok()?;
-    let Complaint { code, message } = errors.into_iter().next()?;
+    let RegistryError { code, message } = errors.into_iter().next()?;
     Some(if message.is_empty() { code } else { message }).filter(|words| !words.is_empty())
 }
 
-/// How much there is. Who answers without a body may say that it has nothing, which means nothing.
+/// The `Content-Length`. 0 is ignored: some servers send it with every HEAD response.
 fn stated_size(response: &Response) -> Option<u64> {
     let size = response.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()?;
     (size > 0).then_some(size)
 }
 
-/// Whether a blob has the size that was announced.
-pub(crate) fn sized(what: String, size: u64, blob: &Descriptor) -> Result<(), PullError> {
+/// Checks the size of a blob.
+pub(crate) fn check_size(what: String, size: u64, blob: &Descriptor) -> Result<(), PullError> {
     if size == blob.size {
         return Ok(());
     }
@@ -95,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_registry_is_quoted() {
+    fn first_error_returns_message_or_code() {
         for (body, expected) in [
             (
                 r#"{"errors": [{"code": "DENIED", "message": "no access to team"}]}"#,
@@ -105,7 +99,7 @@ mod tests {
             (r#"{"errors": []}"#, None),
             ("<html>", None),
         ] {
-            assert_eq!(complaint(body.as_bytes()).as_deref(), expected, "{body}");
+            assert_eq!(first_error(body.as_bytes()).as_deref(), expected, "{body}");
         }
     }
 }

@@ -1,71 +1,69 @@
-//! Reading from a registry that may be slow, broken or hostile.
+//! Reads from registries that may be slow, broken or hostile.
 //!
-//! `oci-client` pushes images here, and does not pull them: it reads tags, manifests and tokens of
-//! any length into memory, hides how long a registry asks to wait, and follows every redirect.
+//! `oci-client` only pushes images here. For pulling, it reads tags, manifests and tokens of any
+//! length into memory, hides `Retry-After`, and follows every redirect.
 
 mod auth;
 mod body;
+mod client;
 mod download;
 mod error;
 mod head;
-mod pass;
 mod retry;
 mod secrets;
 mod tags;
 
 use std::time::Duration;
 
-use fairway_http::{Proxies, trusting_this_machine};
+use fairway_http::Proxies;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, RANGE, RETRY_AFTER, WWW_AUTHENTICATE};
-use reqwest::redirect::{Attempt, Policy};
-use reqwest::{Client, Method, Proxy, Response, StatusCode};
+use reqwest::{Client, Method, Response, StatusCode};
 use url::Url;
 
-pub(crate) use body::Body;
-use body::Check;
+pub(crate) use body::{Body, LayerBody, stream_verified};
+pub(crate) use client::{allows_plain_http, client, is_loopback};
 pub use error::PullError;
 pub(crate) use error::without_password;
-pub(crate) use head::sized;
-pub(crate) use pass::{Arriving, pass};
+pub(crate) use head::check_size;
 pub(crate) use retry::Backoff;
 pub(crate) use secrets::Credentials;
 pub use secrets::{PullSecrets, SecretsError};
 pub(crate) use tags::is_tag;
 
 use crate::Digest;
-use crate::manifest::LARGEST_DOCUMENT;
-use crate::plain::is_this_machine;
+use crate::manifest::MAX_DOCUMENT_BYTES;
 use auth::{Auth, Challenge};
+use client::token_client;
 
-/// The formats of manifests and of lists of them.
+/// Accepted media types of manifests and indexes.
 const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, \
                          application/vnd.oci.image.index.v1+json, \
                          application/vnd.docker.distribution.manifest.v2+json, \
                          application/vnd.docker.distribution.manifest.list.v2+json";
 
-/// From a registry to a mirror to a store of blobs; nobody needs more.
-const MOST_REDIRECTS: usize = 5;
-
-/// How to speak to a registry.
+/// Settings for requests to registries.
 #[derive(Clone, Debug)]
-pub struct Options {
-    /// Who we are, for registries that ask.
+pub struct PullOptions {
+    /// Registry credentials.
     pub secrets: PullSecrets,
-    /// Whether registries on other machines may be spoken to without TLS.
+    /// Allow HTTP without TLS for other hosts.
     pub allow_plain_http: bool,
-    /// Certificates of authorities to trust besides the machine's, as PEM.
+    /// CA certificates (PEM) to trust in addition to those of the host.
     pub authorities: Vec<u8>,
-    /// The ways to the outside; those of the environment if none are given.
+    /// Proxy settings; `None` uses those of the environment.
     pub proxies: Option<Proxies>,
-    /// How often something is tried before it counts as failed.
+    /// Maximum number of attempts of a request.
     pub attempts: u32,
-    /// How long a registry may say nothing.
+    /// Timeout for connecting, and between two chunks of a response.
     pub silence: Duration,
 }
 
-impl Default for Options {
-    /// Four attempts outlast a registry's restart behind a balancer; half a minute of silence is
-    /// what balancers allow.
+#[doc(hidden)]
+pub use self::PullOptions as Options;
+
+impl Default for PullOptions {
+    /// Four attempts cover the restart of a registry behind a load balancer. Load balancers close
+    /// connections after half a minute without data.
     fn default() -> Self {
         Self {
             secrets: PullSecrets::default(),
@@ -78,26 +76,27 @@ impl Default for Options {
     }
 }
 
-/// A repository in a registry.
+/// Client for one repository of a registry.
 #[derive(Debug)]
 pub struct Repository {
-    /// `registry/path`, as it stands in the names of images.
+    /// `registry/path`, the prefix of image references.
     name: String,
-    /// Where everything of it lies.
+    /// Base URL of the repository, `…/v2/PATH`.
     base: Url,
     client: Client,
-    /// For tokens. It follows nobody: what it sends is secret.
+    /// Client for token requests. It follows no redirects, because the requests contain
+    /// credentials.
     tokens: Client,
     auth: Auth,
     attempts: u32,
 }
 
 impl Repository {
-    /// Prepares to speak to the registry of a repository such as `registry.example/team/releases`.
-    /// With `https://` before it, a registry on this machine is spoken to with TLS, too.
+    /// Creates a client for a repository such as `registry.example/team/releases`. The prefix
+    /// `https://` selects TLS for a registry on the loopback interface.
     ///
-    /// The process needs a TLS provider: `main` installs it.
-    pub fn open(name: &str, options: &Options) -> Result<Self, PullError> {
+    /// The process needs a TLS provider, which `main` installs.
+    pub fn open(name: &str, options: &PullOptions) -> Result<Self, PullError> {
         let (name, base) = address(name, options.allow_plain_http)?;
         let (registry, path) = name.split_once('/').unwrap_or((&name, ""));
         let credentials = options.secrets.find(&name);
@@ -106,24 +105,19 @@ impl Repository {
         Ok(Self { base, client, tokens, auth, attempts: options.attempts, name })
     }
 
-    /// `registry/path`, as it stands in the names of images.
+    /// `registry/path`, the prefix of image references.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Which content a tag stands for.
+    /// Resolves a tag to a digest.
     pub async fn resolve(&self, tag: &str) -> Result<Digest, PullError> {
         let url = self.url("manifests", tag);
-        let mut backoff = self.backoff();
-        loop {
-            match self.resolve_once(&url).await {
-                Err(error) if backoff.retry(&error).await => {}
-                done => return done,
-            }
-        }
+        self.backoff().run(|| self.resolve_once(&url)).await
     }
 
-    /// Asks for the digest alone; some registries do not state it, or refuse the question.
+    /// Tries HEAD first. Some registries do not support it or omit the digest; then the manifest is
+    /// fetched and hashed.
     async fn resolve_once(&self, url: &Url) -> Result<Digest, PullError> {
         match self.send(Method::HEAD, url, MANIFESTS).await {
             Ok(head) => {
@@ -135,16 +129,16 @@ impl Repository {
             Err(error) => return Err(error),
         }
         let body = Body::Response(self.send(Method::GET, url, MANIFESTS).await?);
-        Ok(Digest::of(&body.read(LARGEST_DOCUMENT).await?))
+        Ok(Digest::of(&body.read(MAX_DOCUMENT_BYTES).await?))
     }
 
-    /// The manifest or the list of that digest, once; it is for the reader to check it.
+    /// Requests a manifest or index once. The caller verifies the digest.
     pub(crate) async fn manifest(&self, digest: &Digest) -> Result<Body, PullError> {
         let url = self.url("manifests", digest.as_str());
         Ok(Body::Response(self.send(Method::GET, &url, MANIFESTS).await?))
     }
 
-    /// The small blob of that digest, once; it is for the reader to check it.
+    /// Requests a small blob once. The caller verifies the digest.
     pub(crate) async fn blob(&self, digest: &Digest) -> Result<Body, PullError> {
         let url = self.url("blobs", digest.as_str());
         Ok(Body::Response(self.send(Method::GET, &url, "*/*").await?))
@@ -166,8 +160,8 @@ impl Repository {
         self.send_from(method, url, accept, 0).await
     }
 
-    /// Sends a request for what begins at that byte, and again with what the registry asks for if
-    /// it refuses the first.
+    /// Sends a request for the content from byte `begin` on. After 401, it authenticates and sends
+    /// the request again.
     async fn send_from(
         &self,
         method: Method,
@@ -189,23 +183,27 @@ impl Repository {
         };
         let failed = |error| PullError::network(url, &error);
         let first = request(authorization.as_deref()).send().await.map_err(failed)?;
-        // Only the registry itself is told who we are: not those to whom it sends us for blobs.
-        let asked_by_registry = first.url().origin() == url.origin();
-        if first.status() != StatusCode::UNAUTHORIZED || !asked_by_registry {
-            return checked(first, url);
+        // Credentials go only to the registry itself, never to a blob store to which it redirects.
+        let is_registry = first.url().origin() == url.origin();
+        if first.status() != StatusCode::UNAUTHORIZED || !is_registry {
+            return check_status(first, url);
         }
         let mut headers = first.headers().get_all(WWW_AUTHENTICATE).iter();
         let challenge = headers.find_map(|header| Challenge::parse(header.to_str().ok()?));
-        let Some(challenge) = challenge else { return checked(first, url) };
-        let answer = self.auth.answer(&self.tokens, &challenge, authorization.as_deref()).await?;
-        match answer {
-            Some(answer) => checked(request(Some(&answer)).send().await.map_err(failed)?, url),
-            None => checked(first, url),
+        let Some(challenge) = challenge else { return check_status(first, url) };
+        let authorization_header =
+            self.auth.authorize(&self.tokens, &challenge, authorization.as_deref()).await?;
+        match authorization_header {
+            Some(authorization_header) => check_status(
+                request(Some(&authorization_header)).send().await.map_err(failed)?,
+                url,
+            ),
+            None => check_status(first, url),
         }
     }
 }
 
-/// The name without its scheme, and where the repository is.
+/// The name without its scheme, and the URL of the repository.
 fn address(given: &str, allow_plain_http: bool) -> Result<(String, Url), PullError> {
     let refused = || PullError::Name { name: without_password(given) };
     let (scheme, name) = match given.split_once("://") {
@@ -220,9 +218,9 @@ fn address(given: &str, allow_plain_http: bool) -> Result<(String, Url), PullErr
     if registry.contains('@') || !path.bytes().all(legal) || path.split('/').any(is_step) {
         return Err(refused());
     }
-    let near = is_this_machine(registry);
-    let scheme = scheme.unwrap_or(if near { "http" } else { "https" });
-    if scheme == "http" && !near && !allow_plain_http {
+    let is_loopback = is_loopback(registry);
+    let scheme = scheme.unwrap_or(if is_loopback { "http" } else { "https" });
+    if scheme == "http" && !is_loopback && !allow_plain_http {
         return Err(PullError::Plain { host: registry.to_owned() });
     }
     let url = Url::parse(&format!("{scheme}://{registry}/v2/{path}")).map_err(|_| refused())?;
@@ -232,59 +230,10 @@ fn address(given: &str, allow_plain_http: bool) -> Result<(String, Url), PullErr
     Ok((name.to_owned(), url))
 }
 
-pub(crate) fn client(options: &Options) -> Result<Client, PullError> {
-    let allow_plain_http = options.allow_plain_http;
-    let follow = Policy::custom(move |attempt| redirected(attempt, allow_plain_http));
-    client_that(follow, options)
-}
-
-fn token_client(options: &Options) -> Result<Client, PullError> {
-    client_that(Policy::none(), options)
-}
-
-fn client_that(redirects: Policy, options: &Options) -> Result<Client, PullError> {
-    let failed =
-        |error: reqwest::Error| PullError::Client { why: fairway_text::root_cause(&error) };
-    let authorities =
-        reqwest::Certificate::from_pem_bundle(&options.authorities).map_err(failed)?;
-    let proxies = options.proxies.clone().map_or_else(Proxies::of_environment, Ok);
-    let proxies = proxies.map_err(|error| PullError::Client { why: error.to_string() })?;
-    trusting_this_machine(Client::builder())
-        .user_agent(concat!("fairway/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirects)
-        .connect_timeout(options.silence)
-        .read_timeout(options.silence)
-        .tls_certs_merge(authorities)
-        .no_proxy()
-        .proxy(Proxy::custom(move |url| proxies.of(url).cloned()))
-        .build()
-        .map_err(failed)
-}
-
-/// Registries may keep blobs elsewhere. Nobody is led from TLS to plain HTTP, or by plain HTTP to
-/// another machine.
-fn redirected(attempt: Attempt<'_>, allow_plain_http: bool) -> reqwest::redirect::Action {
-    if attempt.previous().len() > MOST_REDIRECTS {
-        return attempt.error("too many redirects");
-    }
-    let came_by_tls = attempt.previous().iter().any(|url| url.scheme() == "https");
-    let leads_to = attempt.url();
-    let plain = leads_to.scheme() != "https";
-    if plain && (came_by_tls || !may_be_plain(leads_to, allow_plain_http)) {
-        let to = error::place(leads_to);
-        return attempt.error(format!("redirected to {to}, which does not use TLS"));
-    }
-    attempt.follow()
-}
-
-pub(crate) fn may_be_plain(url: &Url, allow_plain_http: bool) -> bool {
-    allow_plain_http || url.host_str().is_some_and(is_this_machine)
-}
-
-/// The answer, if it is a good one.
-pub(crate) fn checked(response: Response, url: &Url) -> Result<Response, PullError> {
+/// Maps an unsuccessful status to an error.
+pub(crate) fn check_status(response: Response, url: &Url) -> Result<Response, PullError> {
     let status = response.status();
-    let url = error::place(url);
+    let url = error::display_url(url);
     match status {
         StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(response),
         StatusCode::NOT_FOUND => Err(PullError::NotFound { url }),
@@ -307,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_says_where_a_repository_is_and_how_to_speak_to_it() {
+    fn address_selects_scheme_and_url() {
         let cases = [
             ("registry.example/a/b", false, "https://registry.example/v2/a/b"),
             ("127.0.0.1:5000/a", false, "http://127.0.0.1:5000/v2/a"),
@@ -320,8 +269,8 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_refused() {
-        let told = [
+    fn parse_with_invalid_names_fails() {
+        let errors = [
             "releases",
             "ftp://registry.example/a",
             "registry.example/",
@@ -337,8 +286,8 @@ mod tests {
             "http://registry.example/a",
         ]
         .map(|name| address(name, false).unwrap_err().to_string());
-        assert!(!told.concat().contains("word"), "{told:?}");
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        assert!(!errors.concat().contains("word"), "{errors:?}");
+        insta::assert_snapshot!(errors.join("\n"), @r#"
         "releases" is not a repository such as registry.example/team/releases
         "ftp://registry.example/a" is not a repository such as registry.example/team/releases
         "registry.example/" is not a repository such as registry.example/team/releases

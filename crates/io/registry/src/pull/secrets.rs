@@ -10,35 +10,31 @@ use serde::Deserialize;
 /// Longer files are refused. Kubernetes allows secrets of 1 MiB.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Who we are, for each registry.
+/// Registry credentials by registry or repository.
 #[derive(Clone, Default)]
 pub struct PullSecrets {
     auths: BTreeMap<String, Credentials>,
 }
 
-/// What a registry knows us by.
+/// Credentials for a registry.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Credentials {
     /// A user and a password.
     Password { user: String, password: String },
-    /// What a registry gave somebody who logged in, to be exchanged for tokens.
+    /// A token from `docker login`, which is exchanged for access tokens.
     IdentityToken(String),
 }
 
-/// Why a pull secret could not be read.
+/// An invalid pull secret.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum SecretsError {
-    /// It is too large to be looked at.
+    /// The file exceeds the size limit.
     #[error("the pull secret has {0} bytes; the limit is {MAX_BYTES}")]
     TooLarge(usize),
-    /// It is not what it should be. What is there is not repeated: it is a secret.
+    /// The file is malformed. The error has only a position, because the content is secret.
     #[error("the pull secret is not valid JSON with `auths`: line {line}, column {column}")]
-    Malformed {
-        /// Where.
-        line: usize,
-        /// Where in the line.
-        column: usize,
-    },
+    Malformed { line: usize, column: usize },
     /// The credentials of a registry cannot be read.
     #[error(
         "the pull secret has an invalid `auth` for {0}: expected the base64 encoding of \
@@ -61,7 +57,7 @@ struct Entry {
 }
 
 impl PullSecrets {
-    /// Reads a file.
+    /// Parses a Docker `config.json`.
     pub fn parse(bytes: &[u8]) -> Result<Self, SecretsError> {
         if bytes.len() > MAX_BYTES {
             return Err(SecretsError::TooLarge(bytes.len()));
@@ -69,16 +65,16 @@ impl PullSecrets {
         let file: File = serde_json::from_slice(bytes).map_err(|error| {
             SecretsError::Malformed { line: error.line(), column: error.column() }
         })?;
-        // Tools that keep passwords elsewhere leave empty entries.
-        let said = file.auths.into_iter().filter(|(_, entry)| !entry.is_empty());
-        let auths = said.map(|(registry, entry)| {
+        // Credential helpers leave empty entries.
+        let entries = file.auths.into_iter().filter(|(_, entry)| !entry.is_empty());
+        let auths = entries.map(|(registry, entry)| {
             let credentials = entry.credentials().ok_or(SecretsError::Auth(registry.clone()))?;
-            Ok((place(&registry), credentials))
+            Ok((registry_key(&registry), credentials))
         });
         Ok(Self { auths: auths.collect::<Result<_, _>>()? })
     }
 
-    /// Who we are for a repository: what is said of the longest part of its name.
+    /// Credentials for a repository: the entry with the longest matching prefix.
     pub(crate) fn find(&self, repository: &str) -> Option<&Credentials> {
         let mut name = repository;
         loop {
@@ -98,7 +94,7 @@ impl Entry {
     }
 
     fn credentials(self) -> Option<Credentials> {
-        // Whoever logs in for one leaves a user without a password beside it.
+        // `docker login` writes a user without a password beside an identity token.
         if let Some(token) = self.identitytoken.filter(|token| !token.is_empty()) {
             return Some(Credentials::IdentityToken(token));
         }
@@ -111,14 +107,14 @@ impl Entry {
     }
 }
 
-/// The name of a registry or of a part of it; old files have whole addresses.
-fn place(key: &str) -> String {
-    let place = key.split_once("://").map_or(key, |(_, place)| place).trim_end_matches('/');
-    let old = ["/v1", "/v2"].iter().find_map(|version| place.strip_suffix(version));
-    old.unwrap_or(place).to_owned()
+/// The registry or repository of a key. Old files have URLs.
+fn registry_key(key: &str) -> String {
+    let name = key.split_once("://").map_or(key, |(_, name)| name).trim_end_matches('/');
+    let old = ["/v1", "/v2"].iter().find_map(|version| name.strip_suffix(version));
+    old.unwrap_or(name).to_owned()
 }
 
-// Passwords must not get into logs.
+// Omits passwords, which must not appear in logs.
 impl fmt::Debug for PullSecrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.auths.keys()).finish()
@@ -143,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_part_of_a_name_counts() {
+    fn find_returns_longest_matching_prefix() {
         let cases = [
             ("registry.example/other/a", Some("user pass")),
             ("registry.example/team/a", Some("team a:b")),
@@ -164,15 +160,15 @@ mod tests {
     }
 
     #[test]
-    fn nothing_secret_is_said() {
+    fn parse_errors_and_debug_omit_secrets() {
         let texts = [
             r#"{"auths": {"registry.example": {"auth": "hunter2!"}}}"#,
             r#"{"auths": {"registry.example": {"auth": "aHVudGVyMg=="}}}"#,
             r#"{"auths": "hunter2"}"#,
             r#"{"auth": {}}"#,
         ];
-        let told = texts.map(|text| PullSecrets::parse(text.as_bytes()).unwrap_err().to_string());
-        insta::assert_snapshot!(told.join("\n"), @"
+        let errors = texts.map(|text| PullSecrets::parse(text.as_bytes()).unwrap_err().to_string());
+        insta::assert_snapshot!(errors.join("\n"), @"
         the pull secret has an invalid `auth` for registry.example: expected the base64 encoding of USER:PASSWORD
         the pull secret has an invalid `auth` for registry.example: expected the base64 encoding of USER:PASSWORD
         the pull secret is not valid JSON with `auths`: line 1, column 19

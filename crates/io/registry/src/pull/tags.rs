@@ -1,4 +1,4 @@
-//! The tags of a repository, page by page.
+//! Lists the tags of a repository, page by page.
 
 use reqwest::Method;
 use reqwest::header::{HeaderMap, LINK};
@@ -6,16 +6,16 @@ use serde::Deserialize;
 use url::Url;
 
 use super::{Body, PullError, Repository, error};
-use crate::manifest::LARGEST_DOCUMENT;
+use crate::manifest::MAX_DOCUMENT_BYTES;
 
 /// Tags of a repository: ten times as many as the largest platform has.
-const MOST_TAGS: usize = 100_000;
-/// Tags asked for at once; registries give fewer if they like.
-const PAGE: usize = 1000;
-/// Registries have pages of 50 at least.
-const MOST_PAGES: usize = MOST_TAGS / 50;
-/// What a tag may have at most.
-const LONGEST_TAG: usize = 128;
+const MAX_TAGS: usize = 100_000;
+/// Requested tags per page; registries may return fewer.
+const PAGE_SIZE: usize = 1000;
+/// Pages of a listing: registries return at least 50 tags per page.
+const MAX_PAGES: usize = MAX_TAGS / 50;
+/// Length of a tag (distribution specification).
+const MAX_TAG_LENGTH: usize = 128;
 
 #[derive(Deserialize)]
 struct Page {
@@ -23,16 +23,16 @@ struct Page {
 }
 
 impl Repository {
-    /// All tags, in their order, without what other tools keep beside images under the digest of
-    /// what it belongs to: signatures, attestations.
+    /// All tags, sorted, without signatures and attestations that other tools store as
+    /// `sha256-DIGEST.*`.
     pub async fn tags(&self) -> Result<Vec<String>, PullError> {
         let mut url = self.url("tags", "list");
-        url.query_pairs_mut().append_pair("n", &PAGE.to_string());
+        url.query_pairs_mut().append_pair("n", &PAGE_SIZE.to_string());
         let mut tags = Vec::new();
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let (page, next) = self.page(&url).await?;
             tags.extend(page.into_iter().filter(|tag| is_tag(tag) && !is_attachment(tag)));
-            if tags.len() > MOST_TAGS {
+            if tags.len() > MAX_TAGS {
                 break;
             }
             match next {
@@ -44,30 +44,25 @@ impl Repository {
                 }
             }
         }
-        Err(PullError::TooManyTags { limit: MOST_TAGS })
+        Err(PullError::TooManyTags { limit: MAX_TAGS })
     }
 
     async fn page(&self, url: &Url) -> Result<(Vec<String>, Option<Url>), PullError> {
-        let mut backoff = self.backoff();
-        loop {
-            match self.page_once(url).await {
-                Err(error) if backoff.retry(&error).await => {}
-                done => return done,
-            }
-        }
+        self.backoff().run(|| self.page_once(url)).await
     }
 
     async fn page_once(&self, url: &Url) -> Result<(Vec<String>, Option<Url>), PullError> {
         let response = self.send(Method::GET, url, "application/json").await?;
         let next = next_page(url, response.headers())?;
-        let bytes = Body::Response(response).read(LARGEST_DOCUMENT).await?;
+        let bytes = Body::Response(response).read(MAX_DOCUMENT_BYTES).await?;
         let page: Page =
             serde_json::from_slice(&bytes).map_err(|_| malformed(url, &"not a list of tags"))?;
         Ok((page.tags.unwrap_or_default(), next))
     }
 }
 
-/// Where the next page is. It has to be in the same place: the next request has our credentials.
+/// The URL of the next page from the `Link` header. It must have the same origin and path, because
+/// the request has credentials.
 fn next_page(url: &Url, headers: &HeaderMap) -> Result<Option<Url>, PullError> {
     let Some(link) = headers.get(LINK).and_then(|link| link.to_str().ok()) else {
         return Ok(None);
@@ -85,13 +80,13 @@ fn next_page(url: &Url, headers: &HeaderMap) -> Result<Option<Url>, PullError> {
 }
 
 fn malformed(url: &Url, why: &impl ToString) -> PullError {
-    PullError::Malformed { what: error::place(url), why: why.to_string() }
+    PullError::Malformed { what: error::display_url(url), why: why.to_string() }
 }
 
-/// Whether it can be a tag.
+/// Whether a text is a valid tag.
 pub(crate) fn is_tag(text: &str) -> bool {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    (1..=LONGEST_TAG).contains(&text.len())
+    (1..=MAX_TAG_LENGTH).contains(&text.len())
         && text.bytes().all(legal)
         && !text.starts_with(['.', '-'])
 }
@@ -107,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_page_is_where_the_registry_says_but_not_elsewhere() {
+    fn next_page_with_other_origin_fails() {
         let url = Url::parse("https://registry.example/v2/a/tags/list?n=2").unwrap();
         let next = |link: &str| {
             let headers = HeaderMap::from_iter([(LINK, link.parse().unwrap())]);
@@ -122,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn attachments_and_what_cannot_be_a_tag_are_left_out() {
+    fn is_tag_and_is_attachment_recognise_tags() {
         let digits = "0123456789abcdef".repeat(4);
         for attachment in [format!("sha256-{digits}.sig"), format!("sha256-{digits}")] {
             assert!(is_attachment(&attachment), "{attachment}");

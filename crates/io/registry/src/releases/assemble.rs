@@ -1,37 +1,37 @@
-//! Which releases tags and manifests make. This is pure: everything was read before.
+//! Derives releases from tags and manifests, without I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::manifest::{Image, MOST_PLATFORMS, Manifest};
-use super::{Problem, Reason, Release, printable};
+use super::manifest::{MAX_PLATFORMS, ScannedImage, ScannedManifest};
+use super::{ProblemReason, ReleaseImage, ScanProblem, printable};
 use crate::Digest;
-use crate::manifest::DEEPEST_INDEX;
+use crate::manifest::MAX_INDEX_DEPTH;
 
-/// The architecture of an image that runs on several.
+/// Architecture of a multi-platform image.
 const MULTI: &str = "multi";
 
-/// What is known at the end of a scan.
-pub(super) struct Findings<'a> {
-    /// The repository, as it stands in the names of images.
+/// Manifests of a finished scan.
+pub(super) struct ScannedManifests<'a> {
+    /// The repository as in image references.
     pub(super) name: &'a str,
-    /// What was read, now or before.
-    pub(super) manifests: &'a BTreeMap<Digest, Manifest>,
-    /// What could not be read.
-    pub(super) unread: &'a BTreeMap<Digest, Reason>,
+    /// Manifests that this scan or an earlier one has read.
+    pub(super) manifests: &'a BTreeMap<Digest, ScannedManifest>,
+    /// Manifests that could not be read.
+    pub(super) unread: &'a BTreeMap<Digest, ProblemReason>,
 }
 
-/// The releases of tags, each once, and what is wrong with the others.
+/// Releases by image and architecture, and the problems of the others.
 #[derive(Default)]
-pub(super) struct Assembled {
-    releases: BTreeMap<(String, String), Release>,
-    pub(super) problems: Vec<Problem>,
-    /// Every manifest that the tags lead to.
+pub(super) struct ReleaseSet {
+    releases: BTreeMap<(String, String), ReleaseImage>,
+    pub(super) problems: Vec<ScanProblem>,
+    /// All manifests that are reachable from the tags.
     pub(super) used: BTreeSet<Digest>,
 }
 
-impl Assembled {
-    /// In the order of their images.
-    pub(super) fn into_releases(self) -> Vec<Release> {
+impl ReleaseSet {
+    /// Sorted by image.
+    pub(super) fn into_releases(self) -> Vec<ReleaseImage> {
         self.releases.into_values().collect()
     }
 
@@ -39,34 +39,34 @@ impl Assembled {
         self.releases.len()
     }
 
-    fn release(&mut self, name: &str, digest: &Digest, architecture: &str, image: &Image) {
+    fn release(&mut self, name: &str, digest: &Digest, architecture: &str, image: &ScannedImage) {
         let (image_name, arch) = (format!("{name}@{digest}"), architecture.to_owned());
-        self.releases.entry((image_name.clone(), arch.clone())).or_insert_with(|| Release {
+        self.releases.entry((image_name.clone(), arch.clone())).or_insert_with(|| ReleaseImage {
             image: image_name,
             arch,
             release_metadata: image.metadata.clone(),
         });
     }
 
-    fn problem(&mut self, tag: &str, digest: &Digest, reason: Reason) {
+    fn problem(&mut self, tag: &str, digest: &Digest, reason: ProblemReason) {
         let (tag, digest) = (tag.to_owned(), Some(digest.clone()));
-        self.problems.push(Problem { tag, digest, kept: false, reason });
+        self.problems.push(ScanProblem { tag, digest, kept: false, reason });
     }
 }
 
-/// An image of a list, or why there is none.
-type Leaf<'a> = (&'a Digest, Result<&'a Image, Reason>);
+/// An image of an index, or its problem.
+type Leaf<'a> = (&'a Digest, Result<&'a ScannedImage, ProblemReason>);
 
-impl<'a> Findings<'a> {
-    /// Adds what a tag stands for.
-    pub(super) fn assemble(&self, tag: &str, digest: &'a Digest, to: &mut Assembled) {
+impl<'a> ScannedManifests<'a> {
+    /// Adds the releases of a tag.
+    pub(super) fn assemble(&self, tag: &str, digest: &'a Digest, to: &mut ReleaseSet) {
         let mut leaves = Vec::new();
         if let Err(reason) = self.leaves(digest, 0, &mut leaves, &mut to.used) {
             return to.problem(tag, digest, reason);
         }
         match leaves.as_slice() {
-            // An image, or a list that wraps a single one: clusters may know either digest, and
-            // signatures are made for what has the tag.
+            // An image, or an index of a single one. The release has the digest of the tag, for
+            // which signatures are made.
             [(_, Ok(image))] => to.release(self.name, digest, &image.architecture, image),
             [(leaf, Err(reason))] => to.problem(tag, leaf, reason.clone()),
             leaves => {
@@ -84,29 +84,31 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Follows lists to their images.
+    /// Collects the images of nested indexes.
     fn leaves(
         &self,
         digest: &'a Digest,
         depth: usize,
         leaves: &mut Vec<Leaf<'a>>,
         used: &mut BTreeSet<Digest>,
-    ) -> Result<(), Reason> {
+    ) -> Result<(), ProblemReason> {
         used.insert(digest.clone());
-        if leaves.len() == MOST_PLATFORMS {
-            return Err(Reason::TooManyPlatforms);
+        if leaves.len() == MAX_PLATFORMS {
+            return Err(ProblemReason::TooManyPlatforms);
         }
         match self.manifests.get(digest) {
-            Some(Manifest::Image(image)) => leaves.push((digest, Ok(image))),
-            Some(Manifest::Unusable(reason)) => leaves.push((digest, Err(reason.clone()))),
-            Some(Manifest::List(_)) if depth == DEEPEST_INDEX => return Err(Reason::TooDeep),
-            Some(Manifest::List(images)) => {
+            Some(ScannedManifest::Image(image)) => leaves.push((digest, Ok(image))),
+            Some(ScannedManifest::Unusable(reason)) => leaves.push((digest, Err(reason.clone()))),
+            Some(ScannedManifest::List(_)) if depth == MAX_INDEX_DEPTH => {
+                return Err(ProblemReason::TooDeep);
+            }
+            Some(ScannedManifest::List(images)) => {
                 for image in images {
                     self.leaves(image, depth + 1, leaves, used)?;
                 }
             }
             None => {
-                let reason = self.unread.get(digest).cloned().unwrap_or(Reason::NoTimeLeft);
+                let reason = self.unread.get(digest).cloned().unwrap_or(ProblemReason::NoTimeLeft);
                 leaves.push((digest, Err(reason)));
             }
         }
@@ -114,16 +116,16 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// What a list says: all of its images have to be there, and to be the same release.
-fn one_release<'a>(leaves: &[Leaf<'a>]) -> Result<&'a Image, Reason> {
+/// The release of an index: all images must be readable and have the same version.
+fn one_release<'a>(leaves: &[Leaf<'a>]) -> Result<&'a ScannedImage, ProblemReason> {
     if let Some((image, _)) = leaves.iter().find(|(_, image)| image.is_err()) {
-        return Err(Reason::Incomplete { image: (*image).clone() });
+        return Err(ProblemReason::Incomplete { image: (*image).clone() });
     }
     let mut images = leaves.iter().filter_map(|(_, image)| image.as_ref().ok());
     let versions: BTreeSet<String> =
         images.clone().map(|image| printable(image.metadata.version.to_string())).collect();
     match images.next_back() {
         Some(last) if versions.len() == 1 => Ok(last),
-        _ => Err(Reason::DifferentVersions { versions: versions.into_iter().collect() }),
+        _ => Err(ProblemReason::DifferentVersions { versions: versions.into_iter().collect() }),
     }
 }

@@ -1,8 +1,7 @@
-//! Finding release metadata in a layer while it arrives.
+//! Finds release metadata in a layer while it is downloaded.
 //!
-//! Nothing of a layer is kept but the one file. It is unpacked no further than to that file; what
-//! follows only passes by, because what a layer says counts for nothing before all of it was
-//! compared with its digest.
+//! Only this one file is kept, and the archive is unpacked only up to it. The rest is still
+//! downloaded, because the digest of the complete layer must be verified.
 
 use std::io::{self, Read};
 use std::path::{Component, Path};
@@ -10,26 +9,30 @@ use std::path::{Component, Path};
 use fairway_release::metadata::{MAX_BYTES, PATH};
 use tar::{Archive, EntryType};
 
-use super::source::Source;
-use super::{Reason, printable};
-use crate::manifest::{Descriptor, LARGEST_LAYER};
-use crate::pull::pass;
-use crate::unpack::{Limits, Unpacked};
+use super::{ProblemReason, printable};
+use crate::manifest::{Descriptor, MAX_LAYER_BYTES};
+use crate::pull::stream_verified;
+use crate::source::Source;
+use crate::unpack::{LayerArchive, UnpackLimits};
 
-/// The file with release metadata, if the layer has one.
-pub(super) async fn search(source: &Source, layer: &Descriptor) -> Result<Option<Vec<u8>>, Reason> {
-    let failed = |why: String| Reason::Layer { layer: layer.digest.clone(), why: printable(why) };
-    if layer.size > LARGEST_LAYER {
-        return Err(failed(format!("larger than {LARGEST_LAYER} bytes")));
+/// The release metadata of a layer, if it has any.
+pub(super) async fn search(
+    source: &Source,
+    layer: &Descriptor,
+) -> Result<Option<Vec<u8>>, ProblemReason> {
+    let failed =
+        |why: String| ProblemReason::Layer { layer: layer.digest.clone(), why: printable(why) };
+    if layer.size > MAX_LAYER_BYTES {
+        return Err(failed(format!("larger than {MAX_LAYER_BYTES} bytes")));
     }
     let body = source.layer(layer).await?;
     let (media_type, size) = (layer.media_type.clone(), layer.size);
-    let found = pass(body, layer, move |chunks| find(chunks, &media_type, size)).await?;
+    let found = stream_verified(body, layer, move |chunks| find(chunks, &media_type, size)).await?;
     match found.map_err(|error| failed(error.to_string()))? {
         Ok(found) => Ok(found),
         Err(FindError::MediaType) => {
             let (layer, media_type) = (layer.digest.clone(), printable(&layer.media_type));
-            Err(Reason::LayerType { layer, media_type })
+            Err(ProblemReason::LayerType { layer, media_type })
         }
         Err(FindError::Archive(error)) => Err(failed(error.to_string())),
     }
@@ -45,38 +48,38 @@ fn find(
     media_type: &str,
     size: u64,
 ) -> Result<Option<Vec<u8>>, FindError> {
-    let Limits { ratio, entries, .. } = Limits::default();
-    let archive = Unpacked::new(layer, media_type, size, ratio).ok_or(FindError::MediaType)?;
+    let UnpackLimits { ratio, entries, .. } = UnpackLimits::default();
+    let archive = LayerArchive::new(layer, media_type, size, ratio).ok_or(FindError::MediaType)?;
     find_in(archive, entries).map_err(FindError::Archive)
 }
 
-fn find_in(archive: Unpacked, most_entries: u64) -> io::Result<Option<Vec<u8>>> {
-    let meter = archive.meter();
+fn find_in(archive: LayerArchive, max_entries: u64) -> io::Result<Option<Vec<u8>>> {
+    let header_limit = archive.header_limit();
     let mut archive = Archive::new(archive);
     let mut entries = archive.entries()?;
-    for _ in 0..most_entries {
-        meter.expect_headers();
+    for _ in 0..max_entries {
+        header_limit.expect_headers();
         let Some(entry) = entries.next() else { return Ok(None) };
         let entry = entry?;
-        meter.expect_content();
+        header_limit.expect_content();
         let is_file = matches!(entry.header().entry_type(), EntryType::Regular);
         if is_file && is_metadata(&entry.path()?) {
             let mut content = Vec::new();
-            // One byte more shows that it is too long to be read.
+            // One byte more than the limit: parsing reports the excess.
             entry.take(MAX_BYTES as u64 + 1).read_to_end(&mut content)?;
             return Ok(Some(content));
         }
         skip(entry)?;
     }
-    Err(io::Error::other(format!("more than {most_entries} files")))
+    Err(io::Error::other(format!("more than {max_entries} files")))
 }
 
-/// Reads on to the next entry. The archive's reader would, too, but on the account of its headers.
+/// Skips to the next entry. The tar reader would count the content against the limit for headers.
 fn skip(mut entry: impl Read) -> io::Result<()> {
     io::copy(&mut entry, &mut io::sink()).map(drop)
 }
 
-/// Some builders begin paths with `./`, and some with `/`.
+/// Some builders write paths with `./` or `/`.
 fn is_metadata(path: &Path) -> bool {
     let inside =
         |component: &Component<'_>| !matches!(component, Component::CurDir | Component::RootDir);
@@ -96,7 +99,7 @@ mod tests {
         for (path, content) in files {
             let mut header = tar::Header::new_gnu();
             header.set_size(content.len() as u64);
-            // Written by hand, because the builder would tidy the path.
+            // The builder would normalise the path.
             header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
             header.set_cksum();
             archive.append(&header, *content).unwrap();
@@ -110,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_found_by_its_path_alone() {
+    fn find_matches_exact_path() {
         let paths = [
             ("release-manifests/release-metadata", true),
             ("./release-manifests/release-metadata", true),
@@ -126,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_behind_the_file_is_read() {
+    fn find_stops_behind_the_file() {
         let mut archive = archive(&[(PATH, b"{}")]);
         archive.truncate(1024);
         archive.extend([0xff; 4096]);
@@ -134,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_archives_and_unknown_types_are_told_apart() {
+    fn find_with_broken_archive_or_unknown_type_fails() {
         let broken = find(Cursor::new(vec![0xff; 4096]), PLAIN, 4096);
         assert!(matches!(broken, Err(FindError::Archive(_))));
         let unknown =
@@ -143,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_that_unpacks_to_far_more_than_its_size_is_left() {
+    fn find_with_compression_bomb_fails() {
         let bomb = archive(&[("zeros", &vec![0; 32 << 20])]);
         let size = 1 << 10;
         let Err(FindError::Archive(error)) = find(Cursor::new(bomb), PLAIN, size) else {

@@ -1,4 +1,4 @@
-//! What a scan found, and what it did not.
+//! Report of a scan.
 
 use std::fmt;
 
@@ -7,130 +7,100 @@ use serde::Serialize;
 use crate::Digest;
 use crate::pull::PullError;
 
-/// What a scan did.
+/// Result counts and problems of a scan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct ScanReport {
     /// The repository.
     pub repository: String,
-    /// How many tags it has.
+    /// Number of tags.
     pub tags: usize,
-    /// How many releases they are.
+    /// Number of releases.
     pub releases: usize,
-    /// How many manifests were read.
+    /// Number of manifests that this scan read.
     pub read: usize,
-    /// How many manifests were known already.
+    /// Number of manifests from the cache.
     pub known: usize,
-    /// What is wrong, in the order of tags.
-    pub problems: Vec<Problem>,
+    /// Problems, sorted by tag.
+    pub problems: Vec<ScanProblem>,
 }
 
-/// What is wrong with a tag, or with one image of the list that it stands for.
+/// Problem of a tag, or of one image of its index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Problem {
+pub struct ScanProblem {
     /// The tag.
     pub tag: String,
-    /// The image, if it is known.
+    /// Digest of the image, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
-    /// Whether the release stays as it was seen last; else it is left out.
+    /// Whether the release of the last scan is kept; otherwise it is omitted.
     pub kept: bool,
-    /// What is wrong.
+    /// Cause.
     #[serde(flatten)]
-    pub reason: Reason,
+    pub reason: ProblemReason,
 }
 
-/// What can be wrong with a release.
+/// Cause of a problem with a release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "reason", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Reason {
-    /// It is not a release image.
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
+pub enum ProblemReason {
+    /// The image has no release metadata.
     #[error("no layer contains {}", fairway_release::metadata::PATH)]
     NoMetadata,
-    /// What it says about itself cannot be understood.
+    /// The release metadata is invalid.
     #[error("{why}")]
-    Metadata {
-        /// Why, with its place.
-        why: String,
-    },
-    /// It is not an image at all.
+    Metadata { why: String },
+    /// The content is not an image.
     #[error("not an image: {why}")]
-    NotAnImage {
-        /// Why.
-        why: String,
-    },
-    /// Its configuration does not say which machines it is for.
+    NotAnImage { why: String },
+    /// The configuration has no valid architecture.
     #[error("unsupported architecture {architecture:?}")]
-    Architecture {
-        /// What it says instead.
-        architecture: String,
-    },
-    /// It has more layers than can be.
+    Architecture { architecture: String },
+    /// Too many layers.
     #[error("too many layers: {count}")]
-    TooManyLayers {
-        /// How many.
-        count: usize,
-    },
-    /// It is a list of more images than can be.
+    TooManyLayers { count: usize },
+    /// Too many images in an index.
     #[error("its index has too many images")]
     TooManyPlatforms,
-    /// Lists name lists name lists.
+    /// Indexes are nested too deeply.
     #[error("its indexes are nested too deeply")]
     TooDeep,
-    /// Images of one list say that they are different releases.
+    /// Images of one index have different versions.
     #[error("its images belong to different releases: {}", versions.join(", "))]
-    DifferentVersions {
-        /// What they say.
-        versions: Vec<String>,
-    },
-    /// Not all images of the list can be used.
+    DifferentVersions { versions: Vec<String> },
+    /// An image of the index cannot be used.
     #[error("cannot use its image {image}")]
-    Incomplete {
-        /// The first that cannot.
-        image: Digest,
-    },
-    /// A layer is packed in a way that is not known here.
+    Incomplete { image: Digest },
+    /// The media type of a layer is not supported.
     #[error("layer {layer} has the media type {media_type:?}; only tar and tar+gzip are supported")]
-    LayerType {
-        /// The layer.
-        layer: Digest,
-        /// How it is packed.
-        media_type: String,
-    },
+    LayerType { layer: Digest, media_type: String },
     /// A layer cannot be unpacked.
     #[error("cannot unpack layer {layer}: {why}")]
-    Layer {
-        /// The layer.
-        layer: Digest,
-        /// Why.
-        why: String,
-    },
-    /// It takes too long.
+    Layer { layer: Digest, why: String },
+    /// Reading the image timed out.
     #[error("timed out after {seconds} seconds")]
-    TooSlow {
-        /// How long it was given.
-        seconds: u64,
-    },
-    /// There was no time left for it.
+    TooSlow { seconds: u64 },
+    /// The scan timed out before.
     #[error("the scan timed out before it read this release")]
     NoTimeLeft,
-    /// There was no memory left for it.
+    /// The memory limit of the cache is reached.
     #[error("the metadata of other releases uses all memory of the scan")]
     NoRoomLeft,
-    /// It cannot be read.
+    /// The content cannot be read.
     #[error(transparent)]
     #[serde(untagged)]
     Pull(#[from] PullError),
 }
 
-impl Reason {
-    /// Whether it lies in content that was compared with its digest, and so stays as it is.
+impl ProblemReason {
+    /// Whether the cause lies in verified content and is permanent.
     pub(super) fn is_final(&self) -> bool {
         !matches!(self, Self::TooSlow { .. } | Self::NoTimeLeft | Self::NoRoomLeft | Self::Pull(_))
     }
 
-    /// Whether it says nothing about the release, but about the way to it.
+    /// Whether the cause is a temporary failure of the registry, not a property of the release.
     pub(super) fn is_transient(&self) -> bool {
         match self {
             Self::TooSlow { .. } | Self::NoTimeLeft => true,
@@ -140,16 +110,16 @@ impl Reason {
     }
 }
 
-/// Longer texts are cut: they repeat what an image says, and it may say anything.
-const LONGEST_TEXT: usize = 200;
+/// Characters of quoted text, which an image can choose freely.
+const MAX_TEXT_LENGTH: usize = 200;
 
-/// What an image says, fit to be printed.
+/// Text of an image without control characters, and truncated.
 pub(crate) fn printable(text: impl AsRef<str>) -> String {
     let is_printable = |char: &char| !char.is_control() && *char != char::REPLACEMENT_CHARACTER;
-    text.as_ref().chars().filter(is_printable).take(LONGEST_TEXT).collect()
+    text.as_ref().chars().filter(is_printable).take(MAX_TEXT_LENGTH).collect()
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ScanReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { repository, tags, releases, read, known, problems } = self;
         write!(f, "{repository}: {releases} releases in {tags} tags; ")?;
@@ -158,7 +128,7 @@ impl fmt::Display for Report {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ScanProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.tag)?;
         if let Some(digest) = &self.digest {

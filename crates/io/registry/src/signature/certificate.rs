@@ -1,4 +1,4 @@
-//! Certificates: a primary key with what its owner says about it and about subkeys.
+//! Certificates: a primary key with its self-signatures and subkeys.
 
 use super::key::{Key, KeyMaterial, may_sign};
 use super::openpgp::{PacketError, PacketReader, SignaturePacket, kind, tag};
@@ -45,7 +45,7 @@ struct Certificate {
     component: Component,
 }
 
-/// What signatures that follow are about.
+/// The component to which the following signatures belong.
 #[derive(Debug)]
 enum Component {
     Primary,
@@ -59,7 +59,7 @@ enum Component {
 struct Subkey {
     material: KeyMaterial,
     is_revoked: bool,
-    /// The newest valid signature by which the primary key adopts it.
+    /// The newest valid binding signature of the primary key.
     binding: Option<SignaturePacket>,
 }
 
@@ -93,8 +93,8 @@ impl Certificate {
     }
 
     fn sign(&mut self, body: &[u8]) {
-        // A revocation needs no proof: Go's operator does not use a key with a revocation that it
-        // cannot verify either, and the owner of a keyring can remove a wrong one.
+        // A revocation is not verified: the Go operator does not use a key with an unverifiable
+        // revocation either, and the owner of a keyring can remove a wrong one.
         let claimed = SignaturePacket::claimed_kind(body);
         self.is_revoked |= claimed == Some(kind::KEY_REVOCATION);
         let signature = SignaturePacket::parse(body).ok();
@@ -116,8 +116,8 @@ impl Certificate {
         }
     }
 
-    /// The primary key needs no self-signature: the keyring itself says that it counts. A valid
-    /// self-signature limits it. A subkey counts only if a valid signature binds it.
+    /// The primary key needs no self-signature, because the keyring itself makes it trusted. A
+    /// valid self-signature limits it. A subkey counts only with a valid binding signature.
     fn signing_keys(self) -> Vec<Key> {
         let own = || self.certified.iter().chain(&self.described);
         let expires = own().filter_map(|own| self.primary.expiry(own)).min();
@@ -127,7 +127,8 @@ impl Certificate {
         }
         for Subkey { material, is_revoked, binding } in self.subkeys {
             if let Some(binding) = binding.filter(may_sign) {
-                // A subkey outlives neither its own term nor its primary key.
+                // A subkey expires with its own binding or with its primary key, whichever is
+                // first.
                 let expires = [material.expiry(&binding), expires].into_iter().flatten().min();
                 keys.push(Key::new(material, expires, is_revoked || self.is_revoked));
             }

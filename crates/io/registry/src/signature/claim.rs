@@ -1,4 +1,4 @@
-//! What a signature says.
+//! Claims: the signed data of an image signature (atomic container signature format).
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -6,45 +6,43 @@ use serde_json::json;
 
 use crate::Digest;
 
-/// What every claim says that it is.
+/// Type of every claim.
 const TYPE: &str = "atomic container signature";
-/// Who makes claims here.
+/// Creator in the claims of Fairway.
 const CREATOR: &str = concat!("fairway/", env!("CARGO_PKG_VERSION"));
 
-/// That somebody signed an image, under a name.
+/// A verified statement that a key signed an image under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// The digest of the image's manifest.
+    /// Digest of the manifest.
     pub digest: Digest,
-    /// What the signer calls the image.
+    /// Name of the image in the claim.
     pub reference: String,
-    /// The fingerprint of the key that has signed it.
+    /// Fingerprint of the signing key.
     pub signer: String,
 }
 
-/// Why a signed text says nothing about an image.
+/// Signed data that is not a valid claim about the image.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum ClaimError {
-    /// It is not a claim at all.
+    /// The data is malformed.
     #[error("signed data is not an atomic container signature: {why}")]
-    Malformed {
-        /// Why.
-        why: String,
-    },
-    /// It says that it is something else.
+    Malformed { why: String },
+    /// The data has another type.
     #[error("signed data is of type {0:?}, not {TYPE:?}")]
     Type(String),
-    /// It is about another image.
+    /// The claim is about another image.
     #[error("signature is of another image, {0}")]
     OtherImage(Digest),
-    /// It does not say what the image is called.
+    /// The claim has no name of the image.
     #[error("signed data has no docker-reference")]
     Nameless,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct ClaimDocument {
     critical: Critical,
     #[serde(default, rename = "optional")]
     _optional: Optional,
@@ -70,7 +68,7 @@ struct Identity {
     docker_reference: String,
 }
 
-/// Who signed with what, and when; nothing depends on it, but only this may stand there.
+/// Informative fields. No other fields are allowed.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Optional {
@@ -81,7 +79,7 @@ struct Optional {
 }
 
 impl Claim {
-    /// What there is to be signed.
+    /// The data to sign.
     pub(super) fn write(image: &Digest, reference: &str, now: Timestamp) -> Vec<u8> {
         let claim = json!({
             "critical": {
@@ -94,9 +92,9 @@ impl Claim {
         claim.to_string().into_bytes()
     }
 
-    /// Reads what somebody has signed. It has to be about that image.
+    /// Parses signed data, which must be about the image.
     pub(super) fn read(text: &[u8], signer: &str, image: &Digest) -> Result<Self, ClaimError> {
-        let Written { critical, _optional } = serde_json::from_slice(text)
+        let ClaimDocument { critical, _optional } = serde_json::from_slice(text)
             .map_err(|error| ClaimError::Malformed { why: error.to_string() })?;
         let Critical { r#type, image: Image { docker_manifest_digest: digest }, identity } =
             critical;
@@ -127,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_read_as_others_write_it() {
+    fn read_with_claims_of_other_tools_returns_claim() {
         let image = Digest::of(b"manifest");
         let own = Claim::write(&image, "registry.example/a:1", Timestamp::UNIX_EPOCH);
         for text in
@@ -139,8 +137,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_may_stand_in_it_that_is_not_known() {
-        let told = [
+    fn read_with_unknown_fields_fails() {
+        let errors = [
             (r#""optional":{"#, r#""optional":{"more":1,"#),
             (r#""critical":{"#, r#""critical":{"more":1,"#),
             (r#""image":{"#, r#""image":{"more":1,"#),
@@ -155,7 +153,7 @@ mod tests {
             let why = read(&CLAIM.replacen(what, instead, 1)).unwrap_err().to_string();
             why.rsplit_once(" at line").map_or(why.clone(), |(why, _)| why.to_owned())
         });
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(errors.join("\n"), @r#"
         signed data is not an atomic container signature: unknown field `more`, expected `creator` or `timestamp`
         signed data is not an atomic container signature: unknown field `more`, expected one of `type`, `image`, `identity`
         signed data is not an atomic container signature: unknown field `more`, expected `docker-manifest-digest`

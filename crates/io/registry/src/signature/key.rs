@@ -6,7 +6,7 @@ use pgp::packet::{PacketHeader, PublicKey};
 use pgp::types::{EcdsaPublicParams, EddsaLegacyPublicParams, KeyDetails as _, PublicParams, Tag};
 
 use super::keyring::SignatureError;
-use super::openpgp::{Invalid, Issuer, SignaturePacket, after, kind};
+use super::openpgp::{InvalidSignature, Issuer, SignaturePacket, after, kind};
 
 /// Bits below which an RSA or DSA key counts for nothing: shorter ones have been broken.
 const MIN_KEY_BITS: u16 = 1024;
@@ -91,8 +91,8 @@ impl KeyMaterial {
             && signature.verify(&self.public, &[&self.hashed]).is_ok()
     }
 
-    /// Whether this key adopted a subkey that signs. The subkey has to confirm it: otherwise, any
-    /// key could be passed off as a subkey of another.
+    /// Whether this key made a binding signature of a subkey that signs. The subkey has to confirm
+    /// it with its own signature: otherwise any key could be presented as a subkey of another.
     pub(super) fn adopted(&self, signature: &SignaturePacket, subkey: &Self) -> bool {
         let both = [&*self.hashed, &subkey.hashed];
         let confirms = |body: &Vec<u8>| {
@@ -107,14 +107,14 @@ impl KeyMaterial {
             && signature.embedded.as_ref().is_some_and(confirms)
     }
 
-    /// When a signature of this key has it expire, if ever.
+    /// Expiry of this key according to its self-signature, if any.
     pub(super) fn expiry(&self, own: &SignaturePacket) -> Option<Timestamp> {
         (own.key_lifetime > 0).then(|| after(self.created, own.key_lifetime))
     }
 }
 
-/// Whether the crate verifies with such a key. It reads curves that it cannot calculate with, and
-/// of secp256k1 it refuses every other signature: those with an S in the upper half.
+/// Whether the `pgp` crate can verify with such a key. It parses curves that it does not implement,
+/// and of secp256k1 it refuses signatures with S in the upper half.
 fn is_supported(params: &PublicParams) -> bool {
     !matches!(
         params,
@@ -126,7 +126,7 @@ fn is_supported(params: &PublicParams) -> bool {
     )
 }
 
-/// Whether a signature of the owner lets a key sign. Old keys do not say, and may.
+/// Whether a self-signature allows a key to sign. Old keys have no key flags, and may.
 pub(super) fn may_sign(own: &SignaturePacket) -> bool {
     own.key_flags.is_none_or(|flags| flags & MAY_SIGN != 0)
 }
@@ -139,8 +139,8 @@ impl Key {
 
     /// Checks that the key counts for what it signed at a time.
     ///
-    /// A revoked key counts for nothing, whenever it signed: whoever took it dates signatures as
-    /// they like. A key that has expired still counts for what it signed before.
+    /// A revoked key never counts, because the thief of a key can backdate signatures. A key that
+    /// has expired still counts for what it signed before.
     pub(super) fn valid_at(&self, signed: Timestamp) -> Result<(), SignatureError> {
         let key = || self.name.clone();
         let created = after(self.material.created, 0);
@@ -163,9 +163,13 @@ impl Key {
     }
 
     /// Checks that the key made a signature of the data, and that the signature names no other key.
-    pub(super) fn verify(&self, signature: &SignaturePacket, data: &[u8]) -> Result<(), Invalid> {
+    pub(super) fn verify(
+        &self,
+        signature: &SignaturePacket,
+        data: &[u8],
+    ) -> Result<(), InvalidSignature> {
         if !self.material.may_have_made(signature) {
-            return Err(Invalid::Bad);
+            return Err(InvalidSignature::Bad);
         }
         signature.verify(&self.material.public, &[data])
     }

@@ -34,16 +34,14 @@ pub struct Keyring {
 
 /// Why a keyring cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum KeyringError {
     /// The keyring is too large to be read.
     #[error("keyring has {0} bytes; the limit is {MAX_KEYRING}")]
     TooLarge(usize),
     /// The keyring does not consist of public keys.
     #[error("keyring does not consist of OpenPGP public keys: {why}")]
-    Malformed {
-        /// Why.
-        why: String,
-    },
+    Malformed { why: String },
     /// No key in the keyring may sign.
     #[error("keyring contains no key that can sign")]
     NoKeys,
@@ -51,82 +49,41 @@ pub enum KeyringError {
 
 /// Why a signature does not count.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum SignatureError {
     /// The signature is too large to be read.
     #[error("signature exceeds {MAX_SIGNATURE} bytes")]
     TooLarge,
     /// The file is not a signed message.
     #[error("not a signed OpenPGP message: {why}")]
-    Malformed {
-        /// Why.
-        why: String,
-    },
+    Malformed { why: String },
     /// The keyring contains none of the keys that signed.
     #[error("signed by {}, not in the keyring", .signers.join(" and "))]
-    UnknownSigner {
-        /// The fingerprints or key IDs of those keys.
-        signers: Vec<String>,
-    },
+    UnknownSigner { signers: Vec<String> },
     /// The key did not make this signature of this data.
     #[error("bad signature by key {key}")]
-    Bad {
-        /// The key that the signature names.
-        key: String,
-    },
+    Bad { key: String },
     /// The digest of the signature can be forged.
     #[error("signature by key {key} uses the weak digest {digest}")]
-    WeakDigest {
-        /// The key.
-        key: String,
-        /// The digest algorithm.
-        digest: String,
-    },
+    WeakDigest { key: String, digest: String },
     /// The signature is of a key or a user ID.
     #[error("signature by key {key} is of type 0x{kind:02X} and not of a document")]
-    Type {
-        /// The key.
-        key: String,
-        /// The signature type.
-        kind: u8,
-    },
+    Type { key: String, kind: u8 },
     /// The owner has revoked the key.
     #[error("key {key} is revoked")]
-    Revoked {
-        /// The key.
-        key: String,
-    },
+    Revoked { key: String },
     /// The key expired before it signed.
     #[error("key {key} expired at {expired}, before it signed at {signed}")]
-    KeyExpired {
-        /// The key.
-        key: String,
-        /// When it expired.
-        expired: Timestamp,
-        /// The creation time of the signature.
-        signed: Timestamp,
-    },
+    KeyExpired { key: String, expired: Timestamp, signed: Timestamp },
     /// The key did not exist when it signed.
     #[error("key {key} is newer than its signature: created at {created}, signed at {signed}")]
-    OlderThanKey {
-        /// The key.
-        key: String,
-        /// The creation time of the key.
-        created: Timestamp,
-        /// The creation time of the signature.
-        signed: Timestamp,
-    },
+    OlderThanKey { key: String, created: Timestamp, signed: Timestamp },
     /// The signature itself has expired.
     #[error("signature expired at {at}")]
-    Expired {
-        /// When.
-        at: Timestamp,
-    },
+    Expired { at: Timestamp },
     /// The creation time of the signature is in the future.
     #[error("signature is dated {at}, in the future")]
-    NotYet {
-        /// The creation time.
-        at: Timestamp,
-    },
+    NotYet { at: Timestamp },
     /// The signed data is not a claim about the image.
     #[error(transparent)]
     Claim(#[from] ClaimError),
@@ -183,7 +140,7 @@ impl Keyring {
     /// One good signature is enough, unless another one names a key of the keyring and is bad: gpg
     /// refuses such a message, too, because it has been tampered with.
     fn signer(&self, message: &SignedMessage, now: Timestamp) -> Result<&Key, SignatureError> {
-        let (mut signer, mut refusal, mut strangers) = (None, None, Vec::new());
+        let (mut signer, mut refusal, mut unknown) = (None, None, Vec::new());
         for signature in &message.signatures {
             let checked = |key| check(signature, key, &message.data, now).map(|()| key);
             let keys = self.keys.iter().filter(|key| key.is_issuer(signature));
@@ -191,10 +148,10 @@ impl Keyring {
                 Some(Ok(key)) => signer = signer.or(Some(key)),
                 Some(Err(SignatureError::Bad { key })) => return Err(SignatureError::Bad { key }),
                 Some(Err(why)) => refusal = Some(why),
-                None => strangers.push(issuer(signature)),
+                None => unknown.push(issuer(signature)),
             }
         }
-        let refusal = refusal.unwrap_or(SignatureError::UnknownSigner { signers: strangers });
+        let refusal = refusal.unwrap_or(SignatureError::UnknownSigner { signers: unknown });
         signer.ok_or(refusal)
     }
 }
@@ -281,8 +238,6 @@ fn check(
     }
 }
 
-#[cfg(test)]
-mod rejected;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

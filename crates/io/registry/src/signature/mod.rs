@@ -22,7 +22,11 @@ mod verifier;
 
 pub use claim::{Claim, ClaimError};
 pub use keyring::{Keyring, KeyringError, SignatureError};
-pub use sign::{Signed, SigningError, sign};
+#[doc(hidden)]
+pub use sign::ImageSignature as Signed;
+pub use sign::{ImageSignature, SigningError, sign};
 pub use store::{Store, StoreError};
-pub use verdict::{Finding, Satisfied, Unverified, Verified};
-pub use verifier::{ClusterSignature, Sources, StoreAddress, Verifier, VerifierError};
+pub use verdict::{KeyringSignature, SignatureFinding, Unverified, Verified};
+#[doc(hidden)]
+pub use verifier::SignatureSources as Sources;
+pub use verifier::{ClusterSignature, SignatureSources, StoreAddress, Verifier, VerifierError};

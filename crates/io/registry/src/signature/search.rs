@@ -1,28 +1,27 @@
-//! A search for signatures: what is found is told to it, and it tells when it is over.
+//! State of a search for signatures of an image, without I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
 use super::keyring::Keyring;
-use super::verdict::{Finding, Satisfied, Unverified, Verified};
+use super::verdict::{KeyringSignature, SignatureFinding, Unverified, Verified};
 use crate::Digest;
 use crate::releases::printable;
 
-/// Signatures that are looked at: those of seven stores, each as long as it may be. Looking at one
-/// takes a millisecond for each keyring.
-const MOST_SIGNATURES: usize = 64;
+/// Checked signatures: the maximum of seven stores. A check takes about a millisecond per keyring.
+const MAX_SIGNATURES: usize = 64;
 
-/// A search that goes on until each keyring is satisfied.
+/// A search that ends when every keyring has a valid signature.
 pub(super) struct Search<'a> {
     image: &'a Digest,
     now: Timestamp,
     missing: BTreeMap<&'a str, &'a Keyring>,
-    satisfied: Vec<Satisfied>,
-    findings: Vec<Finding>,
-    /// Stores that have not said everything.
-    asked: BTreeSet<String>,
-    looked_at: usize,
+    satisfied: Vec<KeyringSignature>,
+    findings: Vec<SignatureFinding>,
+    /// Stores that have not completed.
+    pending: BTreeSet<String>,
+    checked: usize,
 }
 
 impl<'a> Search<'a> {
@@ -37,31 +36,31 @@ impl<'a> Search<'a> {
             missing: keyrings.iter().map(|(name, keyring)| (name.as_str(), keyring)).collect(),
             satisfied: Vec::new(),
             findings: Vec::new(),
-            asked: BTreeSet::new(),
-            looked_at: 0,
+            pending: BTreeSet::new(),
+            checked: 0,
         }
     }
 
-    /// Whether nothing that is still found can matter.
+    /// Whether further signatures cannot change the result.
     pub(super) fn is_over(&self) -> bool {
-        self.missing.is_empty() || self.looked_at >= MOST_SIGNATURES
+        self.missing.is_empty() || self.checked >= MAX_SIGNATURES
     }
 
-    /// A signature was found: whom does it satisfy?
-    pub(super) fn consider(&mut self, place: &str, signature: &[u8]) {
+    /// Verifies a signature with every keyring that has none yet.
+    pub(super) fn check(&mut self, location: &str, signature: &[u8]) {
         if self.is_over() {
             return;
         }
-        self.looked_at += 1;
+        self.checked += 1;
         let (image, now) = (self.image, self.now);
         let (satisfied, findings) = (&mut self.satisfied, &mut self.findings);
-        // Keyrings mostly refuse a signature for the same reason, which is said once.
+        // Most keyrings reject a signature for the same reason: one finding for all of them.
         let mut refusals: BTreeMap<String, Vec<String>> = BTreeMap::new();
         self.missing.retain(|name, keyring| match keyring.verify(signature, image, now) {
             Ok(claim) => {
-                satisfied.push(Satisfied {
+                satisfied.push(KeyringSignature {
                     keyring: (*name).to_owned(),
-                    location: place.to_owned(),
+                    location: location.to_owned(),
                     signer: claim.signer,
                     identity: printable(claim.reference),
                     signature: signature.to_vec(),
@@ -73,44 +72,44 @@ impl<'a> Search<'a> {
                 true
             }
         });
-        findings.extend(refusals.into_iter().map(|(message, keyrings)| Finding::Refused {
-            location: place.to_owned(),
-            keyrings,
-            message,
+        findings.extend(refusals.into_iter().map(|(message, keyrings)| {
+            SignatureFinding::Refused { location: location.to_owned(), keyrings, message }
         }));
     }
 
-    /// A store is asked.
-    pub(super) fn ask(&mut self, store: &str) {
-        self.asked.insert(store.to_owned());
+    /// Records that a store is queried.
+    pub(super) fn store_queried(&mut self, store: &str) {
+        self.pending.insert(store.to_owned());
     }
 
-    /// A store has said everything.
-    pub(super) fn answered(&mut self, store: &str, signatures: usize) {
-        self.asked.remove(store);
+    /// Records that a store has no more signatures.
+    pub(super) fn store_completed(&mut self, store: &str, signatures: usize) {
+        self.pending.remove(store);
         if signatures == 0 {
-            self.findings.push(Finding::Unsigned { store: store.to_owned() });
+            self.findings.push(SignatureFinding::Unsigned { store: store.to_owned() });
         }
     }
 
-    /// A store cannot answer.
-    pub(super) fn failed(&mut self, store: &str, why: &str) {
-        self.asked.remove(store);
-        self.findings
-            .push(Finding::Unreachable { store: store.to_owned(), message: printable(why) });
+    /// Records that a store failed.
+    pub(super) fn store_failed(&mut self, store: &str, why: &str) {
+        self.pending.remove(store);
+        self.findings.push(SignatureFinding::Unreachable {
+            store: store.to_owned(),
+            message: printable(why),
+        });
     }
 
-    /// What came of it.
-    pub(super) fn end(mut self) -> Result<Verified, Unverified> {
+    /// The result. Stores that have not completed count as timed out.
+    pub(super) fn finish(mut self) -> Result<Verified, Unverified> {
         if self.missing.is_empty() {
             self.satisfied.sort_unstable_by(|one, other| one.keyring.cmp(&other.keyring));
             return Ok(Verified { digest: self.image.clone(), signatures: self.satisfied });
         }
         if self.is_over() {
-            self.findings.push(Finding::TooMany { limit: MOST_SIGNATURES });
+            self.findings.push(SignatureFinding::TooMany { limit: MAX_SIGNATURES });
         } else {
-            let timed_out = |store| Finding::TimedOut { store };
-            self.findings.extend(self.asked.iter().cloned().map(timed_out));
+            let timed_out = |store| SignatureFinding::TimedOut { store };
+            self.findings.extend(self.pending.iter().cloned().map(timed_out));
         }
         self.findings.sort_unstable();
         Err(Unverified {

@@ -1,4 +1,4 @@
-//! Signing an image, as `gpg --sign` would sign the claim about it.
+//! Signs images, in the format of `gpg --sign` of the claim.
 
 use jiff::Timestamp;
 use pgp::composed::{Deserializable as _, SignedSecretKey};
@@ -16,77 +16,60 @@ use super::key::Key;
 use super::keyring::{Keyring, SignatureError, blocks};
 use crate::Digest;
 
-/// Bytes of a secret key with everything that others have said about it.
-const LARGEST_KEY: usize = 1 << 20;
+/// Bytes of a secret key with all its certifications.
+const MAX_KEY_BYTES: usize = 1 << 20;
 const SECRET_KEY: &str = "-----BEGIN PGP PRIVATE KEY BLOCK-----";
 
-/// What every verifier knows.
+/// A digest that all verifiers support.
 const HASH: HashAlgorithm = HashAlgorithm::Sha256;
-/// What stands before a text in a message: that it is bytes, has no file name, and no time, for a
-/// time would be nobody's word there.
+/// Header of a literal data packet: binary, without file name and time, which are not signed.
 const LITERAL: &[u8] = b"b\0\0\0\0\0";
 
-/// A signature of an image.
+/// A new signature of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signed {
-    /// The signature, as stores have it.
+pub struct ImageSignature {
+    /// The signed message, as in signature stores.
     pub signature: Vec<u8>,
-    /// The fingerprint of the key that has made it.
+    /// Fingerprint of the signing key.
     pub signer: String,
 }
 
-/// Why an image cannot be signed.
+/// An image that cannot be signed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum SigningError {
-    /// The key is none.
+    /// The file is not a secret key.
     #[error("not an OpenPGP secret key: {why}")]
-    NotAKey {
-        /// Why.
-        why: String,
-    },
-    /// The key is for something else, or its secret part is elsewhere.
+    NotAKey { why: String },
+    /// The key may not sign, or has no secret part.
     #[error("no secret key that can sign")]
     NoSigner,
-    /// The key is locked.
+    /// The key requires a passphrase.
     #[error("key {key} requires a passphrase")]
-    Locked {
-        /// The key.
-        key: String,
-    },
-    /// The key stays locked.
+    Locked { key: String },
+    /// The passphrase is wrong.
     #[error("wrong passphrase for key {key}")]
-    Passphrase {
-        /// The key.
-        key: String,
-    },
-    /// Most verifiers do not know such keys.
+    Passphrase { key: String },
+    /// The version of the key is not widely supported.
     #[error("key {key} has a version that most verifiers do not support: generate a version 4 key")]
-    Version {
-        /// The key.
-        key: String,
-    },
-    /// Something else is wrong with the key.
+    Version { key: String },
+    /// Signing failed for another reason.
     #[error("cannot sign with key {key}: {why}")]
-    Failed {
-        /// The key.
-        key: String,
-        /// Why.
-        why: String,
-    },
-    /// What was made would not count.
+    Failed { key: String, why: String },
+    /// The new signature would not verify.
     #[error("the new signature is not valid")]
     Worthless(#[from] SignatureError),
 }
 
-/// Signs an image under a name, with an OpenPGP secret key, armoured or not. The same arguments give
-/// the same signature, with the kinds of keys that are usual.
+/// Signs an image under a name with an OpenPGP secret key, armored or binary. With RSA and EdDSA
+/// keys, the same arguments give the same signature. The result is verified before it is returned.
 pub fn sign(
     image: &Digest,
     reference: &str,
     key: &[u8],
     passphrase: Option<&str>,
     now: Timestamp,
-) -> Result<Signed, SigningError> {
+) -> Result<ImageSignature, SigningError> {
     let certificate = parse(key)?;
     if certificate.primary_key.version() != KeyVersion::V4 {
         return Err(SigningError::Version { key: name(&certificate.primary_key) });
@@ -102,14 +85,14 @@ pub fn sign(
         (false, _) => SigningError::Failed { key: name(), why: error.to_string() },
     })?;
     let Claim { signer, .. } = public.verify(&signature, image, now)?;
-    Ok(Signed { signature, signer })
+    Ok(ImageSignature { signature, signer })
 }
 
-/// The one key that there has to be.
+/// Parses a file with exactly one secret key.
 fn parse(bytes: &[u8]) -> Result<SignedSecretKey, SigningError> {
     let refused = |why: &str| SigningError::NotAKey { why: why.to_owned() };
-    if bytes.len() > LARGEST_KEY {
-        return Err(refused(&format!("larger than {LARGEST_KEY} bytes")));
+    if bytes.len() > MAX_KEY_BYTES {
+        return Err(refused(&format!("larger than {MAX_KEY_BYTES} bytes")));
     }
     let mut found = None;
     for block in blocks(bytes, SECRET_KEY) {
@@ -138,7 +121,7 @@ fn name(key: &impl KeyDetails) -> String {
     format!("{:X}", key.fingerprint())
 }
 
-/// The secret part of a key.
+/// A secret key or subkey.
 enum Secret<'a> {
     Primary(&'a SecretKey),
     Subkey(&'a SecretSubkey),
@@ -165,7 +148,7 @@ impl Secret<'_> {
     }
 }
 
-/// The key to sign with: the last of the subkeys that are valid, as with `gpg`, else the primary.
+/// Selects the signing key: the last valid subkey, as with `gpg`, otherwise the primary key.
 fn signer<'a>(
     certificate: &'a SignedSecretKey,
     public: &'a Keyring,
@@ -191,7 +174,7 @@ fn secret<'a>(certificate: &'a SignedSecretKey, key: &Key) -> Option<Secret<'a>>
     subkeys.find(|subkey| key.name == name(*subkey)).map(Secret::Subkey)
 }
 
-/// A message: who signs and how, what is signed, and the signature.
+/// A signed message: one-pass signature, literal data, signature.
 fn message(
     claim: &[u8],
     signer: &impl SigningKey,
@@ -231,16 +214,16 @@ mod tests {
 
     const NAME: &str = "registry.example/releases:5.0.1";
 
-    fn soon() -> Timestamp {
+    fn valid_time() -> Timestamp {
         "2025-06-02T00:00:00Z".parse().unwrap()
     }
 
-    fn signed(key: &[u8], passphrase: Option<&str>) -> Result<Signed, SigningError> {
-        sign(&Digest::of(b"manifest"), NAME, key, passphrase, soon())
+    fn signed(key: &[u8], passphrase: Option<&str>) -> Result<ImageSignature, SigningError> {
+        sign(&Digest::of(b"manifest"), NAME, key, passphrase, valid_time())
     }
 
     #[test]
-    fn what_is_signed_counts_for_those_who_trust_the_key() {
+    fn sign_creates_signatures_that_verify() {
         let keyring = Keyring::parse(fixture!("keyring.asc")).unwrap();
         let image = Digest::of(b"manifest");
         for key in [
@@ -248,25 +231,25 @@ mod tests {
             fixture!("secret/rsa.asc"),
             fixture!("secret/subkey.asc"),
         ] {
-            let Signed { signature, signer } = signed(key, None).unwrap();
+            let ImageSignature { signature, signer } = signed(key, None).unwrap();
             assert_eq!(signature, signed(key, None).unwrap().signature);
-            let claim = keyring.verify(&signature, &image, soon()).unwrap();
+            let claim = keyring.verify(&signature, &image, valid_time()).unwrap();
             assert_eq!((&claim.digest, claim.reference.as_str()), (&image, NAME));
             assert_eq!(claim.signer, signer);
-            let other = keyring.verify(&signature, &Digest::of(b"other"), soon());
+            let other = keyring.verify(&signature, &Digest::of(b"other"), valid_time());
             assert!(matches!(other, Err(SignatureError::Claim(_))), "{other:?}");
         }
         assert!(signed(fixture!("secret/locked.asc"), Some("correct horse")).is_ok());
     }
 
     #[test]
-    fn what_would_not_count_is_not_signed() {
+    fn sign_with_unusable_keys_fails() {
         let (locked, twice) = (
             fixture!("secret/locked.asc"),
             [fixture!("secret/plain.asc"), fixture!("secret/rsa.asc")].concat(),
         );
         let late = "2026-06-01T00:00:00Z".parse().unwrap();
-        let told = [
+        let errors = [
             signed(locked, None),
             signed(locked, Some("wrong")),
             signed(fixture!("secret/recipient.asc"), None),
@@ -276,14 +259,14 @@ mod tests {
             signed(fixture!("plain.asc"), None),
             signed(b"", None),
             signed(&twice, None),
-            signed(&vec![0; LARGEST_KEY + 1], None),
+            signed(&vec![0; MAX_KEY_BYTES + 1], None),
         ]
         .map(|signed| {
             let error = signed.unwrap_err();
             let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
             super::super::keyring::anonymous(&format!("{error}{}", source.unwrap_or_default()))
         });
-        insta::assert_snapshot!(told.join("\n"), @"
+        insta::assert_snapshot!(errors.join("\n"), @"
         key KEY requires a passphrase
         wrong passphrase for key KEY
         no secret key that can sign

@@ -1,4 +1,4 @@
-//! Where signatures are.
+//! Signature stores.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,55 +9,51 @@ use url::Url;
 
 use super::keyring::MAX_SIGNATURE;
 use crate::Digest;
-use crate::pull::{self, Backoff, Body, Options, PullError};
+use crate::pull::{self, Backoff, Body, PullError, PullOptions};
 
-/// As many as stores are asked for: signatures of one image begin with `signature-1`.
-const MOST_SIGNATURES: usize = 9;
+/// Signatures of one image in a store, which start with `signature-1`.
+const MAX_STORE_SIGNATURES: usize = 9;
 
-/// A place with signatures of images: `sha256=DIGEST/signature-1` and so on below it.
+/// A signature store: a directory or URL with `sha256=DIGEST/signature-1` and so on below it.
 #[derive(Debug)]
-pub struct Store(Place);
+pub struct Store(StoreLocation);
 
 #[derive(Debug)]
-enum Place {
+enum StoreLocation {
     Directory(PathBuf),
     Web { base: Url, client: Client, attempts: u32 },
 }
 
-/// Why a store has no signatures to give.
+/// A store that cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum StoreError {
     /// A file cannot be read.
     #[error("cannot read {}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// The place cannot be reached, or answers something else.
+    File { path: PathBuf, source: io::Error },
+    /// The URL cannot be fetched.
     #[error("cannot read the signatures of an image")]
     Web(#[from] PullError),
 }
 
 impl Store {
-    /// A directory, or an address that begins with `https://`, `file://` (or `http://`, where that
-    /// is allowed).
-    pub fn open(place: &str, options: &Options) -> Result<Self, PullError> {
-        if !place.contains("://") {
-            return Ok(Self(Place::Directory(place.into())));
+    /// Opens a directory or a URL with `https://` or `file://`. `http://` is accepted for the
+    /// loopback interface, or if the options allow it.
+    pub fn open(location: &str, options: &PullOptions) -> Result<Self, PullError> {
+        if !location.contains("://") {
+            return Ok(Self(StoreLocation::Directory(location.into())));
         }
-        let refused = || PullError::Address { address: pull::without_password(place) };
-        let base = Url::parse(place).map_err(|_| refused())?;
+        let refused = || PullError::Address { address: pull::without_password(location) };
+        let base = Url::parse(location).map_err(|_| refused())?;
         let secret = !base.username().is_empty() || base.password().is_some();
         match base.scheme() {
             _ if secret || base.cannot_be_a_base() => return Err(refused()),
             "https" => {}
             "file" => {
                 let path = base.to_file_path().map_err(|()| refused())?;
-                return Ok(Self(Place::Directory(path)));
+                return Ok(Self(StoreLocation::Directory(path)));
             }
-            "http" if pull::may_be_plain(&base, options.allow_plain_http) => {}
+            "http" if pull::allows_plain_http(&base, options.allow_plain_http) => {}
             "http" => {
                 let host = base.host_str().unwrap_or_default().to_owned();
                 return Err(PullError::Plain { host });
@@ -65,22 +61,22 @@ impl Store {
             _ => return Err(refused()),
         }
         let client = pull::client(options)?;
-        Ok(Self(Place::Web { base, client, attempts: options.attempts }))
+        Ok(Self(StoreLocation::Web { base, client, attempts: options.attempts }))
     }
 
-    /// The signature of an image with that number, from one on; `None` after the last.
+    /// Fetches a signature of an image by number, starting with 1; `None` after the last.
     pub async fn signature(
         &self,
         image: &Digest,
         number: usize,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        if number > MOST_SIGNATURES {
+        if number > MAX_STORE_SIGNATURES {
             return Ok(None);
         }
         let (directory, file) = (format!("sha256={}", image.hex()), format!("signature-{number}"));
         match &self.0 {
-            Place::Directory(path) => read(path.join(directory).join(file)).await,
-            Place::Web { base, client, attempts } => {
+            StoreLocation::Directory(path) => read(path.join(directory).join(file)).await,
+            StoreLocation::Web { base, client, attempts } => {
                 let mut url = base.clone();
                 if let Ok(mut path) = url.path_segments_mut() {
                     path.pop_if_empty().extend([directory, file]);
@@ -91,13 +87,13 @@ impl Store {
     }
 }
 
-/// A byte more than a signature may have: whoever verifies it refuses that.
+/// One byte more than the limit: verification reports the excess.
 const LIMIT: u64 = MAX_SIGNATURE as u64 + 1;
 
 async fn read(path: PathBuf) -> Result<Option<Vec<u8>>, StoreError> {
     let mut bytes = Vec::new();
     let read = async {
-        // Whoever opens a pipe waits for somebody to write to it.
+        // Opening a named pipe would block until another process writes to it.
         if !tokio::fs::metadata(&path).await?.is_file() {
             return Err(io::Error::other("not a regular file"));
         }
@@ -111,22 +107,14 @@ async fn read(path: PathBuf) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-async fn fetch(
-    client: &Client,
-    url: &Url,
-    mut backoff: Backoff,
-) -> Result<Option<Vec<u8>>, PullError> {
-    loop {
-        let fetched = async {
-            let response = client.get(url.clone()).send().await;
-            let response = response.map_err(|error| PullError::network(url, &error))?;
-            Body::Response(pull::checked(response, url)?).read(LIMIT).await
-        };
-        match fetched.await {
-            Ok(bytes) => return Ok(Some(bytes)),
-            Err(PullError::NotFound { .. }) => return Ok(None),
-            Err(error) if backoff.retry(&error).await => {}
-            Err(error) => return Err(error),
-        }
+async fn fetch(client: &Client, url: &Url, backoff: Backoff) -> Result<Option<Vec<u8>>, PullError> {
+    let fetch = async || {
+        let response = client.get(url.clone()).send().await;
+        let response = response.map_err(|error| PullError::network(url, &error))?;
+        Body::Response(pull::check_status(response, url)?).read(LIMIT).await
+    };
+    match backoff.run(fetch).await {
+        Err(PullError::NotFound { .. }) => Ok(None),
+        fetched => fetched.map(Some),
     }
 }

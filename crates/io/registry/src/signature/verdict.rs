@@ -1,4 +1,4 @@
-//! What a search for signatures came to.
+//! Result of a search for signatures.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::Digest;
 
 /// Maximum number of findings in a message, which must fit into a condition.
-const MOST_TOLD: usize = 8;
+const MAX_LISTED_FINDINGS: usize = 8;
 
 /// Image with a valid signature for every keyring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -19,13 +19,14 @@ pub struct Verified {
     #[schemars(with = "String")]
     pub digest: Digest,
     /// Valid signatures, one for each keyring.
-    pub signatures: Vec<Satisfied>,
+    pub signatures: Vec<KeyringSignature>,
 }
 
 /// Keyring with a valid signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Satisfied {
+#[schemars(rename = "Satisfied")]
+pub struct KeyringSignature {
     /// Name of the keyring.
     pub keyring: String,
     /// Location of the signature.
@@ -49,13 +50,14 @@ pub struct Unverified {
     /// Names of the keyrings without a valid signature.
     pub keyrings: Vec<String>,
     /// Why there is no valid signature. The order does not depend on the order of responses.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SignatureFinding>,
 }
 
 /// Why there is no valid signature.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(tag = "reason")]
-pub enum Finding {
+#[schemars(rename = "Finding")]
+pub enum SignatureFinding {
     /// A signature is invalid.
     Refused {
         /// Location of the signature.
@@ -89,17 +91,17 @@ pub enum Finding {
     },
 }
 
-impl Finding {
-    /// Whether it may be another one later: a store was not heard.
+impl SignatureFinding {
+    /// Whether a later search may find a signature, because a store failed.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
     }
 }
 
 impl Unverified {
-    /// Whether there may be a signature after all, in a store that was not heard.
+    /// Whether a store failed that may have a valid signature.
     pub fn is_transient(&self) -> bool {
-        self.findings.iter().any(Finding::is_transient)
+        self.findings.iter().any(SignatureFinding::is_transient)
     }
 }
 
@@ -113,7 +115,7 @@ impl fmt::Display for Verified {
     }
 }
 
-impl fmt::Display for Satisfied {
+impl fmt::Display for KeyringSignature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { keyring, location, signer, identity, signature: _ } = self;
         write!(f, "{keyring}: by {signer}, as {identity} ({location})")
@@ -127,17 +129,17 @@ impl fmt::Display for Unverified {
         if findings.is_empty() {
             return f.write_str(": no signature in the cluster and no signature store");
         }
-        for (index, finding) in findings.iter().take(MOST_TOLD).enumerate() {
+        for (index, finding) in findings.iter().take(MAX_LISTED_FINDINGS).enumerate() {
             write!(f, "{} {finding}", if index == 0 { ":" } else { ";" })?;
         }
-        match findings.len().saturating_sub(MOST_TOLD) {
+        match findings.len().saturating_sub(MAX_LISTED_FINDINGS) {
             0 => Ok(()),
             more => write!(f, "; and {more} more"),
         }
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for SignatureFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused { location, keyrings, message } => {

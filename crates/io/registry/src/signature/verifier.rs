@@ -1,4 +1,4 @@
-//! Whether everybody whom a release trusts has signed another one.
+//! Verifies that a release image is signed for every keyring of another release.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,78 +13,73 @@ use super::search::Search;
 use super::store::{Store, StoreError};
 use super::verdict::{Unverified, Verified};
 use crate::Digest;
-use crate::pull::{self, Options, PullError};
+use crate::pull::{self, PullError, PullOptions};
 use crate::releases::printable;
 
-/// Stores that are asked at the same time: as many as there may be, so that none has to wait for
-/// others that are silent.
-const AT_ONCE: usize = 32;
+/// Stores that are queried at the same time: all of them, so that slow stores delay no others.
+const MAX_CONCURRENT_STORES: usize = 32;
 
-/// Whose signatures count, and where a release says that they are.
+/// Keyrings and signature stores of a release.
 #[derive(Debug)]
 pub struct Verifier {
     keyrings: BTreeMap<String, Keyring>,
     stores: Vec<String>,
 }
 
-/// Why nothing can be verified with what a release says.
+/// A release without usable keyrings.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum VerifierError {
-    /// Nobody would have to sign.
+    /// The release has no keyring.
     #[error("no keyring to verify signatures with")]
     NoKeyrings,
-    /// Somebody would have to sign, but who?
+    /// A keyring is invalid.
     #[error("cannot use {name}")]
-    Keyring {
-        /// Which keyring.
-        name: String,
-        /// Why.
-        source: KeyringError,
-    },
+    Keyring { name: String, source: KeyringError },
 }
 
-/// Where signatures are looked for, and for how long.
+/// Sources of signatures, with a timeout.
 #[derive(Debug)]
-pub struct Sources<'a> {
-    /// Those that the cluster has; those of other images may be among them.
+pub struct SignatureSources<'a> {
+    /// Signatures from the cluster (`binaryData` of a ConfigMap), including those of other images.
     pub cluster: Vec<ClusterSignature<'a>>,
-    /// Stores that are asked in place of those of the release, even if there are none.
+    /// Replaces the stores of the release, even if it is empty.
     pub stores: Option<Vec<StoreAddress<'a>>>,
-    /// How stores on the web are spoken to.
-    pub options: &'a Options,
-    /// How long all stores together may take.
+    /// Settings for HTTP requests.
+    pub options: &'a PullOptions,
+    /// Timeout of all stores together.
     pub patience: Duration,
 }
 
 /// A signature in a ConfigMap: an entry of its `binaryData`.
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterSignature<'a> {
-    /// The ConfigMap.
+    /// Name of the ConfigMap.
     pub config_map: &'a str,
-    /// The key, which begins with the digest of the image: `sha256-…`.
+    /// Key of the entry, which starts with the digest of the image: `sha256-…`.
     pub key: &'a str,
     /// The signature.
     pub signature: &'a [u8],
 }
 
-/// A store, and whom to trust on the way to it.
+/// URL of a store and its CA certificates.
 #[derive(Clone, Debug)]
 pub struct StoreAddress<'a> {
-    /// Where it is: `https`, `http` or `file`.
+    /// URL with the scheme `https`, `http` or `file`.
     pub url: &'a str,
-    /// Certificates of authorities to trust besides the others, as PEM.
+    /// CA certificates (PEM) to trust in addition.
     pub authorities: &'a [u8],
 }
 
-enum Answer {
+enum StoreResponse {
     Signature(usize, Vec<u8>),
     Failure(String),
-    /// That there is no other, after so many.
+    /// The store has no more signatures; their number.
     End(usize),
 }
 
 impl Verifier {
-    /// Reads the keyrings.
+    /// Parses the keyrings of a release.
     pub fn new(verification: &Verification) -> Result<Self, VerifierError> {
         let Verification { keyrings, stores } = verification;
         if keyrings.is_empty() {
@@ -98,86 +93,90 @@ impl Verifier {
         Ok(Self { keyrings, stores: stores.values().cloned().collect() })
     }
 
-    /// Looks for signatures of an image until each keyring is satisfied: first in the cluster, then
-    /// in stores.
+    /// Searches the cluster and then the stores until every keyring has a valid signature.
     pub async fn verify(
         &self,
         image: &Digest,
-        sources: &Sources<'_>,
+        sources: &SignatureSources<'_>,
         now: Timestamp,
     ) -> Result<Verified, Unverified> {
         let mut search = Search::new(image, &self.keyrings, now);
-        let beginning = format!("sha256-{}", image.hex());
+        let prefix = format!("sha256-{}", image.hex());
         for ClusterSignature { config_map, key, signature } in &sources.cluster {
-            if key.starts_with(&beginning) {
-                search.consider(&format!("{key} of ConfigMap {config_map}"), signature);
+            if key.starts_with(&prefix) {
+                search.check(&format!("{key} of ConfigMap {config_map}"), signature);
             }
         }
         if !search.is_over() {
-            self.ask_stores(&mut search, image, sources).await;
+            self.query_stores(&mut search, image, sources).await;
         }
-        search.end()
+        search.finish()
     }
 
-    async fn ask_stores(&self, search: &mut Search<'_>, image: &Digest, sources: &Sources<'_>) {
+    async fn query_stores(
+        &self,
+        search: &mut Search<'_>,
+        image: &Digest,
+        sources: &SignatureSources<'_>,
+    ) {
         let own = || self.stores.iter().map(|url| StoreAddress { url, authorities: &[] }).collect();
         let stores = sources.stores.clone().unwrap_or_else(own);
-        let mut answers = Vec::new();
+        let mut responses = Vec::new();
         for store in stores {
             let name = name(store.url);
-            search.ask(&name);
-            let answer = answers_of(open(&store, sources.options), image);
-            answers.push(answer.map(move |answer| (name.clone(), answer)).boxed());
+            search.store_queried(&name);
+            let response = responses_of(open(&store, sources.options), image);
+            responses.push(response.map(move |response| (name.clone(), response)).boxed());
         }
-        let mut answers = stream::iter(answers).flatten_unordered(AT_ONCE);
+        let mut responses = stream::iter(responses).flatten_unordered(MAX_CONCURRENT_STORES);
         let deadline = Instant::now() + sources.patience;
-        // A timeout alone would never come to its turn beside stores that always have more.
+        // `timeout_at` polls the stream first, so it never expires while stores always have more.
         while !search.is_over() && Instant::now() < deadline {
-            let Ok(Some((store, answer))) = timeout_at(deadline, answers.next()).await else {
+            let Ok(Some((store, response))) = timeout_at(deadline, responses.next()).await else {
                 break;
             };
-            match answer {
-                Answer::Signature(number, signature) => {
-                    search.consider(&format!("signature-{number} of {store}"), &signature);
+            match response {
+                StoreResponse::Signature(number, signature) => {
+                    search.check(&format!("signature-{number} of {store}"), &signature);
                 }
-                Answer::Failure(why) => search.failed(&store, &why),
-                Answer::End(count) => search.answered(&store, count),
+                StoreResponse::Failure(why) => search.store_failed(&store, &why),
+                StoreResponse::End(count) => search.store_completed(&store, count),
             }
         }
     }
 }
 
-fn open(store: &StoreAddress<'_>, options: &Options) -> Result<Store, PullError> {
+fn open(store: &StoreAddress<'_>, options: &PullOptions) -> Result<Store, PullError> {
     let StoreAddress { url, authorities } = store;
     let authorities = [&options.authorities, *authorities].join(&b'\n');
-    // A signature proves itself: whoever listens in between cannot make one.
-    let options = Options { authorities, allow_plain_http: true, ..options.clone() };
+    // Plain HTTP is allowed: a signature is verified by itself and cannot be forged in transit.
+    let options = PullOptions { authorities, allow_plain_http: true, ..options.clone() };
     Store::open(url, &options)
 }
 
-/// What a store is called: its address, without what may be a secret in it.
+/// Name of a store: its URL without credentials and query.
 fn name(url: &str) -> String {
-    let place = url.split(['?', '#']).next().unwrap_or_default();
-    printable(pull::without_password(place))
+    let address = url.split(['?', '#']).next().unwrap_or_default();
+    printable(pull::without_password(address))
 }
 
-/// Everything that a store answers, one signature after the other.
-fn answers_of(
+/// Streams the signatures of a store, one request after the other.
+fn responses_of(
     store: Result<Store, PullError>,
     image: &Digest,
-) -> impl Stream<Item = Answer> + use<'_> {
+) -> impl Stream<Item = StoreResponse> + use<'_> {
     stream::unfold(Some((store, 1)), async |state| {
         let (store, number) = state?;
-        let asked = match &store {
+        let pending = match &store {
             Ok(store) => store.signature(image, number).await.map_err(|error| cause(&error)),
             Err(error) => Err(error.to_string()),
         };
-        Some(match asked {
+        Some(match pending {
             Ok(Some(signature)) => {
-                (Answer::Signature(number, signature), Some((store, number + 1)))
+                (StoreResponse::Signature(number, signature), Some((store, number + 1)))
             }
-            Ok(None) => (Answer::End(number - 1), None),
-            Err(why) => (Answer::Failure(why), None),
+            Ok(None) => (StoreResponse::End(number - 1), None),
+            Err(why) => (StoreResponse::Failure(why), None),
         })
     })
 }

@@ -1,9 +1,8 @@
-//! Making a directory of files from the layers of an image.
+//! Unpacks the layers of an image into a directory.
 //!
-//! Layers come from anywhere. Whatever they contain, nothing outside the directory is written or
-//! read, and what they unpack to is bounded.
+//! Layers are not trusted. Nothing outside of the directory is read or written, and the unpacked
+//! size is limited.
 
-mod share;
 mod stream;
 mod tree;
 
@@ -18,102 +17,91 @@ use std::path::{Component, Path, PathBuf};
 use tar::{Archive, EntryType};
 
 use crate::Digest;
+pub(crate) use stream::LayerArchive;
 use stream::LayerStream;
-pub(crate) use stream::Unpacked;
 use tree::Tree;
 
-/// How much an image may unpack to.
+/// Limits of unpacking.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// The content of all files together.
+pub struct UnpackLimits {
+    /// Bytes of all files together.
     pub bytes: u64,
-    /// Files, directories and links of all layers together.
+    /// Entries of all layers together.
     pub entries: u64,
-    /// The length of a path.
+    /// Bytes of a path.
     pub path: usize,
-    /// How many times larger than its blob a layer may be.
+    /// Maximum ratio of the size of a layer to the size of its blob.
     pub ratio: u64,
 }
 
-impl Default for Limits {
-    /// Room for every image that a platform is made of, and not for an attack on a laptop's disk.
+#[doc(hidden)]
+pub use self::UnpackLimits as Limits;
+
+impl Default for UnpackLimits {
+    /// Enough for all images of a platform, and less than the disk of a laptop.
     fn default() -> Self {
         Self { bytes: 8 << 30, entries: 500_000, path: 4096, ratio: 100 }
     }
 }
 
-/// A layer as it lies in a layout.
+/// A layer in an OCI layout.
 #[derive(Clone, Debug)]
 pub struct PackedLayer {
-    /// The file.
+    /// Path of the blob.
     pub path: PathBuf,
-    /// How it is packed.
+    /// The media type.
     pub media_type: String,
     /// The digest of the file.
     pub digest: Digest,
-    /// Its size.
+    /// Size of the blob.
     pub size: u64,
     /// The digest of the archive inside.
     pub diff_id: Digest,
 }
 
-/// Why an image could not be unpacked.
+/// An image that cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum UnpackError {
-    /// The layer is packed in a way that is not known here.
+    /// The media type of the layer is not supported.
     #[error(
         "layer {digest} has the media type {media_type:?}; only tar and tar+gzip are supported"
     )]
-    MediaType {
-        /// The layer.
-        digest: Digest,
-        /// How it is packed.
-        media_type: String,
-    },
-    /// The content is not what its name says.
+    MediaType { digest: Digest, media_type: String },
+    /// The content does not match its digest.
     #[error("the content of layer {0} does not match its digest")]
     WrongDigest(Digest),
-    /// A path would lead out of the directory.
+    /// A path is outside of the directory.
     #[error("a layer contains the path {0:?}, which is outside of the image")]
     Path(PathBuf),
-    /// It would take too much.
+    /// A limit is exceeded.
     #[error("the image has more than {0}")]
     TooMuch(String),
-    /// The layer could not be read to its end.
+    /// The layer cannot be read.
     #[error("cannot read layer {digest}")]
-    Layer {
-        /// The layer.
-        digest: Digest,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A file could not be written.
+    Layer { digest: Digest, source: io::Error },
+    /// A file cannot be written.
     #[error("cannot unpack {}", path.display())]
-    Write {
-        /// The path in the image.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
-/// Unpacks layers, the lowest first, into a directory that does not exist yet. It appears when it
-/// is complete.
+/// Unpacks layers, the lowest first, into a directory that must not exist. The directory is renamed
+/// into place when it is complete.
 pub fn unpack(
     layers: &[PackedLayer],
     directory: &Path,
-    limits: &Limits,
+    limits: &UnpackLimits,
 ) -> Result<(), UnpackError> {
     begin(None, layers, directory, limits)
 }
 
-/// The same over what layers below were unpacked to before. Its files are shared and not copied, so
-/// nobody may write into either directory any more. What lies below counts against no limit again.
+/// Unpacks layers on top of a directory with the layers below. Files are shared by hard links, so
+/// neither directory may be changed afterwards. The shared files do not count against the limits.
 pub fn unpack_onto(
     below: &Path,
     layers: &[PackedLayer],
     directory: &Path,
-    limits: &Limits,
+    limits: &UnpackLimits,
 ) -> Result<(), UnpackError> {
     begin(Some(below), layers, directory, limits)
 }
@@ -122,30 +110,30 @@ fn begin(
     below: Option<&Path>,
     layers: &[PackedLayer],
     directory: &Path,
-    limits: &Limits,
+    limits: &UnpackLimits,
 ) -> Result<(), UnpackError> {
     let failed = |source| UnpackError::Write { path: directory.to_owned(), source };
-    let unfinished = unfinished_name(directory);
-    if unfinished.exists() {
-        fs::remove_dir_all(&unfinished).map_err(failed)?;
+    let temporary = temporary_name(directory);
+    if temporary.exists() {
+        fs::remove_dir_all(&temporary).map_err(failed)?;
     }
-    fs::create_dir_all(&unfinished).map_err(failed)?;
-    let shared = below.map_or(Ok(()), |below| share::share(below, &unfinished));
-    let opened = shared.and_then(|()| Tree::open(&unfinished)).map_err(failed);
+    fs::create_dir_all(&temporary).map_err(failed)?;
+    let shared = below.map_or(Ok(()), |below| tree::share_files(below, &temporary));
+    let opened = shared.and_then(|()| Tree::open(&temporary)).map_err(failed);
     let unpacked = opened.and_then(|tree| {
         let mut unpacking = Unpacking { tree, limits, bytes: 0, entries: 0 };
         layers.iter().try_for_each(|layer| unpacking.layer(layer))
     });
-    let finished = unpacked.and_then(|()| fs::rename(&unfinished, directory).map_err(failed));
+    let finished = unpacked.and_then(|()| fs::rename(&temporary, directory).map_err(failed));
     if finished.is_err() {
-        // What went wrong first is what matters.
-        let _ = fs::remove_dir_all(&unfinished);
+        // The first error is returned; a failed cleanup is ignored.
+        let _ = fs::remove_dir_all(&temporary);
     }
     finished
 }
 
-/// Beside the directory, so that renaming is possible, and of this process alone.
-fn unfinished_name(directory: &Path) -> PathBuf {
+/// Temporary name in the same directory, so that it can be renamed, and unique to this process.
+fn temporary_name(directory: &Path) -> PathBuf {
     let mut name = directory.file_name().unwrap_or_default().to_owned();
     name.push(format!(".part-{}", std::process::id()));
     directory.with_file_name(name)
@@ -153,7 +141,7 @@ fn unfinished_name(directory: &Path) -> PathBuf {
 
 struct Unpacking<'a> {
     tree: Tree,
-    limits: &'a Limits,
+    limits: &'a UnpackLimits,
     bytes: u64,
     entries: u64,
 }
@@ -162,26 +150,26 @@ impl Unpacking<'_> {
     fn layer(&mut self, layer: &PackedLayer) -> Result<(), UnpackError> {
         let failed = |source| UnpackError::Layer { digest: layer.digest.clone(), source };
         let stream = LayerStream::open(layer, self.limits.ratio)?;
-        let meter = stream.meter();
+        let header_limit = stream.header_limit();
         let mut archive = Archive::new(stream);
         let mut entries = archive.entries().map_err(failed)?;
-        // What this layer brings is not hidden by its own whiteouts, wherever they stand in it.
-        let mut brought = BTreeSet::new();
+        // Entries of this layer: its own whiteouts do not hide them, regardless of their order.
+        let mut own_entries = BTreeSet::new();
         loop {
-            meter.expect_headers();
+            header_limit.expect_headers();
             let Some(entry) = entries.next() else { break };
             let mut entry = entry.map_err(failed)?;
-            meter.expect_content();
-            self.entry(&mut entry, &mut brought, layer)?;
+            header_limit.expect_content();
+            self.entry(&mut entry, &mut own_entries, layer)?;
         }
-        meter.expect_content();
+        header_limit.expect_content();
         archive.into_inner().verify(layer)
     }
 
     fn entry<R: Read>(
         &mut self,
         entry: &mut tar::Entry<'_, R>,
-        brought: &mut BTreeSet<PathBuf>,
+        own_entries: &mut BTreeSet<PathBuf>,
         layer: &PackedLayer,
     ) -> Result<(), UnpackError> {
         let unreadable = |source| UnpackError::Layer { digest: layer.digest.clone(), source };
@@ -194,7 +182,7 @@ impl Unpacking<'_> {
             return Ok(());
         }
         if let Some(hidden) = Whiteout::read(&path) {
-            return self.hide(&hidden, brought);
+            return self.apply_whiteout(&hidden, own_entries);
         }
         let kind = entry.header().entry_type();
         let mode = entry.header().mode().map_err(unreadable)?;
@@ -210,17 +198,17 @@ impl Unpacking<'_> {
                 self.file(&path, mode, &mut *entry)?;
                 Ok(())
             }
-            // Devices and pipes: a container gets its devices from the machine, not from an image.
+            // Devices and pipes are skipped: a container gets its devices from the host.
             _ => return Ok(()),
         }
         .map_err(|source| UnpackError::Write { path: path.clone(), source })?;
         let header = entry.header();
         let owner = header.uid().and_then(|user| Ok((user, header.gid()?))).map_err(unreadable)?;
-        // A hard link is one more name of a file, which has an owner.
+        // A hard link has the owner of its target.
         if kind != EntryType::Link {
-            self.own(&path, owner, mode)?;
+            self.set_owner(&path, owner, mode)?;
         }
-        brought.insert(path);
+        own_entries.insert(path);
         Ok(())
     }
 
@@ -235,25 +223,29 @@ impl Unpacking<'_> {
         Ok(())
     }
 
-    /// Owners beyond what the kernel can count are nobody's.
-    fn own(&self, path: &Path, owner: (u64, u64), mode: u32) -> Result<(), UnpackError> {
+    /// Sets the owner. IDs that the kernel cannot represent are ignored.
+    fn set_owner(&self, path: &Path, owner: (u64, u64), mode: u32) -> Result<(), UnpackError> {
         let (Ok(user), Ok(group)) = (u32::try_from(owner.0), u32::try_from(owner.1)) else {
             return Ok(());
         };
         self.tree
-            .own(path, user, group, mode)
+            .set_owner(path, user, group, mode)
             .map_err(|source| UnpackError::Write { path: path.to_owned(), source })
     }
 
-    fn hide(&self, hidden: &Whiteout, brought: &BTreeSet<PathBuf>) -> Result<(), UnpackError> {
+    fn apply_whiteout(
+        &self,
+        hidden: &Whiteout,
+        own_entries: &BTreeSet<PathBuf>,
+    ) -> Result<(), UnpackError> {
         match hidden {
             Whiteout::Path(path) => self.tree.remove(path),
-            Whiteout::Content(path) => self.tree.empty(path, brought),
+            Whiteout::Content(path) => self.tree.empty(path, own_entries),
         }
         .map_err(|source| UnpackError::Write { path: hidden.path().to_owned(), source })
     }
 
-    /// The path below the directory. An absolute one begins there, as in every container engine.
+    /// The path relative to the directory. Absolute paths start there, as in container engines.
     fn inside(&self, path: &Path) -> Result<PathBuf, UnpackError> {
         if path.as_os_str().len() > self.limits.path {
             let length = self.limits.path;
@@ -273,7 +265,7 @@ impl Unpacking<'_> {
     }
 }
 
-/// What a layer takes away from those below it.
+/// A path of the layers below that a layer removes.
 #[derive(Debug, PartialEq, Eq)]
 enum Whiteout {
     Path(PathBuf),
@@ -285,7 +277,7 @@ impl Whiteout {
         let hidden = path.file_name()?.to_str()?.strip_prefix(".wh.")?;
         match hidden {
             ".wh..opq" => Some(Self::Content(path.parent()?.to_owned())),
-            // Other words after a second prefix are notes of storage drivers.
+            // Other names with the prefix twice are metadata of storage drivers.
             _ if hidden.starts_with(".wh.") || hidden.is_empty() => None,
             "." | ".." => None,
             _ => Some(Self::Path(path.with_file_name(hidden))),

@@ -1,4 +1,4 @@
-//! The bytes of a layer: decompressed, metered, and compared with their digests at the end.
+//! Streams of layers: decompressed, limited, and verified at the end.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -10,52 +10,42 @@ use sha2::{Digest as _, Sha256};
 
 use super::{PackedLayer, UnpackError};
 use crate::Digest;
+use crate::manifest::LayerFormat;
 
-/// Small layers of zeros compress better than any ratio allows, and harm nobody.
-const FREE_OF_RATIO: u64 = 16 << 20;
-/// Headers with a path, a link and extended attributes; the archive's reader keeps them in memory.
-const LARGEST_HEADERS: u64 = 1 << 20;
+/// Bytes that are exempt from the ratio: small layers of zeros compress better.
+const RATIO_ALLOWANCE: u64 = 16 << 20;
+/// Bytes of the headers of an entry (path, link, extended attributes), which the tar reader holds
+/// in memory.
+const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-/// What a layer is called that is an archive.
-const PLAIN: [&str; 2] =
-    ["application/vnd.oci.image.layer.v1.tar", "application/vnd.docker.image.rootfs.diff.tar"];
-/// What a layer is called that is a compressed one.
-const PACKED: [&str; 2] = [
-    "application/vnd.oci.image.layer.v1.tar+gzip",
-    "application/vnd.docker.image.rootfs.diff.tar.gzip",
-];
-
-fn is_packed(media_type: &str) -> bool {
-    PACKED.contains(&media_type)
-}
-
-/// The archive in a layer, and whether it is the one that it should be.
+/// The archive in a layer of a layout, with verification of both digests.
 pub(super) struct LayerStream {
-    unpacked: Unpacked,
-    packed: Rc<Cell<Packed>>,
-    /// Of the archive, unless the file is the archive.
+    unpacked: LayerArchive,
+    packed: Rc<Cell<BlobDigest>>,
+    /// Hashes the archive; `None` if it is not compressed and its digest is that of the blob.
     hasher: Option<Sha256>,
 }
 
-/// The archive in a layer, within limits.
-pub(crate) struct Unpacked {
+/// The archive in a layer, decompressed and limited.
+pub(crate) struct LayerArchive {
     archive: Box<dyn Read>,
     read: u64,
-    longest: u64,
-    meter: Meter,
+    max_bytes: u64,
+    header_limit: HeaderLimit,
 }
 
-/// How much the archive's reader may take before it has to give something back.
+/// Limits the headers of an entry, which the tar reader collects in memory. Shared with the reader
+/// of the archive; `None` while content is read.
 #[derive(Clone)]
-pub(crate) struct Meter(Rc<Cell<Option<u64>>>);
+pub(crate) struct HeaderLimit(Rc<Cell<Option<u64>>>);
 
-impl Meter {
-    /// From here on headers are read, which have to be short.
+impl HeaderLimit {
+    /// Limits what is read next as headers.
     pub(crate) fn expect_headers(&self) {
-        self.0.set(Some(LARGEST_HEADERS));
+        self.0.set(Some(MAX_HEADER_BYTES));
     }
 
-    /// From here on the content of files is read.
+    /// Removes the limit for the content of an entry.
     pub(crate) fn expect_content(&self) {
         self.0.set(None);
     }
@@ -70,20 +60,20 @@ impl Meter {
     }
 }
 
-/// What is known of the file once it was read to its end.
+/// Digest and size of the blob, once it is read to its end.
 #[derive(Default)]
-struct Packed {
+struct BlobDigest {
     digest: Option<(Digest, u64)>,
 }
 
-struct PackedFile {
+struct HashedFile {
     file: BufReader<File>,
     hasher: Option<Sha256>,
     read: u64,
-    packed: Rc<Cell<Packed>>,
+    packed: Rc<Cell<BlobDigest>>,
 }
 
-impl Read for PackedFile {
+impl Read for HashedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read(buffer)?;
         if count > 0 {
@@ -92,7 +82,7 @@ impl Read for PackedFile {
                 hasher.update(&buffer[..count]);
             }
         } else if let Some(hasher) = self.hasher.take().filter(|_| !buffer.is_empty()) {
-            self.packed.set(Packed { digest: Some((Digest::finish(hasher), self.read)) });
+            self.packed.set(BlobDigest { digest: Some((Digest::finish(hasher), self.read)) });
         }
         Ok(count)
     }
@@ -102,23 +92,24 @@ impl LayerStream {
     pub(super) fn open(layer: &PackedLayer, ratio: u64) -> Result<Self, UnpackError> {
         let failed = |source| UnpackError::Layer { digest: layer.digest.clone(), source };
         let file = BufReader::new(File::open(&layer.path).map_err(failed)?);
-        let packed = Rc::new(Cell::new(Packed::default()));
+        let packed = Rc::new(Cell::new(BlobDigest::default()));
         let hasher = Some(Sha256::new());
-        let file = PackedFile { file, hasher, read: 0, packed: Rc::clone(&packed) };
+        let file = HashedFile { file, hasher, read: 0, packed: Rc::clone(&packed) };
         let unpacked =
-            Unpacked::new(file, &layer.media_type, layer.size, ratio).ok_or_else(|| {
+            LayerArchive::new(file, &layer.media_type, layer.size, ratio).ok_or_else(|| {
                 let (digest, media_type) = (layer.digest.clone(), layer.media_type.clone());
                 UnpackError::MediaType { digest, media_type }
             })?;
-        let hasher = is_packed(&layer.media_type).then(Sha256::new);
+        let is_gzip = LayerFormat::parse(&layer.media_type) == Some(LayerFormat::TarGzip);
+        let hasher = is_gzip.then(Sha256::new);
         Ok(Self { unpacked, packed, hasher })
     }
 
-    pub(super) fn meter(&self) -> Meter {
-        self.unpacked.meter()
+    pub(super) fn header_limit(&self) -> HeaderLimit {
+        self.unpacked.header_limit()
     }
 
-    /// Reads what is behind the archive, and compares.
+    /// Reads to the end and compares both digests and the size.
     pub(super) fn verify(mut self, layer: &PackedLayer) -> Result<(), UnpackError> {
         io::copy(&mut self, &mut io::sink())
             .map_err(|source| UnpackError::Layer { digest: layer.digest.clone(), source })?;
@@ -144,38 +135,35 @@ impl Read for LayerStream {
     }
 }
 
-impl Unpacked {
-    /// The archive in a layer of that type and size; `None` if the type is not known here.
+impl LayerArchive {
+    /// Opens the archive in a layer; `None` if the media type is not supported.
     pub(crate) fn new(
         layer: impl Read + 'static,
         media_type: &str,
         size: u64,
         ratio: u64,
     ) -> Option<Self> {
-        let archive: Box<dyn Read> = if is_packed(media_type) {
-            Box::new(MultiGzDecoder::new(layer))
-        } else if PLAIN.contains(&media_type) {
-            Box::new(layer)
-        } else {
-            return None;
+        let archive: Box<dyn Read> = match LayerFormat::parse(media_type)? {
+            LayerFormat::Tar => Box::new(layer),
+            LayerFormat::TarGzip => Box::new(MultiGzDecoder::new(layer)),
         };
-        let longest = size.saturating_mul(ratio).saturating_add(FREE_OF_RATIO);
-        Some(Self { archive, read: 0, longest, meter: Meter(Rc::default()) })
+        let max_bytes = size.saturating_mul(ratio).saturating_add(RATIO_ALLOWANCE);
+        Some(Self { archive, read: 0, max_bytes, header_limit: HeaderLimit(Rc::default()) })
     }
 
-    pub(crate) fn meter(&self) -> Meter {
-        self.meter.clone()
+    pub(crate) fn header_limit(&self) -> HeaderLimit {
+        self.header_limit.clone()
     }
 }
 
-impl Read for Unpacked {
+impl Read for LayerArchive {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.archive.read(buffer)?;
         self.read += count as u64;
-        if self.read > self.longest {
+        if self.read > self.max_bytes {
             return Err(invalid("the uncompressed size exceeds the maximum compression ratio"));
         }
-        self.meter.spend(count)?;
+        self.header_limit.spend(count)?;
         Ok(count)
     }
 }

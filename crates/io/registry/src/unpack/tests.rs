@@ -10,10 +10,10 @@ use super::*;
 const GZIP: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 const PLAIN: &str = "application/vnd.oci.image.layer.v1.tar";
 
-/// An archive that no well-meaning builder would write.
-struct Evil(tar::Builder<Vec<u8>>);
+/// Builder for archives with invalid or hostile entries.
+struct HostileArchive(tar::Builder<Vec<u8>>);
 
-impl Evil {
+impl HostileArchive {
     fn new() -> Self {
         Self(tar::Builder::new(Vec::new()))
     }
@@ -75,7 +75,7 @@ impl Case {
         Self { directory: tempfile::tempdir().unwrap(), layers: Vec::new() }
     }
 
-    fn layer(mut self, archive: Evil) -> Self {
+    fn layer(mut self, archive: HostileArchive) -> Self {
         let archive = archive.build();
         let diff_id = Digest::of(&archive);
         let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
@@ -101,13 +101,13 @@ impl Case {
     }
 
     fn unpack(&self) -> Result<(), UnpackError> {
-        self.unpack_with(&Limits::default())
+        self.unpack_with(&UnpackLimits::default())
     }
 
-    fn unpack_with(&self, limits: &Limits) -> Result<(), UnpackError> {
+    fn unpack_with(&self, limits: &UnpackLimits) -> Result<(), UnpackError> {
         let unpacked = unpack(&self.layers, &self.root(), limits);
         assert_eq!(self.root().exists(), unpacked.is_ok(), "whole or not at all");
-        assert!(!unfinished_name(&self.root()).exists(), "nothing half is left");
+        assert!(!temporary_name(&self.root()).exists(), "nothing half is left");
         unpacked
     }
 
@@ -117,10 +117,10 @@ impl Case {
 }
 
 #[test]
-fn later_layers_replace_hide_and_link() {
+fn unpack_with_whiteouts_and_links_applies_them() {
     let case = Case::new()
         .layer(
-            Evil::new()
+            HostileArchive::new()
                 .file("a", "old")
                 .file("gone", "x")
                 .directory("tree")
@@ -133,7 +133,7 @@ fn later_layers_replace_hide_and_link() {
                 .directory("usr/lib"),
         )
         .layer(
-            Evil::new()
+            HostileArchive::new()
                 .file("a", "new")
                 .file(".wh.gone", "")
                 .file(".wh.tree", "")
@@ -157,7 +157,7 @@ fn later_layers_replace_hide_and_link() {
     }
 }
 
-/// Everything in a directory: what it is, its mode, and its content or where it leads.
+/// Lists a directory recursively: mode, and content or link target.
 fn listing(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -178,21 +178,21 @@ fn listing(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn over_what_was_unpacked_before_it_is_the_same_and_shared() {
-    let below = Evil::new()
+fn unpack_onto_equals_unpack_and_shares_files() {
+    let below = HostileArchive::new()
         .directory("dir")
         .entry_with_mode(EntryType::Directory, "tmp", "", b"", 0o1777)
         .file("dir/kept", "kept")
         .file("dir/replaced", "old")
         .file("dir/gone", "x")
         .symlink("link", "/etc/passwd");
-    let above = Evil::new()
+    let above = HostileArchive::new()
         .file("dir/replaced", "new")
         .file("dir/.wh.gone", "")
         .file("link", "a file now")
         .hard_link("dir/again", "dir/kept");
     let case = Case::new().layer(below).layer(above);
-    let limits = Limits::default();
+    let limits = UnpackLimits::default();
     let [at_once, lower, upper] =
         ["at-once", "lower", "upper"].map(|name| case.directory.path().join(name));
     unpack(&case.layers, &at_once, &limits).unwrap();
@@ -207,49 +207,67 @@ fn over_what_was_unpacked_before_it_is_the_same_and_shared() {
 }
 
 #[test]
-fn paths_that_lead_upwards_are_refused() {
+fn unpack_with_parent_paths_fails() {
     for path in ["../x", "a/../../x", "/../x", ".."] {
-        let case = Case::new().layer(Evil::new().file(path, "x"));
+        let case = Case::new().layer(HostileArchive::new().file(path, "x"));
         assert!(matches!(case.unpack().unwrap_err(), UnpackError::Path(_)), "{path}");
     }
-    let case = Case::new().layer(Evil::new().hard_link("x", "../outside"));
+    let case = Case::new().layer(HostileArchive::new().hard_link("x", "../outside"));
     assert!(matches!(case.unpack().unwrap_err(), UnpackError::Path(_)));
 }
 
 #[test]
-fn absolute_paths_begin_at_the_directory() {
-    let case = Case::new().layer(Evil::new().file("/etc/x", "inside"));
+fn unpack_with_absolute_paths_stays_inside() {
+    let case = Case::new().layer(HostileArchive::new().file("/etc/x", "inside"));
     case.unpack().unwrap();
     assert_eq!(case.read("etc/x"), "inside");
 }
 
-/// Each of these tries to write, read or remove `outside` through a link made before.
+/// Each archive tries to write, read or remove `outside` through a link that it made before.
 #[test]
-fn links_lead_nowhere_else() {
+fn unpack_with_links_never_touches_outside() {
     let outside = tempfile::tempdir().unwrap();
     let victim = outside.path().join("victim");
     fs::write(&victim, "untouched").unwrap();
     let there = outside.path().to_str().unwrap();
     let file = victim.to_str().unwrap();
     let tricks = [
-        ("a directory link", Evil::new().symlink("l", there).file("l/victim", "x")),
-        ("a file link", Evil::new().symlink("l", file).file("l", "x")),
-        ("a relative link", Evil::new().symlink("l", "../../../../../../tmp").file("l/v", "x")),
-        ("a chain", Evil::new().symlink("a", "b").symlink("b", there).file("a/victim", "x")),
+        ("a directory link", HostileArchive::new().symlink("l", there).file("l/victim", "x")),
+        ("a file link", HostileArchive::new().symlink("l", file).file("l", "x")),
+        (
+            "a relative link",
+            HostileArchive::new().symlink("l", "../../../../../../tmp").file("l/v", "x"),
+        ),
+        (
+            "a chain",
+            HostileArchive::new().symlink("a", "b").symlink("b", there).file("a/victim", "x"),
+        ),
         (
             "a hard link to a link",
-            Evil::new().symlink("l", file).hard_link("h", "l").file("h", "x"),
+            HostileArchive::new().symlink("l", file).hard_link("h", "l").file("h", "x"),
         ),
-        ("a hard link through a link", Evil::new().symlink("l", there).hard_link("h", "l/victim")),
-        ("a whiteout through a link", Evil::new().symlink("l", there).file("l/.wh.victim", "")),
-        ("emptying through a link", Evil::new().symlink("l", there).file("l/.wh..wh..opq", "")),
-        ("a mode through a link", Evil::new().symlink("l", there).directory("l")),
-        ("the process directory", Evil::new().symlink("l", "/proc/self/root").file("l/v", "x")),
+        (
+            "a hard link through a link",
+            HostileArchive::new().symlink("l", there).hard_link("h", "l/victim"),
+        ),
+        (
+            "a whiteout through a link",
+            HostileArchive::new().symlink("l", there).file("l/.wh.victim", ""),
+        ),
+        (
+            "emptying through a link",
+            HostileArchive::new().symlink("l", there).file("l/.wh..wh..opq", ""),
+        ),
+        ("a mode through a link", HostileArchive::new().symlink("l", there).directory("l")),
+        (
+            "the process directory",
+            HostileArchive::new().symlink("l", "/proc/self/root").file("l/v", "x"),
+        ),
     ];
     let before = fs::metadata(outside.path()).unwrap();
     for (name, archive) in tricks {
         let case = Case::new().layer(archive);
-        // Whether it is refused or lands inside makes no difference here.
+        // The archive may be refused or unpacked inside; both are safe.
         let _ = case.unpack();
         assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched", "{name}");
         assert_eq!(fs::metadata(&victim).unwrap().nlink(), 1, "{name}");
@@ -259,9 +277,9 @@ fn links_lead_nowhere_else() {
 }
 
 #[test]
-fn privileges_and_devices_are_left_out() {
+fn unpack_drops_setuid_and_devices() {
     let case = Case::new().layer(
-        Evil::new()
+        HostileArchive::new()
             .entry_with_mode(EntryType::Regular, "su", "", b"x", 0o6755)
             .entry_with_mode(EntryType::Directory, "tmp", "", b"", 0o1777)
             .entry(EntryType::Char, "null", "", b"")
@@ -278,13 +296,13 @@ fn privileges_and_devices_are_left_out() {
 }
 
 #[test]
-fn too_much_is_refused() {
-    let limits = Limits { bytes: 10, entries: 2, path: 8, ratio: 100 };
+fn unpack_beyond_limits_fails() {
+    let limits = UnpackLimits { bytes: 10, entries: 2, path: 8, ratio: 100 };
     let cases = [
-        (Evil::new().file("a", "01234567890"), "10 bytes"),
-        (Evil::new().file("a", "012345").file("b", "012345"), "10 bytes"),
-        (Evil::new().file("a", "").file("b", "").file("c", ""), "2 entries"),
-        (Evil::new().file("long/path", ""), "8 characters in a path"),
+        (HostileArchive::new().file("a", "01234567890"), "10 bytes"),
+        (HostileArchive::new().file("a", "012345").file("b", "012345"), "10 bytes"),
+        (HostileArchive::new().file("a", "").file("b", "").file("c", ""), "2 entries"),
+        (HostileArchive::new().file("long/path", ""), "8 characters in a path"),
     ];
     for (archive, expected) in cases {
         let error = Case::new().layer(archive).unpack_with(&limits).unwrap_err();
@@ -293,26 +311,27 @@ fn too_much_is_refused() {
 }
 
 #[test]
-fn a_bomb_is_refused_before_it_fills_the_disk() {
+fn unpack_with_compression_bomb_fails() {
     let zeros = vec![0; 64 << 20];
-    let case = Case::new().layer(Evil::new().entry(EntryType::Regular, "zeros", "", &zeros));
+    let case =
+        Case::new().layer(HostileArchive::new().entry(EntryType::Regular, "zeros", "", &zeros));
     let error = case.unpack().unwrap_err();
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert_eq!(source, "the uncompressed size exceeds the maximum compression ratio");
 }
 
 #[test]
-fn an_endless_name_does_not_fill_the_memory() {
+fn unpack_with_long_name_fails() {
     let name = vec![b'a'; 8 << 20];
-    let archive = Evil::new().entry(EntryType::GNULongName, "././@LongLink", "", &name);
+    let archive = HostileArchive::new().entry(EntryType::GNULongName, "././@LongLink", "", &name);
     let error = Case::new().layer(archive.file("x", "")).unpack().unwrap_err();
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert_eq!(source, "the headers of an entry are too long");
 }
 
 #[test]
-fn content_that_is_not_what_its_name_says_is_refused() {
-    let mut case = Case::new().layer(Evil::new().file("a", "x"));
+fn unpack_with_wrong_digest_fails() {
+    let mut case = Case::new().layer(HostileArchive::new().file("a", "x"));
     let good = case.layers[0].clone();
     let blob = fs::read(&good.path).unwrap();
 
@@ -333,8 +352,8 @@ fn content_that_is_not_what_its_name_says_is_refused() {
 }
 
 #[test]
-fn plain_archives_are_unpacked_and_unknown_ones_named() {
-    let archive = Evil::new().file("a", "x").build();
+fn unpack_with_tar_succeeds_and_with_zstd_fails() {
+    let archive = HostileArchive::new().file("a", "x").build();
     let mut case = Case::new();
     case.push(PLAIN, &archive, Digest::of(&archive));
     case.unpack().unwrap();

@@ -1,4 +1,4 @@
-//! What the crate promises as a whole: one binary, because each costs a link.
+//! Integration tests of the crate in one binary, because each binary has to be linked.
 
 mod releases;
 mod signatures;

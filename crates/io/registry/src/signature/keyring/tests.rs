@@ -24,7 +24,7 @@ pub(super) fn at(text: &str) -> Timestamp {
 }
 
 /// A time at which all keys are valid and all signatures made.
-pub(super) fn soon() -> Timestamp {
+pub(super) fn valid_time() -> Timestamp {
     at("2025-06-02T00:00:00Z")
 }
 
@@ -51,7 +51,7 @@ fn verify_with_known_signer_returns_the_claim() {
         fixture!("short.gpg"),
         fixture!("text.gpg"),
     ] {
-        let claim = KEYRING.verify(signature, &Digest::of(b"manifest"), soon()).unwrap();
+        let claim = KEYRING.verify(signature, &Digest::of(b"manifest"), valid_time()).unwrap();
         assert_eq!(claim.digest, Digest::of(b"manifest"));
         assert_eq!(claim.reference, REFERENCE);
     }
@@ -67,7 +67,7 @@ fn verify_with_key_that_expired_after_signing_returns_the_claim() {
 
 #[test]
 fn valid_at_outside_the_term_of_the_key_fails() {
-    let expiring = KEYRING.verify(fixture!("expiring.gpg"), &Digest::of(b"manifest"), soon());
+    let expiring = KEYRING.verify(fixture!("expiring.gpg"), &Digest::of(b"manifest"), valid_time());
     let signer = expiring.unwrap().signer;
     let key = KEYRING.keys.iter().find(|key| key.name == signer).unwrap();
     assert!(key.valid_at(at("2025-01-01T00:00:00Z")).is_ok());
@@ -93,8 +93,8 @@ fn parse_in_every_form_returns_all_keys() {
     }
     let other = Keyring::parse(fixture!("plain.asc")).unwrap();
     let image = Digest::of(b"manifest");
-    assert!(other.verify(fixture!("good.gpg"), &image, soon()).is_ok());
-    assert!(other.verify(fixture!("rsa.gpg"), &image, soon()).is_err());
+    assert!(other.verify(fixture!("good.gpg"), &image, valid_time()).is_ok());
+    assert!(other.verify(fixture!("rsa.gpg"), &image, valid_time()).is_err());
 }
 
 #[test]
@@ -129,7 +129,7 @@ const MESSAGES: [&[u8]; 6] = [
 
 /// The claim that the keyring finds in bytes is the one that was signed, if any.
 fn check_claim(bytes: &[u8]) -> Result<(), TestCaseError> {
-    if let Ok(claim) = KEYRING.verify(bytes, &Digest::of(b"manifest"), soon()) {
+    if let Ok(claim) = KEYRING.verify(bytes, &Digest::of(b"manifest"), valid_time()) {
         prop_assert_eq!(claim.digest, Digest::of(b"manifest"));
         prop_assert_eq!(claim.reference, REFERENCE);
     }
@@ -166,7 +166,7 @@ proptest! {
 
     #[test]
     fn verify_with_arbitrary_bytes_fails(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
-        prop_assert!(KEYRING.verify(&bytes, &Digest::of(b"manifest"), soon()).is_err());
+        prop_assert!(KEYRING.verify(&bytes, &Digest::of(b"manifest"), valid_time()).is_err());
     }
 
     /// The bytes of a packet of a likely type, with a body that no tool would write.
@@ -186,11 +186,11 @@ proptest! {
             bytes.extend([0xC0 | tag, u8::try_from(start.len() + body.len()).unwrap()]);
             bytes.extend([start, body].concat());
         }
-        prop_assert!(KEYRING.verify(&bytes, &Digest::of(b"manifest"), soon()).is_err());
+        prop_assert!(KEYRING.verify(&bytes, &Digest::of(b"manifest"), valid_time()).is_err());
         let _ = Keyring::parse(&bytes);
     }
 
-    /// Whatever stands in a keyring, it does not make a stranger's signature count.
+    /// A changed keyring never accepts a signature of an unknown key.
     #[test]
     fn parse_with_changed_keyring_never_adds_signers(
         place in any::<prop::sample::Index>(),
@@ -201,7 +201,7 @@ proptest! {
         bytes[place] ^= bits;
         if let Ok(keyring) = Keyring::parse(&bytes) {
             let image = Digest::of(b"manifest");
-            prop_assert!(keyring.verify(fixture!("stranger.gpg"), &image, soon()).is_err());
+            prop_assert!(keyring.verify(fixture!("stranger.gpg"), &image, valid_time()).is_err());
         }
     }
 }
@@ -222,4 +222,97 @@ fn release_signature_of_v0_1_is_parsed_and_names_its_key() {
     let name = map["metadata"]["name"].as_str().unwrap();
     let signer = name.rsplit('-').next().unwrap().to_uppercase();
     assert_eq!(refused.to_string(), format!("signed by {signer}, not in the keyring"));
+}
+
+/// Defines a test for each `name: signature, time => error`.
+macro_rules! rejected {
+    ($($name:ident: $signature:expr, $now:expr => $error:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            let error = KEYRING.verify($signature, &Digest::of(b"manifest"), $now).unwrap_err();
+            assert_eq!(anonymous(&error.to_string()), $error);
+        }
+    )*};
+}
+
+rejected! {
+    verify_after_expiry_of_the_signature_fails: fixture!("short.gpg"), at("2026-06-01T00:00:00Z")
+        => "signature expired at 2025-07-01T00:00:00Z";
+    verify_before_creation_of_the_signature_fails: fixture!("good.gpg"), at("2025-05-31T00:00:00Z")
+        => "signature is dated 2025-06-01T00:00:00Z, in the future";
+    verify_with_revoked_key_fails: fixture!("revoked.gpg"), valid_time() => "key KEY is revoked";
+    verify_with_unknown_key_fails: fixture!("stranger.gpg"), valid_time()
+        => "signed by KEY, not in the keyring";
+    verify_with_changed_data_fails: &changed(), valid_time() => "bad signature by key KEY";
+    verify_with_sha1_fails: fixture!("weak.gpg"), valid_time()
+        => "signature by key KEY uses the weak digest SHA1";
+
+    verify_with_other_image_fails: fixture!("other-digest.gpg"), valid_time()
+        => "signature is of another image, \
+            sha256:d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa";
+    verify_with_other_type_fails: fixture!("other-type.gpg"), valid_time()
+        => "signed data is of type \"something else\", not \"atomic container signature\"";
+    verify_without_identity_fails: fixture!("no-reference.gpg"), valid_time()
+        => "signed data has no docker-reference";
+    verify_with_unknown_field_fails: fixture!("more.gpg"), valid_time()
+        => "signed data is not an atomic container signature: unknown field `more`, expected \
+            `critical` or `optional` at line 1 column 267";
+    verify_without_json_fails: fixture!("not-json.gpg"), valid_time()
+        => "signed data is not an atomic container signature: expected ident at line 1 column 2";
+
+    verify_with_unsigned_message_fails: fixture!("unsigned.gpg"), valid_time()
+        => "not a signed OpenPGP message: the message is not signed";
+    verify_with_detached_signature_fails: fixture!("detached.gpg"), valid_time()
+        => "not a signed OpenPGP message: the message contains no data; detached signatures are \
+            not supported";
+    verify_with_cleartext_fails: fixture!("clear.asc"), valid_time()
+        => "not a signed OpenPGP message: expected PGP MESSAGE, found PGP SIGNED MESSAGE";
+    verify_with_encrypted_message_fails: fixture!("encrypted.gpg"), valid_time()
+        => "not a signed OpenPGP message: the message is encrypted";
+    verify_with_truncated_message_fails: &fixture!("uncompressed.gpg")[..400], valid_time()
+        => "not a signed OpenPGP message: truncated packet";
+    verify_with_truncated_compressed_message_fails: &fixture!("good.gpg")[..300], valid_time()
+        => "not a signed OpenPGP message: corrupt compressed data";
+    verify_with_extra_byte_fails: &[fixture!("good.gpg"), b"\0"].concat(), valid_time()
+        => "not a signed OpenPGP message: corrupt compressed data";
+    verify_with_keyring_fails: fixture!("keyring.gpg"), valid_time()
+        => "not a signed OpenPGP message: unexpected packet of type 6";
+    verify_with_empty_file_fails: b"", valid_time() => "not a signed OpenPGP message: empty file";
+    verify_with_bare_claim_fails: br#"{"critical": {}}"#, valid_time()
+        => "not a signed OpenPGP message: not an OpenPGP packet";
+    verify_with_truncated_armor_fails: &fixture!("armoured.asc")[..20], valid_time()
+        => "not a signed OpenPGP message: malformed armor: not enough bytes in buffer: armor header";
+
+    verify_with_large_file_fails: &vec![0; MAX_SIGNATURE + 1], valid_time()
+        => "signature exceeds 51200 bytes";
+    verify_with_compressed_bomb_fails: fixture!("large.gpg"), valid_time()
+        => "not a signed OpenPGP message: more than 102400 bytes after decompression";
+    verify_with_a_million_signers_fails: &signers(1 << 20), valid_time()
+        => "not a signed OpenPGP message: more than 102400 bytes after decompression";
+    verify_with_a_hundred_signers_fails: &signers(100), valid_time()
+        => "not a signed OpenPGP message: more than 36 packets";
+    verify_with_seventeen_signers_fails: &signers(17), valid_time()
+        => "not a signed OpenPGP message: more than 16 signatures";
+}
+
+fn changed() -> Vec<u8> {
+    let mut bytes = fixture!("uncompressed.gpg").to_vec();
+    let place = bytes.windows(6).position(|part| part == b"latest").unwrap();
+    bytes[place] = b'L';
+    bytes
+}
+
+/// A compressed message of one-pass signature packets.
+fn signers(count: usize) -> Vec<u8> {
+    // Version 3, of a document, SHA-256, RSA, not the last.
+    let one_pass = [0xC4, 13, 3, 0, 8, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0];
+    let level = flate2::Compression::best();
+    let mut packed = flate2::write::DeflateEncoder::new(Vec::new(), level);
+    for _ in 0..count {
+        std::io::Write::write_all(&mut packed, &one_pass).unwrap();
+    }
+    // A compressed data packet of indeterminate length, ZIP.
+    let bomb = [&[0xA3, 1][..], &packed.finish().unwrap()].concat();
+    assert!(bomb.len() < MAX_SIGNATURE, "{} bytes", bomb.len());
+    bomb
 }

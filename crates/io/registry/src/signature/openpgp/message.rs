@@ -4,7 +4,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 use pgp::crypto::hash::HashAlgorithm;
 
 use super::packet::{Packet, PacketError, PacketReader, tag};
-use super::signature::{Invalid, SignaturePacket};
+use super::signature::{InvalidSignature, SignaturePacket};
 use super::subpacket::Issuer;
 
 /// Bytes of all packets once decompressed: a signature file and a claim of the largest size.
@@ -27,7 +27,7 @@ pub(in crate::signature) enum MessageError {
     #[error(transparent)]
     Packet(#[from] PacketError),
     #[error(transparent)]
-    Signature(#[from] Invalid),
+    Signature(#[from] InvalidSignature),
     #[error("empty file")]
     Empty,
     #[error("compression algorithm {0} is not supported")]

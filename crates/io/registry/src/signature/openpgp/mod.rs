@@ -12,5 +12,5 @@ mod subpacket;
 
 pub(super) use message::SignedMessage;
 pub(super) use packet::{PacketError, PacketReader, tag};
-pub(super) use signature::{Invalid, SignaturePacket, after, kind};
+pub(super) use signature::{InvalidSignature, SignaturePacket, after, kind};
 pub(super) use subpacket::Issuer;

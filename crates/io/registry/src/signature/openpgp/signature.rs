@@ -46,7 +46,7 @@ pub(in crate::signature) struct SignaturePacket {
 
 /// Why a signature packet is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(in crate::signature) enum Invalid {
+pub(in crate::signature) enum InvalidSignature {
     #[error("malformed signature packet")]
     Malformed,
     #[error("signature version {0} is not supported")]
@@ -62,15 +62,15 @@ pub(in crate::signature) enum Invalid {
 }
 
 impl SignaturePacket {
-    pub(in crate::signature) fn parse(body: &[u8]) -> Result<Self, Invalid> {
-        match body.first().ok_or(Invalid::Malformed)? {
-            3 => Self::version_3(body).ok_or(Invalid::Malformed)?,
+    pub(in crate::signature) fn parse(body: &[u8]) -> Result<Self, InvalidSignature> {
+        match body.first().ok_or(InvalidSignature::Malformed)? {
+            3 => Self::version_3(body).ok_or(InvalidSignature::Malformed)?,
             4 => Self::version_4(body),
-            version => Err(Invalid::Version(*version)),
+            version => Err(InvalidSignature::Version(*version)),
         }
     }
 
-    fn version_3(body: &[u8]) -> Option<Result<Self, Invalid>> {
+    fn version_3(body: &[u8]) -> Option<Result<Self, InvalidSignature>> {
         let (head, value) = body.split_first_chunk::<19>()?;
         let (hashed, behind) = head.get(2..)?.split_first_chunk::<5>()?;
         let (issuer, behind) = behind.split_first_chunk::<8>()?;
@@ -94,7 +94,7 @@ impl SignaturePacket {
         Some(Self::new(head, subpackets, value))
     }
 
-    fn version_4(body: &[u8]) -> Result<Self, Invalid> {
+    fn version_4(body: &[u8]) -> Result<Self, InvalidSignature> {
         let split = || {
             let (&[_version, kind, key_algorithm, hash], rest) = body.split_first_chunk::<4>()?;
             let (hashed, rest) = area(rest)?;
@@ -107,11 +107,11 @@ impl SignaturePacket {
             let head = Head { kind, key_algorithm, hash, trailer, digest_start };
             Some((head, hashed, unhashed, value))
         };
-        let (head, hashed, unhashed, value) = split().ok_or(Invalid::Malformed)?;
+        let (head, hashed, unhashed, value) = split().ok_or(InvalidSignature::Malformed)?;
         Self::new(head, Subpackets::read(hashed, unhashed)?, value)
     }
 
-    fn new(head: Head, subpackets: Subpackets, value: &[u8]) -> Result<Self, Invalid> {
+    fn new(head: Head, subpackets: Subpackets, value: &[u8]) -> Result<Self, InvalidSignature> {
         let Head { kind, key_algorithm, hash, trailer, digest_start } = head;
         let Subpackets { created, lifetime, key_lifetime, key_flags, issuers, embedded } =
             subpackets;
@@ -119,7 +119,7 @@ impl SignaturePacket {
             kind,
             key_algorithm,
             hash: HashAlgorithm::from(hash),
-            created: created.ok_or(Invalid::NoCreationTime)?,
+            created: created.ok_or(InvalidSignature::NoCreationTime)?,
             lifetime: lifetime.unwrap_or_default(),
             key_lifetime: key_lifetime.unwrap_or_default(),
             key_flags,
@@ -146,18 +146,18 @@ impl SignaturePacket {
         &self,
         key: &impl VerifyingKey,
         data: &[&[u8]],
-    ) -> Result<(), Invalid> {
+    ) -> Result<(), InvalidSignature> {
         // Collisions of MD5 take seconds, so it proves nothing, not even about a key.
         if self.hash == HashAlgorithm::Md5 || self.key_algorithm != u8::from(key.algorithm()) {
-            return Err(Invalid::Bad);
+            return Err(InvalidSignature::Bad);
         }
         let signed = [&data.concat(), self.trailer.as_slice()].concat();
         // For SHA-1, this fails if the data look like one half of a collision.
-        let digest = self.hash.digest(&signed).map_err(|_| Invalid::Bad)?;
+        let digest = self.hash.digest(&signed).map_err(|_| InvalidSignature::Bad)?;
         if !digest.starts_with(&self.digest_start) {
-            return Err(Invalid::Bad);
+            return Err(InvalidSignature::Bad);
         }
-        key.verify(self.hash, &digest, &self.value).map_err(|_| Invalid::Bad)
+        key.verify(self.hash, &digest, &self.value).map_err(|_| InvalidSignature::Bad)
     }
 
     pub(in crate::signature) fn created(&self) -> Timestamp {
@@ -192,7 +192,7 @@ fn area(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Reads the integers or bytes that the algorithm calls for, and nothing behind them.
-fn value(key_algorithm: u8, bytes: &[u8]) -> Result<SignatureBytes, Invalid> {
+fn value(key_algorithm: u8, bytes: &[u8]) -> Result<SignatureBytes, InvalidSignature> {
     let integers = match key_algorithm {
         // RSA, for everything and for signatures only.
         1 | 3 => 1,
@@ -201,16 +201,16 @@ fn value(key_algorithm: u8, bytes: &[u8]) -> Result<SignatureBytes, Invalid> {
         // Ed25519 and Ed448 as in RFC 9580.
         27 if bytes.len() == 64 => return Ok(SignatureBytes::Native(bytes.to_vec().into())),
         28 if bytes.len() == 114 => return Ok(SignatureBytes::Native(bytes.to_vec().into())),
-        27 | 28 => return Err(Invalid::Malformed),
-        other => return Err(Invalid::KeyAlgorithm(other)),
+        27 | 28 => return Err(InvalidSignature::Malformed),
+        other => return Err(InvalidSignature::KeyAlgorithm(other)),
     };
     let (mut rest, mut read) = (bytes, Vec::new());
     for _ in 0..integers {
-        let (integer, behind) = integer(rest).ok_or(Invalid::Malformed)?;
+        let (integer, behind) = integer(rest).ok_or(InvalidSignature::Malformed)?;
         read.push(integer);
         rest = behind;
     }
-    if rest.is_empty() { Ok(SignatureBytes::Mpis(read)) } else { Err(Invalid::Malformed) }
+    if rest.is_empty() { Ok(SignatureBytes::Mpis(read)) } else { Err(InvalidSignature::Malformed) }
 }
 
 fn integer(bytes: &[u8]) -> Option<(Mpi, &[u8])> {

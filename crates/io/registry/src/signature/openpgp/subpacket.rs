@@ -1,8 +1,8 @@
 //! Subpackets of version 4 signatures, as far as they bear on validity.
 
-use super::signature::Invalid;
+use super::signature::InvalidSignature;
 
-/// The key that made a signature, by its own account.
+/// The key that a signature names as its maker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::signature) enum Issuer {
     KeyId([u8; 8]),
@@ -36,46 +36,47 @@ pub(super) struct Subpackets {
 }
 
 impl Subpackets {
-    pub(super) fn read(hashed: &[u8], unhashed: &[u8]) -> Result<Self, Invalid> {
+    pub(super) fn read(hashed: &[u8], unhashed: &[u8]) -> Result<Self, InvalidSignature> {
         let mut read = Self::default();
         read.area(hashed, true)?;
         read.area(unhashed, false)?;
         Ok(read)
     }
 
-    fn area(&mut self, mut rest: &[u8], is_hashed: bool) -> Result<(), Invalid> {
+    fn area(&mut self, mut rest: &[u8], is_hashed: bool) -> Result<(), InvalidSignature> {
         while !rest.is_empty() {
-            let (kind, data, behind) = split(rest).ok_or(Invalid::Malformed)?;
+            let (kind, data, behind) = split(rest).ok_or(InvalidSignature::Malformed)?;
             rest = behind;
             let is_critical = kind & 0x80 != 0;
             if !self.take(kind & 0x7F, data, is_hashed)? && is_critical {
-                return Err(Invalid::UnknownCritical(kind & 0x7F));
+                return Err(InvalidSignature::UnknownCritical(kind & 0x7F));
             }
         }
         Ok(())
     }
 
     /// Reads one subpacket and returns whether its type is known.
-    fn take(&mut self, kind: u8, data: &[u8], is_hashed: bool) -> Result<bool, Invalid> {
+    fn take(&mut self, kind: u8, data: &[u8], is_hashed: bool) -> Result<bool, InvalidSignature> {
         match kind {
             2 => fill(is_hashed, &mut self.created, number(data)?)?,
             3 => fill(is_hashed, &mut self.lifetime, number(data)?)?,
             9 => fill(is_hashed, &mut self.key_lifetime, number(data)?)?,
             27 => fill(is_hashed, &mut self.key_flags, data.first().copied().unwrap_or_default())?,
             16 => {
-                let id = data.try_into().map_err(|_| Invalid::Malformed)?;
+                let id = data.try_into().map_err(|_| InvalidSignature::Malformed)?;
                 self.issuers.push(Issuer::KeyId(id));
             }
             33 => {
-                let (_version, fingerprint) = data.split_first().ok_or(Invalid::Malformed)?;
+                let (_version, fingerprint) =
+                    data.split_first().ok_or(InvalidSignature::Malformed)?;
                 self.issuers.push(Issuer::Fingerprint(fingerprint.to_vec()));
             }
-            // The embedded signature proves itself: it may stand in either area.
+            // The embedded signature is verified on its own and may be in either area.
             32 if self.embedded.is_none() => self.embedded = Some(data.to_vec()),
-            32 => return Err(Invalid::Malformed),
-            // Preferences, features, trust, policies and user IDs, which have no bearing on the
-            // validity of a signature. They are known, so that a critical one does no harm: it
-            // must not hide the expiry in a self-signature.
+            32 => return Err(InvalidSignature::Malformed),
+            // Preferences, features, trust, policies and user IDs do not affect the validity of a
+            // signature. They count as known: a critical one must not invalidate a self-signature
+            // and so hide the expiry in it.
             4..=7 | 11 | 12 | 21..=26 | 28..=30 => {}
             _ => return Ok(false),
         }
@@ -83,17 +84,17 @@ impl Subpackets {
     }
 }
 
-/// Sets a value of the hashed area; what stands in the other area is not signed and does not count.
-fn fill<T>(is_hashed: bool, place: &mut Option<T>, value: T) -> Result<(), Invalid> {
-    if is_hashed && place.replace(value).is_some() {
-        // Of two values, implementations choose differently.
-        return Err(Invalid::Malformed);
+/// Sets a value of the hashed area. Values of the unhashed area are not signed and are ignored.
+fn fill<T>(is_hashed: bool, field: &mut Option<T>, value: T) -> Result<(), InvalidSignature> {
+    if is_hashed && field.replace(value).is_some() {
+        // Implementations differ in which of two values they use.
+        return Err(InvalidSignature::Malformed);
     }
     Ok(())
 }
 
-fn number(data: &[u8]) -> Result<u32, Invalid> {
-    data.try_into().map(u32::from_be_bytes).map_err(|_| Invalid::Malformed)
+fn number(data: &[u8]) -> Result<u32, InvalidSignature> {
+    data.try_into().map(u32::from_be_bytes).map_err(|_| InvalidSignature::Malformed)
 }
 
 /// Splits off one subpacket: its type with the critical bit, its data, and the rest.

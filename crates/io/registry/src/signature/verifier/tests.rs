@@ -1,5 +1,5 @@
-//! Where signatures are looked for, in which order, and what is said where none counts. The keys
-//! and signatures are those of `fixtures/make.sh`.
+//! Sources of signatures, their order, and the findings. Keys and signatures are made by
+//! `fixtures/make.sh`.
 
 use std::fs;
 use std::path::Path;
@@ -14,10 +14,10 @@ macro_rules! fixture {
     };
 }
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// When all keys are valid, and all signatures made.
-fn soon() -> Timestamp {
+/// A time at which all keys are valid and all signatures made.
+fn valid_time() -> Timestamp {
     "2025-06-02T00:00:00Z".parse().unwrap()
 }
 
@@ -41,7 +41,7 @@ fn platform(stores: &[&Path]) -> Verifier {
         .unwrap()
 }
 
-/// A team that signs with one key, and one that signs with any of the others.
+/// A verifier with two keyrings, so that two signatures are required.
 fn two_teams(stores: &[&Path]) -> Verifier {
     let keyrings = [
         ("verifier-public-key-a", fixture!("plain.asc")),
@@ -71,23 +71,27 @@ async fn verify(
     stores: Option<&[&Path]>,
 ) -> Result<Verified, Unverified> {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let options = Options { attempts: 1, ..Options::default() };
+    let options = PullOptions { attempts: 1, ..PullOptions::default() };
     let urls: Option<Vec<String>> = stores
         .map(|stores| stores.iter().map(|path| format!("file://{}", path.display())).collect());
     let address = |url| StoreAddress { url, authorities: &[] };
     let stores = urls.as_ref().map(|urls| urls.iter().map(String::as_str).map(address).collect());
-    let sources =
-        Sources { cluster: cluster.to_vec(), stores, options: &options, patience: PATIENCE };
-    let (image, now) = (image(), soon());
+    let sources = SignatureSources {
+        cluster: cluster.to_vec(),
+        stores,
+        options: &options,
+        patience: TIMEOUT,
+    };
+    let (image, now) = (image(), valid_time());
     let verifying = verifier.verify(&image, &sources, now);
-    may_be_spawned(&verifying);
+    assert_send(&verifying);
     verifying.await
 }
 
-fn may_be_spawned(_: &impl Send) {}
+fn assert_send(_: &impl Send) {}
 
-/// Where the signatures were that counted, or what was said, without what differs from run to run.
-fn told(verdict: Result<Verified, Unverified>, stores: &[&TempDir]) -> String {
+/// The result as text, without parts that differ between runs.
+fn errors(verdict: Result<Verified, Unverified>, stores: &[&TempDir]) -> String {
     let mut text = match verdict {
         Ok(verified) => verified.to_string(),
         Err(unverified) => unverified.to_string(),
@@ -99,11 +103,11 @@ fn told(verdict: Result<Verified, Unverified>, stores: &[&TempDir]) -> String {
 }
 
 #[tokio::test]
-async fn what_the_cluster_has_is_enough() {
+async fn verify_with_signature_in_cluster_succeeds() {
     let (verifier, cluster) = (platform(&[]), [in_cluster("sha256-", fixture!("good.gpg"))]);
     let verdict = verify(&verifier, &cluster, Some(&[])).await;
     assert_eq!(verdict.as_ref().unwrap().signatures[0].signature, fixture!("good.gpg"));
-    insta::assert_snapshot!(told(verdict, &[]), @"
+    insta::assert_snapshot!(errors(verdict, &[]), @"
     sha256:HEX is signed
       verifier-public-key-a: by KEY, as registry.example/graph-data:latest (sha256-HEX of ConfigMap signatures)
     ");
@@ -114,14 +118,14 @@ async fn what_the_cluster_has_is_enough() {
 }
 
 #[tokio::test]
-async fn stores_of_the_release_are_asked_unless_the_cluster_names_others() {
+async fn verify_with_cluster_stores_ignores_stores_of_release() {
     let (good, empty) = (store(&[fixture!("good.gpg")]), store(&[]));
     let verifier = platform(&[good.path()]);
     assert!(verify(&verifier, &[], None).await.is_ok());
     let others = [Some(vec![]), Some(vec![empty.path()])];
     let mut refused = Vec::new();
     for stores in others {
-        refused.push(told(verify(&verifier, &[], stores.as_deref()).await, &[&empty]));
+        refused.push(errors(verify(&verifier, &[], stores.as_deref()).await, &[&empty]));
     }
     insta::assert_snapshot!(refused.join("\n"), @"
     no signature of sha256:HEX satisfies verifier-public-key-a: no signature in the cluster and no signature store
@@ -132,7 +136,7 @@ async fn stores_of_the_release_are_asked_unless_the_cluster_names_others() {
 }
 
 #[tokio::test]
-async fn one_store_is_enough_whatever_the_others_say() {
+async fn verify_with_one_valid_store_succeeds() {
     let bad = store(&[fixture!("stranger.gpg"), fixture!("other-digest.gpg")]);
     let (good, file) = (store(&[fixture!("good.gpg")]), tempfile::NamedTempFile::new().unwrap());
     let verifier = platform(&[file.path(), bad.path(), good.path()]);
@@ -140,17 +144,17 @@ async fn one_store_is_enough_whatever_the_others_say() {
     let verifier = platform(&[bad.path(), Path::new("/dev/null")]);
     let refused = verify(&verifier, &[], None).await;
     assert!(refused.as_ref().unwrap_err().is_transient());
-    insta::assert_snapshot!(told(refused, &[&bad]), @"no signature of sha256:HEX satisfies verifier-public-key-a: signature-1 of file://STORE-1 rejected for verifier-public-key-a: signed by KEY, not in the keyring; signature-2 of file://STORE-1 rejected for verifier-public-key-a: signature is of another image, sha256:d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa; file:///dev/null: cannot read signatures: cannot read /dev/null/sha256=HEX/signature-1: Not a directory (os error 20)");
+    insta::assert_snapshot!(errors(refused, &[&bad]), @"no signature of sha256:HEX satisfies verifier-public-key-a: signature-1 of file://STORE-1 rejected for verifier-public-key-a: signed by KEY, not in the keyring; signature-2 of file://STORE-1 rejected for verifier-public-key-a: signature is of another image, sha256:d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa; file:///dev/null: cannot read signatures: cannot read /dev/null/sha256=HEX/signature-1: Not a directory (os error 20)");
 }
 
 #[tokio::test]
-async fn each_keyring_has_to_be_satisfied_by_whatever_signature() {
+async fn verify_requires_a_signature_for_each_keyring() {
     let (rsa, nothing) = (store(&[fixture!("short.gpg"), fixture!("rsa.gpg")]), store(&[]));
     let cluster = [in_cluster("sha256-", fixture!("good.gpg"))];
     let mut both = Vec::new();
     for stores in [[rsa.path()], [nothing.path()]] {
         let verdict = verify(&two_teams(&stores), &cluster, None).await;
-        both.push(told(verdict, &[&rsa, &nothing]));
+        both.push(errors(verdict, &[&rsa, &nothing]));
     }
     insta::assert_snapshot!(both.join("\n"), @"
     sha256:HEX is signed
@@ -159,33 +163,33 @@ async fn each_keyring_has_to_be_satisfied_by_whatever_signature() {
     no signature of sha256:HEX satisfies verifier-public-key-b: sha256-HEX of ConfigMap signatures rejected for verifier-public-key-b: signed by KEY, not in the keyring; file://STORE-2: no signature
     ");
     let unsigned = verify(&two_teams(&[]), &[in_cluster("sha256-", b"{}")], None).await;
-    insta::assert_snapshot!(told(unsigned, &[]), @"no signature of sha256:HEX satisfies verifier-public-key-a or verifier-public-key-b: sha256-HEX of ConfigMap signatures rejected for verifier-public-key-a and verifier-public-key-b: not a signed OpenPGP message: not an OpenPGP packet");
+    insta::assert_snapshot!(errors(unsigned, &[]), @"no signature of sha256:HEX satisfies verifier-public-key-a or verifier-public-key-b: sha256-HEX of ConfigMap signatures rejected for verifier-public-key-a and verifier-public-key-b: not a signed OpenPGP message: not an OpenPGP packet");
 }
 
 #[tokio::test]
-async fn no_more_signatures_are_looked_at_than_anybody_has() {
+async fn verify_with_many_signatures_stops_at_limit() {
     let cluster = vec![in_cluster("sha256-", fixture!("unsigned.gpg")); 1000];
     let refused = verify(&platform(&[]), &cluster, None).await;
     assert_eq!(refused.as_ref().unwrap_err().findings.len(), 65);
-    insta::assert_snapshot!(told(refused, &[]).split(':').next_back().unwrap(), @" the message is not signed; and 57 more");
+    insta::assert_snapshot!(errors(refused, &[]).split(':').next_back().unwrap(), @" the message is not signed; and 57 more");
 }
 
 #[test]
-fn without_a_keyring_nothing_is_verified() {
+fn new_without_valid_keyring_fails() {
     let broken = [("verifier-public-key-a", b"none".as_slice())];
-    let told = [verification(&[], &[]), verification(&broken, &[])].map(|given| {
+    let errors = [verification(&[], &[]), verification(&broken, &[])].map(|given| {
         let error = Verifier::new(&given).unwrap_err();
         let source = std::error::Error::source(&error).map(ToString::to_string);
         format!("{error}: {}", source.unwrap_or_default())
     });
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(errors.join("\n"), @"
     no keyring to verify signatures with: 
     cannot use verifier-public-key-a: keyring does not consist of OpenPGP public keys: not an OpenPGP packet
     ");
 }
 
 #[test]
-fn what_may_be_a_secret_is_no_part_of_a_name() {
+fn name_omits_credentials_and_query() {
     assert_eq!(name("https://store.example/a?token=secret"), "https://store.example/a");
     assert_eq!(name("https://me:secret@store.example/a"), "…@store.example/a");
 }

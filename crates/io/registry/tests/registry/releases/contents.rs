@@ -1,4 +1,4 @@
-//! Some files of an image.
+//! Reading selected files of an image.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use fairway_registry::contents::{ContentsError, NamedImage, Wanted, read};
-use fairway_registry::pull::Options;
+use fairway_registry::contents::{ContentsError, FileSelection, NamedImage, read};
+use fairway_registry::pull::PullOptions;
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
 use serde_json::Value;
 
-use crate::releases::anonymous;
 use crate::releases::images::{Content, Style, gzip, image, list, tar};
+use crate::releases::redacted;
 use crate::releases::server::Server;
 
-fn wanted() -> Arc<Wanted> {
-    Arc::new(Wanted {
+fn selection() -> Arc<FileSelection> {
+    Arc::new(FileSelection {
         files: vec!["data/version".to_owned()],
         directories: vec!["data/channels".to_owned()],
         most_files: 10,
@@ -28,15 +28,15 @@ fn wanted() -> Arc<Wanted> {
 
 fn open(name: &str) -> NamedImage {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    NamedImage::open(name, &Options { attempts: 2, ..Options::default() }).unwrap()
+    NamedImage::open(name, &PullOptions { attempts: 2, ..PullOptions::default() }).unwrap()
 }
 
 async fn files(image: &NamedImage) -> Result<BTreeMap<String, Vec<u8>>, ContentsError> {
     let digest = image.resolve().await?;
-    read(image.source(), &digest, &wanted()).await
+    read(image.source(), &digest, &selection()).await
 }
 
-/// An image of two layers.
+/// An image of two layers with a whiteout.
 fn data(style: Style, architecture: &str) -> Content {
     let below = tar(&[("data/version", "1"), ("data/channels/a", "a"), ("data/channels/b", "b")]);
     let above = tar(&[("data/channels/.wh.a", ""), ("data/channels/b", "bb"), ("etc/c", "c")]);
@@ -49,7 +49,7 @@ fn whole() -> BTreeMap<String, Vec<u8>> {
 }
 
 #[tokio::test]
-async fn files_are_read_from_every_kind_of_image() {
+async fn read_from_docker_and_oci_images_returns_files() {
     let server = Server::start().await;
     let (here, elsewhere) = (data(Style::Docker, "amd64"), data(Style::Oci, "pdp11"));
     server.add("docker", &here);
@@ -65,7 +65,7 @@ async fn files_are_read_from_every_kind_of_image() {
 }
 
 #[tokio::test]
-async fn files_are_read_from_a_layout() {
+async fn read_from_layout_returns_files() {
     let directory = tempfile::tempdir().unwrap();
     let layer = LayerBuilder::new().file("data/version", 0o644, "1").unwrap();
     let image = Image::new(vec![layer.build().unwrap()], &ImageConfig::default());
@@ -87,7 +87,7 @@ async fn files_are_read_from_a_layout() {
 }
 
 #[tokio::test]
-async fn what_is_not_what_its_digest_says_is_refused() {
+async fn read_with_wrong_digest_fails() {
     let server = Server::start().await;
     let content = data(Style::Oci, "amd64");
     server.add("latest", &content);
@@ -100,29 +100,29 @@ async fn what_is_not_what_its_digest_says_is_refused() {
     assert_eq!(files(&image).await.unwrap(), whole());
     server.replace(&format!("manifests/{}", content.digest()), b"{}");
     let told_manifest = files(&image).await.unwrap_err().to_string();
-    let told = [told_layer, told_manifest].map(|told| anonymous(&told, &server));
-    insta::assert_snapshot!(told.join("\n"), @"
+    let errors = [told_layer, told_manifest].map(|errors| redacted(&errors, &server));
+    insta::assert_snapshot!(errors.join("\n"), @"
     the content of DIGEST does not match its digest
     the content of DIGEST does not match its digest
     ");
 }
 
 #[tokio::test]
-async fn broken_images_are_named() {
-    let server = Server::misbehaving(|_, path, _| {
+async fn read_with_broken_images_fails() {
+    let server = Server::with_override(|_, path, _| {
         (path == "manifests/forbidden").then(|| StatusCode::FORBIDDEN.into_response())
     })
     .await;
     server.add("link", &image(Style::Oci, "amd64", vec![(link("data/channels/a"), false)]));
     server.add("archive", &image(Style::Oci, "amd64", vec![(vec![0xff; 4096], false)]));
     server.add("empty-list", &list(Style::Oci, &[]));
-    let mut told = Vec::new();
+    let mut errors = Vec::new();
     for tag in ["link", "archive", "empty-list", "forbidden", "missing"] {
         let image = open(&format!("{}:{tag}", server.repository()));
         let error = files(&image).await.unwrap_err().to_string();
-        told.push(format!("{tag}: {}", anonymous(&error, &server)));
+        errors.push(format!("{tag}: {}", redacted(&error, &server)));
     }
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(errors.join("\n"), @"
     link: cannot unpack layer DIGEST: data/channels/a is not a regular file
     archive: cannot unpack layer DIGEST: numeric field did not have utf-8 text:  when getting cksum for 
     empty-list: DIGEST is not an image: its index has no images

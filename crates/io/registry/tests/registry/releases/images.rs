@@ -1,4 +1,4 @@
-//! Images as other tools make them.
+//! Images in the formats of other tools.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-/// Whose words an image is described in.
+/// Media types of Docker or OCI.
 #[derive(Clone, Copy)]
 pub(crate) enum Style {
     Docker,
@@ -39,7 +39,7 @@ impl Style {
     }
 }
 
-/// A manifest or a list, and the blobs that it names.
+/// A manifest or index, and the blobs that it references.
 #[derive(Clone)]
 pub(crate) struct Content {
     pub(crate) media_type: &'static str,
@@ -59,7 +59,7 @@ impl Content {
     }
 }
 
-/// A layer: its bytes, and whether they are packed.
+/// Bytes of a layer, and whether they are compressed.
 pub(crate) type Layer = (Vec<u8>, bool);
 
 pub(crate) fn metadata(version: &str) -> String {
@@ -104,17 +104,17 @@ pub(crate) fn image(style: Style, architecture: &str, layers: Vec<Layer>) -> Con
     Content { media_type: style.manifest(), manifest: manifest.to_string().into_bytes(), blobs }
 }
 
-/// The architecture of this machine.
+/// The architecture of this host.
 pub(crate) fn here() -> &'static str {
     fairway_release::architecture::of_machine(std::env::consts::ARCH)
 }
 
-/// A release of one layer.
+/// A release image of one layer.
 pub(crate) fn release(style: Style, architecture: &str, version: &str) -> Content {
     image(style, architecture, vec![release_layer(&metadata(version))])
 }
 
-/// A list of images, each with its architecture.
+/// An index of images with their architectures.
 pub(crate) fn list(style: Style, images: &[(&str, &Content)]) -> Content {
     let manifests: Vec<Value> =
         images.iter().map(|(architecture, image)| image.descriptor(architecture)).collect();

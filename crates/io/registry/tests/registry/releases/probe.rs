@@ -1,16 +1,16 @@
-//! Whether images are to be had.
+//! Probing images in layouts, mirrors and registries.
 
 use axum::http::{Method, StatusCode, header};
 use axum::response::IntoResponse;
 use fairway_registry::mirrors::Mirrors;
-use fairway_registry::payload::Places;
-use fairway_registry::probe::{Depth, ProbeError, Prober};
-use fairway_registry::pull::Options;
+use fairway_registry::payload::ImageSources;
+use fairway_registry::probe::{ProbeDepth, ProbeError, Prober};
+use fairway_registry::pull::PullOptions;
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
 use serde_json::json;
 
-use crate::releases::anonymous;
 use crate::releases::images::{Content, Style, here, image, tar};
+use crate::releases::redacted;
 use crate::releases::server::Server;
 
 fn content(files: &[&[(&str, &str)]]) -> Content {
@@ -18,21 +18,21 @@ fn content(files: &[&[(&str, &str)]]) -> Content {
     image(Style::Oci, here(), layers)
 }
 
-fn places(source: &Server, mirror: Option<&Server>) -> Places {
+fn sources(source: &Server, mirror: Option<&Server>) -> ImageSources {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mirrors: Vec<String> = mirror.iter().map(|mirror| mirror.repository()).collect();
     let entry = json!({"source": source.repository(), "mirrors": mirrors});
     let set = json!({"kind": "ImageDigestMirrorSet", "spec": {"imageDigestMirrors": [entry]}});
-    let options = Options { attempts: 1, ..Options::default() };
-    Places { mirrors: Mirrors::read([&set]).0, options, ..Places::default() }
+    let options = PullOptions { attempts: 1, ..PullOptions::default() };
+    ImageSources { mirrors: Mirrors::read([&set]).0, options, ..ImageSources::default() }
 }
 
 fn name(server: &Server, content: &Content) -> String {
     format!("{}@{}", server.repository(), content.digest())
 }
 
-async fn probed(server: &Server, content: &Content, depth: Depth) -> Result<(), String> {
-    let probing = Prober::new(places(server, None), depth);
+async fn probed(server: &Server, content: &Content, depth: ProbeDepth) -> Result<(), String> {
+    let probing = Prober::new(sources(server, None), depth);
     let probed = probing.probe(&name(server, content)).await;
     probed.map_err(|error| {
         let sort = match &error {
@@ -40,46 +40,46 @@ async fn probed(server: &Server, content: &Content, depth: Depth) -> Result<(), 
             ProbeError::NoAnswer(_) => "no answer",
             ProbeError::Name(_) => "name",
         };
-        format!("{sort}: {}", anonymous(&error.to_string(), server))
+        format!("{sort}: {}", redacted(&error.to_string(), server))
     })
 }
 
 #[tokio::test]
-async fn layers_are_asked_for_and_none_twice() {
+async fn probe_of_shared_layers_requests_them_once() {
     let server = Server::start().await;
     let below: &[_] = &[("a", "1")];
     let [one, other] = [content(&[below, &[("b", "1")]]), content(&[below, &[("c", "1")]])];
     for content in [&one, &other] {
         server.add_untagged(content);
     }
-    let prober = Prober::new(places(&server, None), Depth::Head);
+    let prober = Prober::new(sources(&server, None), ProbeDepth::Head);
     for content in [&one, &other, &one] {
         assert_eq!(prober.probe(&name(&server, content)).await, Ok(()));
     }
-    let asked = server.asked();
-    let count = |what: &str| asked.iter().filter(|asked| asked.starts_with(what)).count();
-    // Both have the same configuration and the same layer below.
+    let requests = server.requests();
+    let count = |what: &str| requests.iter().filter(|requests| requests.starts_with(what)).count();
+    // Both images share the configuration and the lower layer.
     assert_eq!((count("GET manifests"), count("HEAD blobs"), count("GET blobs")), (3, 4, 0));
 }
 
 #[tokio::test]
-async fn whatever_is_missing_is_named_with_the_registry_s_words() {
+async fn probe_of_missing_content_quotes_the_registry() {
     let content = content(&[&[("a", "1")]]);
     let layer = format!("blobs/{}", Digest::of(&content.blobs[1]));
     let server = Server::start().await;
     server.add_untagged(&content);
-    server.forget(&layer);
-    let denying = Server::misbehaving(|_, _, _| {
+    server.remove(&layer);
+    let denying = Server::with_override(|_, _, _| {
         let words = json!({"errors": [{"code": "DENIED", "message": "no access for robots"}]});
         Some((StatusCode::FORBIDDEN, words.to_string()).into_response())
     })
     .await;
-    let told = [
-        probed(&server, &content, Depth::Head).await.unwrap_err(),
-        probed(&server, &content, Depth::Pull).await.unwrap_err(),
-        probed(&denying, &content, Depth::Head).await.unwrap_err(),
+    let errors = [
+        probed(&server, &content, ProbeDepth::Head).await.unwrap_err(),
+        probed(&server, &content, ProbeDepth::Pull).await.unwrap_err(),
+        probed(&denying, &content, ProbeDepth::Head).await.unwrap_err(),
     ];
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(errors.join("\n"), @"
     missing: HOST/releases: http://HOST/v2/releases/blobs/DIGEST does not exist
     missing: HOST/releases: http://HOST/v2/releases/blobs/DIGEST does not exist
     missing: HOST/releases: http://HOST/v2/releases/manifests/DIGEST: access denied; check the pull secret (the registry reports: no access for robots)
@@ -87,53 +87,54 @@ async fn whatever_is_missing_is_named_with_the_registry_s_words() {
 }
 
 #[tokio::test]
-async fn a_layer_of_another_size_or_content_is_not_the_layer() {
+async fn probe_with_wrong_size_or_digest_fails() {
     let content = content(&[&[("a", "1")]]);
-    let cut = Server::misbehaving(|method, path, _| {
+    let cut = Server::with_override(|method, path, _| {
         let is_layer = *method == Method::HEAD && path.starts_with("blobs/");
         is_layer.then(|| [(header::CONTENT_LENGTH, "7")].into_response())
     })
     .await;
     cut.add_untagged(&content);
-    let told = probed(&cut, &content, Depth::Head).await.unwrap_err();
-    assert!(told.contains("is invalid: it has 7 bytes, expected "), "{told}");
+    let errors = probed(&cut, &content, ProbeDepth::Head).await.unwrap_err();
+    assert!(errors.contains("is invalid: it has 7 bytes, expected "), "{errors}");
 
     let lying = Server::start().await;
     lying.add_untagged(&content);
     let other = vec![7; content.blobs[1].len()];
     lying.replace(&format!("blobs/{}", Digest::of(&content.blobs[1])), &other);
-    assert_eq!(probed(&lying, &content, Depth::Head).await, Ok(()));
-    insta::assert_snapshot!(probed(&lying, &content, Depth::Pull).await.unwrap_err(), @"missing: HOST/releases: the content of DIGEST does not match its digest");
+    assert_eq!(probed(&lying, &content, ProbeDepth::Head).await, Ok(()));
+    insta::assert_snapshot!(probed(&lying, &content, ProbeDepth::Pull).await.unwrap_err(), @"missing: HOST/releases: the content of DIGEST does not match its digest");
 }
 
 #[tokio::test]
-async fn a_registry_that_does_not_answer_may_have_it() {
+async fn probe_with_503_returns_no_answer() {
     let busy =
-        Server::misbehaving(|_, _, _| Some(StatusCode::SERVICE_UNAVAILABLE.into_response())).await;
+        Server::with_override(|_, _, _| Some(StatusCode::SERVICE_UNAVAILABLE.into_response()))
+            .await;
     let content = content(&[&[("a", "1")]]);
-    insta::assert_snapshot!(probed(&busy, &content, Depth::Head).await.unwrap_err(), @"no answer: HOST/releases: http://HOST/v2/releases/manifests/DIGEST: HTTP status 503");
+    insta::assert_snapshot!(probed(&busy, &content, ProbeDepth::Head).await.unwrap_err(), @"no answer: HOST/releases: http://HOST/v2/releases/manifests/DIGEST: HTTP status 503");
 }
 
 #[tokio::test]
-async fn a_registry_that_is_not_to_be_asked_is_read() {
-    let server = Server::misbehaving(|method, path, _| {
+async fn probe_without_head_support_uses_get() {
+    let server = Server::with_override(|method, path, _| {
         let is_question = *method == Method::HEAD && path.starts_with("blobs/");
         is_question.then(|| StatusCode::METHOD_NOT_ALLOWED.into_response())
     })
     .await;
     let content = content(&[&[("a", "1")]]);
     server.add_untagged(&content);
-    assert_eq!(probed(&server, &content, Depth::Head).await, Ok(()));
+    assert_eq!(probed(&server, &content, ProbeDepth::Head).await, Ok(()));
 }
 
 #[tokio::test]
-async fn one_place_is_enough() {
+async fn probe_with_one_source_succeeds() {
     let [mirror, source] = [Server::start().await, Server::start().await];
     let content = content(&[&[("a", "1")]]);
     mirror.add_untagged(&content);
-    let prober = Prober::new(places(&source, Some(&mirror)), Depth::Head);
+    let prober = Prober::new(sources(&source, Some(&mirror)), ProbeDepth::Head);
     assert_eq!(prober.probe(&name(&source, &content)).await, Ok(()));
-    assert!(source.asked().is_empty());
+    assert!(source.requests().is_empty());
 
     let directory = tempfile::tempdir().unwrap();
     let layer = LayerBuilder::new().file("a", 0o644, "1").unwrap().build().unwrap();
@@ -141,10 +142,10 @@ async fn one_place_is_enough() {
     layout::write(directory.path(), &in_layout, "1").unwrap();
     let layouts = vec![directory.path().to_owned()];
     let image = format!("{}@{}", source.repository(), in_layout.digest());
-    for depth in [Depth::Head, Depth::Pull] {
-        let places = Places { layouts: layouts.clone(), ..places(&source, None) };
-        assert_eq!(Prober::new(places, depth).probe(&image).await, Ok(()));
+    for depth in [ProbeDepth::Head, ProbeDepth::Pull] {
+        let sources = ImageSources { layouts: layouts.clone(), ..sources(&source, None) };
+        assert_eq!(Prober::new(sources, depth).probe(&image).await, Ok(()));
     }
-    let by_tag = Prober::new(places(&source, None), Depth::Head).probe("r.example/a:1").await;
+    let by_tag = Prober::new(sources(&source, None), ProbeDepth::Head).probe("r.example/a:1").await;
     assert!(matches!(by_tag, Err(ProbeError::Name(_))));
 }

@@ -1,4 +1,4 @@
-//! Stands before a registry, counts what it is asked, and forbids some of it.
+//! A reverse proxy that records requests and denies some of them.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-/// Ends with this value.
+/// The server stops when this is dropped.
 pub(crate) struct Proxy {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -21,7 +21,7 @@ pub(crate) struct Proxy {
 struct Shared {
     registry: String,
     client: reqwest::Client,
-    asked: Mutex<Vec<String>>,
+    requests: Mutex<Vec<String>>,
     forbidden: Mutex<BTreeSet<String>>,
 }
 
@@ -32,7 +32,7 @@ impl Proxy {
         let shared = Arc::new(Shared {
             registry: registry.to_owned(),
             client: reqwest::Client::new(),
-            asked: Mutex::default(),
+            requests: Mutex::default(),
             forbidden: Mutex::default(),
         });
         let router = Router::new().fallback(forward).with_state(Arc::clone(&shared));
@@ -48,9 +48,9 @@ impl Proxy {
         self.shared.forbidden.lock().unwrap().insert(path.to_owned());
     }
 
-    /// What was asked since the last time.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut self.shared.asked.lock().unwrap())
+    /// Returns and clears the recorded requests.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        std::mem::take(&mut self.shared.requests.lock().unwrap())
     }
 }
 
@@ -62,7 +62,7 @@ impl Drop for Proxy {
 
 async fn forward(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    shared.asked.lock().unwrap().push(format!("{method} {path}"));
+    shared.requests.lock().unwrap().push(format!("{method} {path}"));
     if shared.forbidden.lock().unwrap().contains(&path) {
         return StatusCode::UNAUTHORIZED.into_response();
     }

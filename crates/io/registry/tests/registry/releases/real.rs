@@ -1,22 +1,23 @@
-//! A real registry with as many releases as a platform makes in a year.
+//! Scans of a real registry with the releases of a year.
 
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use axum::http::{Method, StatusCode};
 use fairway_fixtures::environment::REGISTRY;
-use fairway_registry::pull::Options;
-use fairway_registry::releases::{Known, Scan, Settings, Source, scan};
+use fairway_registry::pull::PullOptions;
+use fairway_registry::releases::{ScanCache, ScanResult, ScanSettings, Source, scan};
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, push};
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::time::Instant;
 
 use crate::releases::images::{Content, Style, image, list, metadata, release, release_layer, tar};
-use crate::releases::{found, source, told};
+use crate::releases::proxy::Proxy;
+use crate::releases::{problems, source, versions};
 
 const RELEASES: usize = 200;
 
-/// A release as its builder makes it: files of the operating system below, manifests on top.
+/// A release with the operating system in the lower layer and manifests on top.
 fn whole_release(version: &str) -> Result<Image> {
     let system = LayerBuilder::new().file("usr/share/system", 0o644, vec![7; 1 << 20])?.build()?;
     let mut payload =
@@ -28,7 +29,7 @@ fn whole_release(version: &str) -> Result<Image> {
     Ok(Image::new(vec![system, payload.build()?], &ImageConfig::default()))
 }
 
-/// A repository for one test, in the registry that tests share.
+/// A repository for one test in the shared registry.
 pub(crate) struct Repository {
     pub(crate) registry: String,
     pub(crate) path: String,
@@ -81,15 +82,15 @@ impl Repository {
     }
 }
 
-async fn timed(source: &Source, known: &mut Known) -> Result<(Scan, Duration)> {
+async fn timed(source: &Source, cache: &mut ScanCache) -> Result<(ScanResult, Duration)> {
     let begin = Instant::now();
-    let scan = scan(source, known, &Settings::default()).await?;
+    let scan = scan(source, cache, &ScanSettings::default()).await?;
     Ok((scan, begin.elapsed()))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn two_hundred_releases_are_read_once() -> Result<()> {
+async fn scan_of_200_releases_reads_each_once() -> Result<()> {
     let repository = Repository::new("releases")?;
     stream::iter(0..RELEASES)
         .map(|number| {
@@ -101,33 +102,39 @@ async fn two_hundred_releases_are_read_once() -> Result<()> {
         .try_collect::<Vec<()>>()
         .await?;
 
-    let proxy = crate::releases::proxy::Proxy::start(&repository.registry).await?;
+    let proxy = Proxy::start(&repository.registry).await?;
     let name = format!("{}/{}", proxy.address(), repository.path);
-    let source = source(&name, &Options::default());
-    let mut known = Known::default();
-    let (first, first_took) = timed(&source, &mut known).await?;
-    assert_eq!(told(&first), "");
+    let source = source(&name, &PullOptions::default());
+    let mut cache = ScanCache::default();
+    let (first, first_took) = timed(&source, &mut cache).await?;
+    assert_eq!(problems(&first), "");
     assert_eq!(first.releases.len(), RELEASES);
-    let asked = proxy.asked();
-    let of = |kind: &str| asked.iter().filter(|asked| asked.starts_with(kind)).count();
+    let requests = proxy.requests();
+    let of = |kind: &str| requests.iter().filter(|requests| requests.starts_with(kind)).count();
     assert_eq!(of("HEAD /v2/"), RELEASES, "one for each tag");
-    // A manifest, the layer on top and a configuration; they all have different configurations.
-    assert_eq!(asked.iter().filter(|asked| asked.contains("/manifests/sha256:")).count(), RELEASES);
-    assert_eq!(asked.iter().filter(|asked| asked.contains("/blobs/sha256:")).count(), 2 * RELEASES);
+    // A manifest, the upper layer and a configuration, which differs between releases.
+    assert_eq!(
+        requests.iter().filter(|requests| requests.contains("/manifests/sha256:")).count(),
+        RELEASES
+    );
+    assert_eq!(
+        requests.iter().filter(|requests| requests.contains("/blobs/sha256:")).count(),
+        2 * RELEASES
+    );
 
-    let (second, second_took) = timed(&source, &mut known).await?;
+    let (second, second_took) = timed(&source, &mut cache).await?;
     assert_eq!(second.releases, first.releases);
-    assert!(proxy.asked().iter().all(|asked| !asked.contains("sha256:")), "known digests");
+    assert!(proxy.requests().iter().all(|requests| !requests.contains("sha256:")), "known digests");
 
     repository.push("4.8.0", &whole_release("4.8.0")?).await?;
-    let (third, third_took) = timed(&source, &mut known).await?;
+    let (third, third_took) = timed(&source, &mut cache).await?;
     assert_eq!(third.releases.len(), RELEASES + 1);
-    assert_eq!(proxy.asked().iter().filter(|asked| asked.contains("sha256:")).count(), 3);
+    assert_eq!(proxy.requests().iter().filter(|requests| requests.contains("sha256:")).count(), 3);
 
-    let direct = crate::releases::source(&repository.name(), &Options::default());
-    let mut known = Known::default();
-    let (_, direct_first) = timed(&direct, &mut known).await?;
-    let (_, direct_second) = timed(&direct, &mut known).await?;
+    let direct = crate::releases::source(&repository.name(), &PullOptions::default());
+    let mut cache = ScanCache::default();
+    let (_, direct_first) = timed(&direct, &mut cache).await?;
+    let (_, direct_second) = timed(&direct, &mut cache).await?;
     println!(
         "{RELEASES} releases: first scan {direct_first:?}, nothing new {direct_second:?}; counted \
          by a proxy: {first_took:?}, {second_took:?}, one new {third_took:?}"
@@ -137,7 +144,7 @@ async fn two_hundred_releases_are_read_once() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn a_real_registry_s_bad_releases_cost_themselves_alone() -> Result<()> {
+async fn scan_of_real_registry_omits_only_bad_releases() -> Result<()> {
     let repository = Repository::new("bad-releases")?;
     let amd64 = release(Style::Docker, "amd64", "4.1.0");
     let s390x = release(Style::Docker, "s390x", "4.1.0");
@@ -153,24 +160,29 @@ async fn a_real_registry_s_bad_releases_cost_themselves_alone() -> Result<()> {
     let layers = vec![(tar(&[("a", "1")]), false)];
     repository.upload("no-release", &image(Style::Oci, "amd64", layers)).await?;
 
-    let proxy = crate::releases::proxy::Proxy::start(&repository.registry).await?;
+    let proxy = Proxy::start(&repository.registry).await?;
     let name = format!("{}/{}", proxy.address(), repository.path);
-    let source = source(&name, &Options::default());
-    let mut known = Known::default();
-    let (first, _) = timed(&source, &mut known).await?;
+    let source = source(&name, &PullOptions::default());
+    let mut cache = ScanCache::default();
+    let (first, _) = timed(&source, &mut cache).await?;
     let all = ["4.1.0 amd64", "4.1.0 multi", "4.1.0 s390x", "4.2.0 amd64", "4.3.0 amd64"];
-    assert_eq!(found(&first), all);
+    assert_eq!(versions(&first), all);
     assert_eq!(first.report.problems.len(), 2, "{}", first.report);
 
     repository.delete(&gone.digest()).await?;
     proxy.forbid(&format!("/v2/{}/manifests/4.3.0", repository.path));
-    let (second, _) = timed(&source, &mut known).await?;
-    assert_eq!(found(&second), all[..3]);
-    let told = told(&second);
-    assert!(told.contains("4.3.0: access denied"), "{told}");
-    let is_method = |asked: &&String| asked.starts_with(Method::GET.as_str());
+    let (second, _) = timed(&source, &mut cache).await?;
+    assert_eq!(versions(&second), all[..3]);
+    let errors = problems(&second);
+    assert!(errors.contains("4.3.0: access denied"), "{errors}");
+    let is_method = |requests: &&String| requests.starts_with(Method::GET.as_str());
     assert_eq!(
-        proxy.asked().iter().filter(is_method).filter(|asked| asked.contains("4.2.0")).count(),
+        proxy
+            .requests()
+            .iter()
+            .filter(is_method)
+            .filter(|requests| requests.contains("4.2.0"))
+            .count(),
         0
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! A registry of a few images in memory, which says what it was asked and can be told to misbehave.
+//! An in-memory registry that records requests and can misbehave.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -12,10 +12,10 @@ use axum::response::{IntoResponse, Response};
 
 use crate::releases::images::Content;
 
-/// Decides what to answer instead, if anything.
-type Misbehaviour = dyn Fn(&Method, &str, &HeaderMap) -> Option<Response> + Send + Sync;
+/// Returns another response, if any.
+type ResponseOverride = dyn Fn(&Method, &str, &HeaderMap) -> Option<Response> + Send + Sync;
 
-/// Ends with this value.
+/// The server stops when this is dropped.
 pub(crate) struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -25,27 +25,30 @@ pub(crate) struct Server {
 struct Shared {
     content: Mutex<BTreeMap<String, (String, Vec<u8>)>>,
     tags: Mutex<BTreeSet<String>>,
-    asked: Mutex<Vec<String>>,
-    misbehaviour: Box<Misbehaviour>,
+    requests: Mutex<Vec<String>>,
+    override_response: Box<ResponseOverride>,
 }
 
 impl Server {
     pub(crate) async fn start() -> Self {
-        Self::misbehaving(|_, _, _| None).await
+        Self::with_override(|_, _, _| None).await
     }
 
-    pub(crate) async fn misbehaving(
-        misbehaviour: impl Fn(&Method, &str, &HeaderMap) -> Option<Response> + Send + Sync + 'static,
+    pub(crate) async fn with_override(
+        override_response: impl Fn(&Method, &str, &HeaderMap) -> Option<Response>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
             content: Mutex::default(),
             tags: Mutex::default(),
-            asked: Mutex::default(),
-            misbehaviour: Box::new(misbehaviour),
+            requests: Mutex::default(),
+            override_response: Box::new(override_response),
         });
-        let router = Router::new().fallback(answer).with_state(Arc::clone(&shared));
+        let router = Router::new().fallback(respond).with_state(Arc::clone(&shared));
         let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { address, shared, task }
     }
@@ -58,7 +61,7 @@ impl Server {
         format!("{}/releases", self.address)
     }
 
-    /// Has an image under its digest, and under a tag.
+    /// Adds an image with a tag.
     pub(crate) fn add(&self, tag: &str, content: &Content) {
         self.add_untagged(content);
         let mut all = self.shared.content.lock().unwrap();
@@ -79,20 +82,20 @@ impl Server {
         }
     }
 
-    /// Forgets what it has under a path, but not that there is a tag.
-    pub(crate) fn forget(&self, path: &str) {
+    /// Removes the content of a path; a tag stays listed.
+    pub(crate) fn remove(&self, path: &str) {
         self.shared.content.lock().unwrap().remove(&format!("/v2/releases/{path}"));
     }
 
-    /// Has something else under a path.
+    /// Replaces the content of a path.
     pub(crate) fn replace(&self, path: &str, bytes: &[u8]) {
         let mut all = self.shared.content.lock().unwrap();
         all.get_mut(&format!("/v2/releases/{path}")).unwrap().1 = bytes.to_vec();
     }
 
-    /// What it was asked since the last time, without the repository.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut self.shared.asked.lock().unwrap())
+    /// Returns and clears the recorded requests, without the repository.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        std::mem::take(&mut self.shared.requests.lock().unwrap())
     }
 }
 
@@ -102,12 +105,12 @@ impl Drop for Server {
     }
 }
 
-async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+async fn respond(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (method, path) = (request.method(), request.uri().path());
-    let asked = path.strip_prefix("/v2/releases/").unwrap_or(path);
-    shared.asked.lock().unwrap().push(format!("{method} {asked}"));
-    if let Some(answer) = (shared.misbehaviour)(method, asked, request.headers()) {
-        return answer;
+    let relative = path.strip_prefix("/v2/releases/").unwrap_or(path);
+    shared.requests.lock().unwrap().push(format!("{method} {relative}"));
+    if let Some(response) = (shared.override_response)(method, relative, request.headers()) {
+        return response;
     }
     if path == "/v2/releases/tags/list" {
         let tags: Vec<String> = shared.tags.lock().unwrap().iter().cloned().collect();

@@ -1,4 +1,4 @@
-//! Stores of signatures: a directory, and a place on the web.
+//! Signature stores in directories and over HTTP.
 
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,18 +7,20 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use fairway_registry::Digest;
-use fairway_registry::pull::Options;
-use fairway_registry::signature::{Sources, Store, StoreAddress, Unverified, Verified, Verifier};
+use fairway_registry::pull::PullOptions;
+use fairway_registry::signature::{
+    SignatureSources, Store, StoreAddress, Unverified, Verified, Verifier,
+};
 use fairway_release::Verification;
 use tokio::net::TcpListener;
 
-use crate::releases::anonymous;
+use crate::releases::redacted;
 use crate::releases::server::Server;
-use crate::releases::tls::protect;
+use crate::releases::transport::protect;
 
 fn open(place: &str) -> Store {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Store::open(place, &Options { attempts: 2, ..Options::default() }).unwrap()
+    Store::open(place, &PullOptions { attempts: 2, ..PullOptions::default() }).unwrap()
 }
 
 async fn all(store: &Store, image: &Digest) -> Vec<Vec<u8>> {
@@ -30,7 +32,7 @@ async fn all(store: &Store, image: &Digest) -> Vec<Vec<u8>> {
 }
 
 #[tokio::test]
-async fn signatures_are_counted_from_one_until_there_is_none() {
+async fn store_signatures_are_numbered_from_one() {
     let image = Digest::of(b"image");
     let (directory, name) = (tempfile::tempdir().unwrap(), format!("sha256={}", image.hex()));
     fs::create_dir(directory.path().join(&name)).unwrap();
@@ -42,13 +44,13 @@ async fn signatures_are_counted_from_one_until_there_is_none() {
     assert_eq!(all(&store, &image).await, [b"one", b"two"]);
     assert!(all(&store, &Digest::of(b"other")).await.is_empty());
 
-    let (asked, path) = (AtomicU32::new(0), format!("/store/{name}/signature-"));
-    let server = Server::misbehaving(move |_, asked_for, _| {
-        // The first answer is that it is too much.
-        if asked.fetch_add(1, Ordering::Relaxed) == 0 {
+    let (requests, path) = (AtomicU32::new(0), format!("/store/{name}/signature-"));
+    let server = Server::with_override(move |_, asked_for, _| {
+        // The first response is 503.
+        if requests.fetch_add(1, Ordering::Relaxed) == 0 {
             return Some(StatusCode::SERVICE_UNAVAILABLE.into_response());
         }
-        // An endless store is asked for nine.
+        // A store without end is limited to nine signatures.
         asked_for.starts_with(&path).then(|| "signature".into_response())
     })
     .await;
@@ -60,25 +62,26 @@ async fn signatures_are_counted_from_one_until_there_is_none() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_away_is_no_store_without_signatures() {
-    let server = Server::misbehaving(|_, _, _| Some(StatusCode::BAD_GATEWAY.into_response())).await;
+async fn store_with_502_returns_error() {
+    let server =
+        Server::with_override(|_, _, _| Some(StatusCode::BAD_GATEWAY.into_response())).await;
     let store = open(&format!("http://{}", server.address()));
     let error = store.signature(&Digest::of(b"image"), 1).await.unwrap_err();
     let cause = std::error::Error::source(&error).unwrap();
-    let told = format!("{error}: {cause}");
-    insta::assert_snapshot!(anonymous(&told, &server).replace(Digest::of(b"image").hex(), "HEX"), @"cannot read the signatures of an image: http://HOST/sha256=HEX/signature-1: HTTP status 502");
+    let errors = format!("{error}: {cause}");
+    insta::assert_snapshot!(redacted(&errors, &server).replace(Digest::of(b"image").hex(), "HEX"), @"cannot read the signatures of an image: http://HOST/sha256=HEX/signature-1: HTTP status 502");
 }
 
 #[test]
-fn other_places_are_refused() {
-    let told = [
+fn store_open_with_invalid_addresses_fails() {
+    let errors = [
         "http://signatures.example/store",
         "ftp://signatures.example/store",
         "https://user:password@signatures.example/store",
         "https://",
     ]
-    .map(|place| Store::open(place, &Options::default()).unwrap_err().to_string());
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    .map(|place| Store::open(place, &PullOptions::default()).unwrap_err().to_string());
+    insta::assert_snapshot!(errors.join("\n"), @r#"
     signatures.example is on another host, and the connection would not use TLS
     "ftp://signatures.example/store" is not an address such as https://signatures.example/store
     "…@signatures.example/store" is not an address such as https://signatures.example/store
@@ -86,7 +89,7 @@ fn other_places_are_refused() {
     "#);
 }
 
-/// What `gpg` has signed for the unit tests, and the key that it was signed with.
+/// A signature of the unit tests, and its key.
 const KEYRING: &[u8] = include_bytes!("../../../src/signature/fixtures/plain.asc");
 const SIGNATURE: &[u8] = include_bytes!("../../../src/signature/fixtures/good.gpg");
 
@@ -105,16 +108,16 @@ async fn verify(
     stores: Option<Vec<StoreAddress<'_>>>,
     patience: Duration,
 ) -> Result<Verified, Unverified> {
-    let options = Options { attempts: 1, ..Options::default() };
-    let sources = Sources { cluster: Vec::new(), stores, options: &options, patience };
+    let options = PullOptions { attempts: 1, ..PullOptions::default() };
+    let sources = SignatureSources { cluster: Vec::new(), stores, options: &options, patience };
     let now = "2025-06-02T00:00:00Z".parse().unwrap();
     verifier.verify(&Digest::of(b"manifest"), &sources, now).await
 }
 
-/// Has one signature of the image.
+/// A server with one signature of the image.
 async fn signed() -> Server {
     let path = format!("/sha256={}/signature-1", Digest::of(b"manifest").hex());
-    Server::misbehaving(move |_, asked_for, _| {
+    Server::with_override(move |_, asked_for, _| {
         (asked_for == path).then(|| SIGNATURE.into_response())
     })
     .await
@@ -123,7 +126,7 @@ async fn signed() -> Server {
 const MINUTE: Duration = Duration::from_mins(1);
 
 #[tokio::test]
-async fn a_store_of_the_cluster_is_trusted_by_its_own_authority() {
+async fn verify_with_ca_of_store_succeeds() {
     let (server, verifier) = (signed().await, verifier(&[]));
     let (address, authority) = protect(&server).await;
     let url = format!("https://{address}");
@@ -137,9 +140,9 @@ async fn a_store_of_the_cluster_is_trusted_by_its_own_authority() {
 }
 
 #[tokio::test]
-async fn one_answer_is_enough_while_other_stores_are_silent() {
+async fn verify_with_one_store_does_not_wait_for_others() {
     let server = signed().await;
-    // Who connects waits for an answer that never comes.
+    // Connections to it never get a response.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = format!("http://{}", silent.local_addr().unwrap());
     let good = format!("http://{}", server.address());
@@ -147,14 +150,14 @@ async fn one_answer_is_enough_while_other_stores_are_silent() {
 }
 
 #[tokio::test]
-async fn stores_have_only_so_much_time() {
+async fn verify_with_silent_store_times_out() {
     let empty = Server::start().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = format!("http://{}", listener.local_addr().unwrap());
     let empty_url = format!("http://{}", empty.address());
     let soon = Duration::from_millis(300);
     let unverified = verify(&verifier(&[&silent, &empty_url]), None, soon).await.unwrap_err();
-    let told = unverified.to_string();
-    assert!(told.contains(&format!("{silent}: timed out")), "{told}");
+    let errors = unverified.to_string();
+    assert!(errors.contains(&format!("{silent}: timed out")), "{errors}");
     assert!(unverified.is_transient());
 }

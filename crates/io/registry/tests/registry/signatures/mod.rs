@@ -2,7 +2,6 @@
 
 mod agreement;
 mod corpus;
-mod forgery;
 mod legacy;
 mod packets;
 mod real;

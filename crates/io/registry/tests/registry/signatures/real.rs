@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use fairway_registry::Digest;
-use fairway_registry::pull::Options;
-use fairway_registry::signature::{ClusterSignature, Keyring, Sources, Verifier};
+use fairway_registry::pull::PullOptions;
+use fairway_registry::signature::{ClusterSignature, Keyring, SignatureSources, Verifier};
 use fairway_release::Verification;
 use fairway_testkit::environment;
 use flate2::read::GzDecoder;
@@ -51,9 +51,9 @@ async fn verdict(vectors: &Path, keyring: &str, image: &str, in_cluster: bool) -
         verification.stores.clear();
         cluster.push(ClusterSignature { config_map: "signatures", key: &key, signature: &bytes });
     }
-    let options = Options { attempts: 1, ..Options::default() };
+    let options = PullOptions { attempts: 1, ..PullOptions::default() };
     let patience = Duration::from_secs(30);
-    let sources = Sources { cluster, stores: None, options: &options, patience };
+    let sources = SignatureSources { cluster, stores: None, options: &options, patience };
     let verifier = Verifier::new(&verification).unwrap();
     let verdict = match verifier.verify(&digest(image), &sources, now()).await {
         Ok(found) => format!("{image} is signed by {}", found.signatures[0].signer),

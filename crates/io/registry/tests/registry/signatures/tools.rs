@@ -165,9 +165,9 @@ impl Go {
         for (index, message) in messages.iter().enumerate() {
             command.arg(self.write(&format!("message-{index}"), message)?);
         }
-        let said = String::from_utf8(run(&mut command, b"")?)?;
-        let verdicts: Vec<bool> = said.lines().map(|line| line.starts_with("good ")).collect();
-        ensure!(verdicts.len() == messages.len(), "{said}");
+        let output = String::from_utf8(run(&mut command, b"")?)?;
+        let verdicts: Vec<bool> = output.lines().map(|line| line.starts_with("good ")).collect();
+        ensure!(verdicts.len() == messages.len(), "{output}");
         Ok(verdicts)
     }
 }
