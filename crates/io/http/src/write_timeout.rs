@@ -1,4 +1,4 @@
-//! A connection whose other end has only so much time to read an answer.
+//! Timeout of writes, against clients that do not read a response.
 
 use std::io;
 use std::pin::Pin;
@@ -8,22 +8,21 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// A stream that fails when what was written to it is not taken in time. Who is fast enough never
-/// costs a timer.
-pub struct Patience<S> {
+/// A stream whose writes fail if the peer does not read in time. A fast peer needs no timer.
+pub struct WriteTimeout<S> {
     stream: S,
     limit: Duration,
-    /// Runs from when the other end is first too slow, until all is written.
+    /// Runs from the first write that blocks until the next flush.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patience<S> {
-    /// The stream with that much time to take what was written.
+impl<S> WriteTimeout<S> {
+    /// Wraps a stream.
     pub fn new(stream: S, limit: Duration) -> Self {
         Self { stream, limit, deadline: None }
     }
 
-    fn wait<T>(
+    fn check_deadline<T>(
         &mut self,
         cx: &mut Context<'_>,
         written: Poll<io::Result<T>>,
@@ -41,7 +40,7 @@ impl<S> Patience<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patience<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -51,14 +50,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patience<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patience<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.wait(cx, written)
+        self.check_deadline(cx, written)
     }
 
     fn poll_write_vectored(
@@ -67,17 +66,17 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patience<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-        self.wait(cx, written)
+        self.check_deadline(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
     }
 
-    /// HTTP flushes when an answer is written as a whole.
+    /// HTTP flushes after each complete response, which ends the timeout.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
-        let flushed = self.wait(cx, flushed);
+        let flushed = self.check_deadline(cx, flushed);
         if flushed.is_ready() {
             self.deadline = None;
         }
@@ -86,6 +85,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patience<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let ended = Pin::new(&mut self.stream).poll_shutdown(cx);
-        self.wait(cx, ended)
+        self.check_deadline(cx, ended)
     }
 }
