@@ -1,8 +1,7 @@
-//! What the guard sees of the cluster, by watching: in steady state it asks for nothing.
+//! Watches of the guard. An idle guard sends no requests except the renewal of its Lease.
 
-mod blind;
-mod follow;
-mod optional;
+mod health;
+mod reflector;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,11 +23,11 @@ use tokio_util::task::TaskTracker;
 use crate::certificate::SECRET;
 use crate::settings::Settings;
 use crate::webhook::CONFIGURATION;
-pub(crate) use blind::Blind;
-use blind::Lookout;
-use follow::follow;
+pub(crate) use health::StaleWatches;
+use health::WatchHealth;
+use reflector::{reflect, reflect_optional};
 
-/// The definitions of kinds that a cluster may not have.
+/// CRDs of kinds that a cluster may not have.
 pub(crate) const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
 pub(crate) const CLUSTER_OPERATORS: &str = "clusteroperators.config.openshift.io";
 pub(crate) const INSTALLED: &str = "clusterserviceversions.operators.coreos.com";
@@ -39,159 +38,159 @@ pub(crate) const CATALOGS: &str = "catalogsources.operators.coreos.com";
 pub(crate) const SECRETS: &str = "secrets";
 pub(crate) const CONFIGURATIONS: &str = "validatingwebhookconfigurations";
 
-/// What a watch has seen; `None` before it has seen everything for the first time.
-pub(crate) type Seen<T> = watch::Receiver<Option<Arc<T>>>;
+/// Latest state of a watch; `None` before the first list is complete.
+pub(crate) type WatchReceiver<T> = watch::Receiver<Option<Arc<T>>>;
 
-/// The object with the one name that is watched, if it is there.
-pub(crate) type Only<K> = Option<K>;
+/// The object of a watch that selects by name, if it exists.
+pub(crate) type Singleton<K> = Option<K>;
 
 /// Namespace and name.
-pub(crate) type Place = (String, String);
+pub(crate) type ObjectKey = (String, String);
 
-/// The installed operators, and which state the specification of each has.
-pub(crate) type Installed = BTreeMap<Place, (Revision, Operator)>;
+/// Installed operators, with the revision of their spec.
+pub(crate) type Installed = BTreeMap<ObjectKey, (Revision, Operator)>;
 
-/// The state of a specification: of which object, and how often it was changed.
+/// UID and generation of an object.
 pub(crate) type Revision = (String, i64);
 
-/// The operators that are subscribed to.
-pub(crate) type Subscriptions = BTreeMap<Place, Subscription>;
+/// Subscriptions.
+pub(crate) type Subscriptions = BTreeMap<ObjectKey, Subscription>;
 
-/// Which state objects have.
-pub(crate) type Revisions = BTreeMap<Place, String>;
+/// `resourceVersion` by object.
+pub(crate) type Revisions = BTreeMap<ObjectKey, String>;
 
-/// Copies carry this label. They are the many, and never leave the API server.
+/// Excludes copied ClusterServiceVersions, which are most of them, on the API server.
 const NO_COPIES: &str = "!olm.copiedFrom";
 
-/// Operators in a page of a list: their annotations may have 256 KiB each.
-const PAGE: u32 = 50;
+/// Page size of lists of operators: annotations have up to 256 KiB each.
+const PAGE_SIZE: u32 = 50;
 
-/// What every guard sees.
+/// Watches of every replica.
 #[derive(Clone)]
-pub(crate) struct Sight {
-    /// The platform's version.
-    pub(crate) cluster_version: Seen<Only<ClusterVersion>>,
-    /// What the webhook proves itself with.
-    pub(crate) secret: Seen<Only<Secret>>,
-    /// What of that is not seen any more.
-    pub(crate) blind: watch::Receiver<Blind>,
+pub(crate) struct GuardWatches {
+    /// ClusterVersion.
+    pub(crate) cluster_version: WatchReceiver<Singleton<ClusterVersion>>,
+    /// Certificate Secret.
+    pub(crate) secret: WatchReceiver<Singleton<Secret>>,
+    /// Stale watches.
+    pub(crate) stale: watch::Receiver<StaleWatches>,
 }
 
-/// What only the one sees that writes.
+/// Watches of the leader.
 #[derive(Clone)]
-pub(crate) struct WriterSight {
-    /// The installed operators.
-    pub(crate) operators: Seen<Installed>,
-    /// What administrators subscribe to.
-    pub(crate) subscriptions: Seen<Subscriptions>,
-    /// The catalogs that there are.
-    pub(crate) catalogs: Seen<Revisions>,
-    /// What is written about them.
-    pub(crate) cluster_operator: Seen<Only<ClusterOperator>>,
-    /// How the API server finds the webhook.
-    pub(crate) configuration: Seen<Only<ValidatingWebhookConfiguration>>,
-    /// What of that is not seen any more.
-    pub(crate) blind: watch::Receiver<Blind>,
+pub(crate) struct LeaderWatches {
+    /// Installed operators.
+    pub(crate) operators: WatchReceiver<Installed>,
+    /// Subscriptions.
+    pub(crate) subscriptions: WatchReceiver<Subscriptions>,
+    /// `CatalogSources`.
+    pub(crate) catalogs: WatchReceiver<Revisions>,
+    /// The guard's ClusterOperator.
+    pub(crate) cluster_operator: WatchReceiver<Singleton<ClusterOperator>>,
+    /// The webhook configuration.
+    pub(crate) configuration: WatchReceiver<Singleton<ValidatingWebhookConfiguration>>,
+    /// Stale watches.
+    pub(crate) stale: watch::Receiver<StaleWatches>,
 }
 
-impl Sight {
-    /// Begins to watch. A watch ends when nobody looks any more.
+impl GuardWatches {
+    /// Starts the watches. Each ends when its last receiver is dropped.
     pub(crate) fn open(client: &Client, settings: &Settings, tasks: &TaskTracker) -> Self {
-        let (lookout, blind) = Lookout::new(settings.patience.blind);
+        let (health, stale) = WatchHealth::new(settings.patience.blind);
         let namespace = &settings.namespace;
         let secrets = Api::<Secret>::namespaced(client.clone(), namespace);
         let versions = Api::<ClusterVersion>::all(client.clone());
         Self {
-            cluster_version: optional::follow(
+            cluster_version: reflect_optional(
                 client,
                 CLUSTER_VERSIONS,
-                &lookout,
+                &health,
                 tasks,
                 move || watcher(versions.clone(), named(CLUSTER_VERSION_NAME)).default_backoff(),
                 only,
                 remove_only,
             ),
-            secret: follow(
-                lookout.on_objects(SECRETS),
+            secret: reflect(
+                health.of_objects(SECRETS),
                 move || watcher(secrets.clone(), named(SECRET)).default_backoff(),
                 tasks,
                 only,
                 remove_only,
             ),
-            blind,
+            stale,
         }
     }
 }
 
-impl WriterSight {
-    /// Begins to watch. A watch ends when nobody looks any more.
+impl LeaderWatches {
+    /// Starts the watches. Each ends when its last receiver is dropped.
     pub(crate) fn open(client: &Client, settings: &Settings, tasks: &TaskTracker) -> Self {
-        let (lookout, blind) = Lookout::new(settings.patience.blind);
+        let (health, stale) = WatchHealth::new(settings.patience.blind);
         let installed: Api<PartialObjectMeta<DynamicObject>> =
-            Api::all_with(client.clone(), &of_olm("ClusterServiceVersion"));
+            Api::all_with(client.clone(), &olm_resource("ClusterServiceVersion"));
         let subscriptions: Api<DynamicObject> =
-            Api::all_with(client.clone(), &of_olm("Subscription"));
+            Api::all_with(client.clone(), &olm_resource("Subscription"));
         let catalogs: Api<PartialObjectMeta<DynamicObject>> =
-            Api::all_with(client.clone(), &of_olm("CatalogSource"));
+            Api::all_with(client.clone(), &olm_resource("CatalogSource"));
         let operators = Api::<ClusterOperator>::all(client.clone());
         let name = settings.cluster_operator.clone();
         let configurations = Api::<ValidatingWebhookConfiguration>::all(client.clone());
         Self {
-            operators: optional::follow(
+            operators: reflect_optional(
                 client,
                 INSTALLED,
-                &lookout,
+                &health,
                 tasks,
                 move || {
-                    let config = watcher::Config::default().labels(NO_COPIES).page_size(PAGE);
+                    let config = watcher::Config::default().labels(NO_COPIES).page_size(PAGE_SIZE);
                     watcher(installed.clone(), config).default_backoff()
                 },
-                |known, it| note(known, &it),
-                |known, gone| drop(known.remove(&place(&gone))),
+                |known, it| add_operator(known, &it),
+                |known, gone| drop(known.remove(&key(&gone))),
             ),
-            subscriptions: optional::follow(
+            subscriptions: reflect_optional(
                 client,
                 SUBSCRIPTIONS,
-                &lookout,
+                &health,
                 tasks,
                 move || {
                     let config = watcher::Config::default();
                     watcher(subscriptions.clone(), config).default_backoff()
                 },
-                |known, it| note_subscription(known, &it),
-                |known, gone| drop(known.remove(&place(&gone))),
+                |known, it| add_subscription(known, &it),
+                |known, gone| drop(known.remove(&key(&gone))),
             ),
-            catalogs: optional::follow(
+            catalogs: reflect_optional(
                 client,
                 CATALOGS,
-                &lookout,
+                &health,
                 tasks,
                 move || {
                     let config = watcher::Config::default();
                     watcher(catalogs.clone(), config).default_backoff()
                 },
                 |known, it| {
-                    known.insert(place(&it), it.resource_version().unwrap_or_default());
+                    known.insert(key(&it), it.resource_version().unwrap_or_default());
                 },
-                |known, gone| drop(known.remove(&place(&gone))),
+                |known, gone| drop(known.remove(&key(&gone))),
             ),
-            cluster_operator: optional::follow(
+            cluster_operator: reflect_optional(
                 client,
                 CLUSTER_OPERATORS,
-                &lookout,
+                &health,
                 tasks,
                 move || watcher(operators.clone(), named(&name)).default_backoff(),
                 only,
                 remove_only,
             ),
-            configuration: follow(
-                lookout.on_objects(CONFIGURATIONS),
+            configuration: reflect(
+                health.of_objects(CONFIGURATIONS),
                 move || watcher(configurations.clone(), named(CONFIGURATION)).default_backoff(),
                 tasks,
                 only,
                 remove_only,
             ),
-            blind,
+            stale,
         }
     }
 }
@@ -200,17 +199,17 @@ fn named(name: &str) -> watcher::Config {
     watcher::Config::default().fields(&format!("metadata.name={name}"))
 }
 
-fn only<K>(known: &mut Only<K>, object: K) {
+fn only<K>(known: &mut Singleton<K>, object: K) {
     *known = Some(object);
 }
 
-fn remove_only<K>(known: &mut Only<K>, _: K) {
+fn remove_only<K>(known: &mut Singleton<K>, _: K) {
     *known = None;
 }
 
-/// Of an operator, only what it declares is kept. A copy without the label is told by the rest.
-fn note(known: &mut Installed, object: &PartialObjectMeta<DynamicObject>) {
-    let (namespace, name) = place(object);
+/// Stores the declarations of an operator. Copies without the label are recognised by annotation.
+fn add_operator(known: &mut Installed, object: &PartialObjectMeta<DynamicObject>) {
+    let (namespace, name) = key(object);
     if is_copied(&namespace, object.labels(), object.annotations(), None) {
         known.remove(&(namespace, name));
         return;
@@ -221,18 +220,18 @@ fn note(known: &mut Installed, object: &PartialObjectMeta<DynamicObject>) {
     known.insert((namespace, name), (revision, operator));
 }
 
-fn note_subscription(known: &mut Subscriptions, object: &DynamicObject) {
+fn add_subscription(known: &mut Subscriptions, object: &DynamicObject) {
     match Subscription::read(&json!(object)) {
-        Some(subscription) => known.insert(place(object), subscription),
-        None => known.remove(&place(object)),
+        Some(subscription) => known.insert(key(object), subscription),
+        None => known.remove(&key(object)),
     };
 }
 
-/// A kind of OLM's, in the one version that it has.
-pub(crate) fn of_olm(kind: &str) -> ApiResource {
+/// A kind of OLM.
+pub(crate) fn olm_resource(kind: &str) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk("operators.coreos.com", "v1alpha1", kind))
 }
 
-fn place(object: &impl kube::ResourceExt) -> Place {
+fn key(object: &impl kube::ResourceExt) -> ObjectKey {
     (object.namespace().unwrap_or_default(), object.name_any())
 }

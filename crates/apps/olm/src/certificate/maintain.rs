@@ -1,4 +1,4 @@
-//! Keeping the certificate, and the configuration by which API servers know it.
+//! Maintenance of the certificate Secret and the webhook configuration, by the leader.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,41 +13,41 @@ use tokio::sync::watch;
 
 use super::SECRET;
 use super::generation::{CertificateError, Generation};
-use super::plan::{Step, View, plan};
-use super::stored::{Stored, served};
-use crate::error_text::chain;
+use super::plan::{RotationState, RotationStep, plan};
+use super::stored::{StoredCertificates, served};
 use crate::metrics::Metrics;
+use crate::request::chain;
 use crate::request::in_time;
 use crate::settings::Settings;
-use crate::sight::{Blind, CONFIGURATIONS, Only, SECRETS, Seen};
+use crate::watches::{CONFIGURATIONS, SECRETS, Singleton, StaleWatches, WatchReceiver};
 use crate::webhook::{self, CONFIGURATION};
 use fairway_election::{Leadership, LostLease};
 
-/// How long to wait after a write that failed.
-const BREATHER: Duration = Duration::from_secs(5);
+/// Delay after a failed write.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// No sleep is longer: the clock may be set meanwhile.
-const LONGEST_SLEEP: Duration = Duration::from_hours(1);
+/// Maximum sleep: the system clock may be changed meanwhile.
+const MAX_SLEEP: Duration = Duration::from_hours(1);
 
-/// Whoever keeps the certificate.
-pub(crate) struct Keeper {
+/// Maintains the certificate.
+pub(crate) struct CertificateMaintainer {
     pub(crate) client: Client,
     pub(crate) leadership: Leadership,
     pub(crate) settings: Settings,
-    pub(crate) secret: Seen<Only<Secret>>,
-    pub(crate) configuration: Seen<Only<ValidatingWebhookConfiguration>>,
-    /// What is not seen of the Secret, and of the configuration.
-    pub(crate) blind: [watch::Receiver<Blind>; 2],
-    /// What keeps it from its work, for people.
-    pub(crate) trouble: watch::Sender<Option<String>>,
+    pub(crate) secret: WatchReceiver<Singleton<Secret>>,
+    pub(crate) configuration: WatchReceiver<Singleton<ValidatingWebhookConfiguration>>,
+    /// Stale watches of the Secret and of the configuration.
+    pub(crate) stale: [watch::Receiver<StaleWatches>; 2],
+    /// The current problem, for the condition `Degraded`.
+    pub(crate) problem: watch::Sender<Option<String>>,
     pub(crate) metrics: Arc<Metrics>,
-    /// The next certificate whose authority API servers know, and since when.
+    /// Fingerprint of the next certificate whose CA is published, and since when.
     pub(crate) known: Option<(String, Timestamp)>,
 }
 
-/// Why something was not written.
+/// Errors of the maintenance.
 #[derive(Debug, thiserror::Error)]
-enum KeepError {
+enum MaintainError {
     #[error(transparent)]
     Certificate(#[from] CertificateError),
     #[error("request to the API server failed")]
@@ -56,68 +56,68 @@ enum KeepError {
     Lost(#[from] LostLease),
 }
 
-/// Keeps the certificate for as long as it is the one that writes.
-pub(crate) async fn keep(mut keeper: Keeper) {
+/// Maintains the certificate while this replica is the leader.
+pub(crate) async fn maintain(mut keeper: CertificateMaintainer) {
     loop {
-        let wake = match keeper.attend().await {
+        let wake = match keeper.reconcile().await {
             Ok(wake) => {
-                let unseen = keeper.unseen();
-                keeper.tell(unseen);
+                let stale_watch = keeper.stale_watch();
+                keeper.report(stale_watch);
                 wake
             }
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, "cannot maintain webhook certificate");
                 keeper.metrics.write_failed();
-                keeper.tell(Some(chain(error)));
-                Some(BREATHER)
+                keeper.report(Some(chain(error)));
+                Some(RETRY_DELAY)
             }
         };
-        let wake = wake.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP);
-        let [secret_blind, configuration_blind] = &mut keeper.blind;
+        let wake = wake.unwrap_or(MAX_SLEEP).min(MAX_SLEEP);
+        let [secret_stale, configuration_stale] = &mut keeper.stale;
         tokio::select! {
             changed = keeper.secret.changed() => if changed.is_err() { return },
             changed = keeper.configuration.changed() => if changed.is_err() { return },
-            changed = secret_blind.changed() => if changed.is_err() { return },
-            changed = configuration_blind.changed() => if changed.is_err() { return },
+            changed = secret_stale.changed() => if changed.is_err() { return },
+            changed = configuration_stale.changed() => if changed.is_err() { return },
             () = fairway_clock::pause(wake) => {}
         }
     }
 }
 
-impl Keeper {
-    fn tell(&self, trouble: Option<String>) {
-        self.trouble.send_if_modified(|known| {
-            let changed = *known != trouble;
-            *known = trouble;
+impl CertificateMaintainer {
+    fn report(&self, problem: Option<String>) {
+        self.problem.send_if_modified(|known| {
+            let changed = *known != problem;
+            *known = problem;
             changed
         });
     }
 
-    /// What it does not see of its own objects.
-    fn unseen(&mut self) -> Option<String> {
-        let seen = self.blind.each_mut().map(|blind| blind.borrow_and_update().clone());
-        let why = |kind| seen.iter().find_map(|blind| Some((kind, blind.why(kind)?)));
+    /// The error of a stale watch of its objects.
+    fn stale_watch(&mut self) -> Option<String> {
+        let seen = self.stale.each_mut().map(|stale| stale.borrow_and_update().clone());
+        let why = |kind| seen.iter().find_map(|stale| Some((kind, stale.why(kind)?)));
         let (kind, why) = why(SECRETS).or_else(|| why(CONFIGURATIONS))?;
         Some(format!("cannot watch {kind}: {why}"))
     }
 
-    /// Does what is to be done now; when to look again, where that is known.
-    async fn attend(&mut self) -> Result<Option<Duration>, KeepError> {
+    /// Performs the next step; returns the delay until the following one, if it is known.
+    async fn reconcile(&mut self) -> Result<Option<Duration>, MaintainError> {
         let secret = self.secret.borrow_and_update().clone();
         let configuration = self.configuration.borrow_and_update().clone();
         let (Some(secret), Some(configuration)) = (secret, configuration) else {
             return Ok(None);
         };
-        let stored = (*secret).as_ref().and_then(|secret| Stored::read(secret).ok());
+        let stored = (*secret).as_ref().and_then(|secret| StoredCertificates::read(secret).ok());
         let names = webhook::names(&self.settings);
         let published = (*configuration).as_ref().map(webhook::bundle).unwrap_or_default();
         let next = stored.as_ref().and_then(|stored| stored.next.as_ref());
-        let is_known = |it: &&Generation| published.contains(&it.authority.certificate);
+        let is_known = |it: &&Generation| published.contains(&it.ca.certificate);
         let known_since = self.known_since(next.filter(is_known), fairway_clock::now());
         let served = (*secret).as_ref().map_or_else(BTreeMap::new, served);
         let now = fairway_clock::now();
-        let view = View {
+        let view = RotationState {
             now,
             names: &names,
             known_since,
@@ -133,13 +133,13 @@ impl Keeper {
         let Some(stored) = changed.or(stored) else { return Ok(None) };
         self.publish(&stored, (*configuration).as_ref()).await?;
         Ok(match step {
-            Step::Wait(until) => Some(until_then(until, now)),
-            // The news of what was written comes by the watch.
+            RotationStep::Wait(until) => Some(duration_until(until, now)),
+            // The watch reports the write.
             _ => None,
         })
     }
 
-    /// Since when the authority of a certificate is known, which was just seen to be published.
+    /// Since when the CA of the next certificate is published.
     fn known_since(&mut self, next: Option<&Generation>, now: Timestamp) -> Option<Timestamp> {
         let fingerprint = next.map(Generation::fingerprint);
         if self.known.as_ref().map(|(known, _)| known) != fingerprint.as_ref() {
@@ -148,37 +148,40 @@ impl Keeper {
         self.known.as_ref().map(|(_, since)| *since)
     }
 
-    /// What the Secret is to have.
+    /// The new content of the Secret, if a step changes it.
     fn changed(
         &self,
-        step: Step,
-        stored: Option<&Stored>,
+        step: RotationStep,
+        stored: Option<&StoredCertificates>,
         names: &[String],
         now: Timestamp,
-    ) -> Result<Option<Stored>, KeepError> {
+    ) -> Result<Option<StoredCertificates>, MaintainError> {
         let make = || Generation::make(names, now, self.settings.certificate.lifetime);
-        let Some(mut stored) = stored.cloned().filter(|_| step != Step::Make) else {
-            return Ok((step == Step::Make).then(make).transpose()?.map(Stored::new));
+        let Some(mut stored) = stored.cloned().filter(|_| step != RotationStep::Make) else {
+            return Ok((step == RotationStep::Make)
+                .then(make)
+                .transpose()?
+                .map(StoredCertificates::new));
         };
         match step {
-            Step::Make | Step::Wait(_) => return Ok(None),
-            Step::Prepare => stored.next = Some(make()?),
-            Step::Promote => {
+            RotationStep::Make | RotationStep::Wait(_) => return Ok(None),
+            RotationStep::Prepare => stored.next = Some(make()?),
+            RotationStep::Promote => {
                 if let Some(next) = stored.next.take() {
                     let before = std::mem::replace(&mut stored.current, next);
-                    stored.previous = Some(before.authority);
+                    stored.previous = Some(before.ca);
                 }
             }
-            Step::Forget => stored.previous = None,
+            RotationStep::Forget => stored.previous = None,
         }
         Ok(Some(stored))
     }
 
     async fn write_secret(
         &self,
-        stored: &Stored,
+        stored: &StoredCertificates,
         before: Option<&Secret>,
-    ) -> Result<(), KeepError> {
+    ) -> Result<(), MaintainError> {
         let api = Api::<Secret>::namespaced(self.client.clone(), &self.settings.namespace);
         let secret = stored.secret(&self.settings.namespace, before);
         let parameters = PostParams::default();
@@ -190,18 +193,18 @@ impl Keeper {
                 }
             })
             .await?
-            .or_else(outrun)
+            .or_else(ignore_conflict)
     }
 
-    /// Tells API servers where the webhook is and whom to trust, unless they know.
+    /// Publishes address and CA bundle of the webhook, unless they are current.
     async fn publish(
         &self,
-        stored: &Stored,
+        stored: &StoredCertificates,
         before: Option<&ValidatingWebhookConfiguration>,
-    ) -> Result<(), KeepError> {
+    ) -> Result<(), MaintainError> {
         let mut wanted = webhook::configuration(&self.settings, &stored.bundle());
         if let Some(before) = before {
-            webhook::stay_where_certified(&mut wanted, before, &stored.current.names);
+            webhook::keep_certified_address(&mut wanted, before, &stored.current.names);
         }
         if before.is_some_and(|before| before.webhooks == wanted.webhooks) {
             return Ok(());
@@ -219,18 +222,18 @@ impl Keeper {
                 }
             }
         };
-        self.leadership.write(write).await?.or_else(outrun)
+        self.leadership.write(write).await?.or_else(ignore_conflict)
     }
 }
 
-/// A newer state than the one that was seen is on its way, and will be looked at.
-fn outrun(error: kube::Error) -> Result<(), KeepError> {
+/// Ignores a conflict: the watch reports the newer state, and the next step uses it.
+fn ignore_conflict(error: kube::Error) -> Result<(), MaintainError> {
     match error {
         kube::Error::Api(status) if status.code == 409 => Ok(()),
         error => Err(error.into()),
     }
 }
 
-fn until_then(then: Timestamp, now: Timestamp) -> Duration {
+fn duration_until(then: Timestamp, now: Timestamp) -> Duration {
     then.duration_since(now).try_into().unwrap_or_default()
 }
