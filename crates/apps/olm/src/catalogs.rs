@@ -1,59 +1,59 @@
-//! What catalogs say by now about the operators that were installed from them.
+//! Packages of the catalogs that operators were installed from.
 //!
-//! The server that shows the packages of catalogs cannot be watched, and while a catalog changes it
-//! shows nothing, or what was before. So the packages that somebody subscribes to are read several
-//! times after a subscription or a catalog has changed, and otherwise not at all. What was known of
-//! a package counts until something else is known: a block must not go away by an accident.
+//! PackageManifests cannot be watched, and while a catalog changes, the package server returns nothing
+//! or the old content. The guard therefore reads the packages with a Subscription several times after
+//! a Subscription or `CatalogSource` has changed, and otherwise not at all. The last known package stays
+//! valid until there is another: a transient error must not remove a block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error_text::of_request;
 use crate::request::in_time;
-use crate::sight::{Revisions, Seen, Subscriptions};
+use crate::request::request_error;
+use crate::watches::{Revisions, Subscriptions, WatchReceiver};
 use fairway_compat::olm::catalog::{Catalogs, Package, Source};
 use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use tokio::sync::watch;
 
-/// Catalogs change in several steps, and no hurry is needed.
-const PAUSE: Duration = Duration::from_secs(2);
+/// Delay after a change: catalogs change in several steps.
+const SETTLE_DELAY: Duration = Duration::from_secs(2);
 
-/// How long to wait before looking again: a catalog that has changed is shown after seconds, if it
-/// is small, or after minutes.
-const AGAIN: [Duration; 3] =
+/// Delays between reads after a change: small catalogs are served within seconds, large ones within
+/// minutes.
+const READ_DELAYS: [Duration; 3] =
     [Duration::from_secs(15), Duration::from_mins(1), Duration::from_mins(5)];
 
-/// How long to wait before asking again for what could not be had by then.
-const RARELY: Duration = Duration::from_hours(1);
+/// Interval of reads of packages that could not be read by then.
+const FAILED_READ_INTERVAL: Duration = Duration::from_hours(1);
 
-/// The most packages that are read: ten times what busy clusters subscribe to.
+/// Maximum number of packages: ten times the subscriptions of a busy cluster.
 const MAX_PACKAGES: usize = 1_000;
 
-/// What catalogs show.
+/// Content of the catalogs.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shown {
+pub(crate) struct CatalogContents {
     pub(crate) catalogs: Catalogs,
-    /// A package of which nothing is known, and why.
+    /// A package that was never read, and why.
     pub(crate) unread: Option<String>,
-    /// Whether more may come soon.
+    /// Whether more packages may follow soon.
     pub(crate) is_partial: bool,
 }
 
-/// Packages that could not be had, and why.
+/// Packages that could not be read, and why.
 type Failed = BTreeMap<Source, String>;
 
-/// Reads catalogs for as long as somebody listens.
+/// Reads packages until the last receiver is dropped.
 pub(crate) async fn follow(
     client: Client,
-    mut subscriptions: Seen<Subscriptions>,
-    mut catalogs: Seen<Revisions>,
-    told: watch::Sender<Option<Arc<Shown>>>,
+    mut subscriptions: WatchReceiver<Subscriptions>,
+    mut catalogs: WatchReceiver<Revisions>,
+    out: watch::Sender<Option<Arc<CatalogContents>>>,
 ) {
-    let (mut known, mut failed) = (Known::default(), Failed::new());
-    let mut looks = 0;
+    let (mut known, mut failed) = (PackageCache::default(), Failed::new());
+    let mut reads = 0;
     loop {
         let seen = subscriptions.borrow_and_update().clone();
         let present = catalogs.borrow_and_update().clone();
@@ -61,16 +61,16 @@ pub(crate) async fn follow(
         if let (Some(subscriptions), Some(present)) = (seen, present) {
             let wanted = wanted(&subscriptions);
             known.retain(&wanted, &present);
-            let due = if looks <= AGAIN.len() {
+            let due = if reads <= READ_DELAYS.len() {
                 wanted.clone()
             } else {
                 std::mem::take(&mut failed).into_keys().collect()
             };
             failed = read(&client, due, &mut known).await;
-            if failed.is_empty() || looks > 0 {
-                told.send_replace(Some(Arc::new(known.shown(&wanted, &failed, looks))));
+            if failed.is_empty() || reads > 0 {
+                out.send_replace(Some(Arc::new(known.contents(&wanted, &failed, reads))));
             }
-            next = pause_after(looks, failed.is_empty());
+            next = delay_after(reads, failed.is_empty());
         }
         let changed = async {
             tokio::select! {
@@ -83,30 +83,30 @@ pub(crate) async fn follow(
                 if !changed {
                     return;
                 }
-                looks = 0;
-                fairway_clock::pause(PAUSE).await;
+                reads = 0;
+                                fairway_clock::pause(SETTLE_DELAY).await;
             }
-            () = fairway_clock::pause(next.unwrap_or_default()), if next.is_some() => looks += 1,
-            () = told.closed() => return,
+            () = fairway_clock::pause(next.unwrap_or_default()), if next.is_some() => reads += 1,
+            () = out.closed() => return,
         }
     }
 }
 
-/// How long to wait before the next look; `None` if there is no need of one.
-fn pause_after(looks: usize, had_all: bool) -> Option<Duration> {
-    AGAIN.get(looks).copied().or((!had_all).then_some(RARELY))
+/// Delay before the next read; `None` if none is needed.
+fn delay_after(reads: usize, succeeded: bool) -> Option<Duration> {
+    READ_DELAYS.get(reads).copied().or((!succeeded).then_some(FAILED_READ_INTERVAL))
 }
 
 fn wanted(subscriptions: &Subscriptions) -> BTreeSet<Source> {
     subscriptions.values().filter_map(Source::of).take(MAX_PACKAGES).collect()
 }
 
-/// What is known of packages.
+/// The last known packages.
 #[derive(Default)]
-struct Known(BTreeMap<Source, Package>);
+struct PackageCache(BTreeMap<Source, Package>);
 
-impl Known {
-    /// Forgets what nobody subscribes to, and what was in catalogs that are gone.
+impl PackageCache {
+    /// Drops packages without a Subscription or catalog.
     fn retain(&mut self, wanted: &BTreeSet<Source>, present: &Revisions) {
         let is_there = |source: &Source| {
             present.contains_key(&(source.namespace.clone(), source.catalog.clone()))
@@ -114,23 +114,28 @@ impl Known {
         self.0.retain(|source, _| wanted.contains(source) && is_there(source));
     }
 
-    /// Takes what was found. Nothing found is no news: so it is while a catalog changes.
-    fn learn(&mut self, source: Source, found: impl IntoIterator<Item = Package>) {
+    /// Stores a package. An empty result is ignored: catalogs are empty while they change.
+    fn store(&mut self, source: Source, found: impl IntoIterator<Item = Package>) {
         if let Some(package) = found.into_iter().find(|package| source.has(package)) {
             self.0.insert(source, package);
         }
     }
 
-    /// What there is to tell after so many looks. Whoever has just begun to show packages shows
-    /// none for a while: what is not there counts as missing from the second look on.
-    fn shown(&self, wanted: &BTreeSet<Source>, failed: &Failed, looks: usize) -> Shown {
+    /// The content after a number of reads. A package server that has just started returns nothing, so
+    /// a missing package counts from the second read.
+    fn contents(
+        &self,
+        wanted: &BTreeSet<Source>,
+        failed: &Failed,
+        reads: usize,
+    ) -> CatalogContents {
         let unread = failed.iter().find(|(source, _)| !self.0.contains_key(source));
         let unread = unread.map(|(Source { namespace, catalog, package }, why)| {
             format!("cannot read package {package} of {namespace}/{catalog}: {why}")
         });
         let is_known = |source| self.0.contains_key(source);
-        let is_partial = unread.is_some() || looks == 0 && !wanted.iter().all(is_known);
-        Shown { catalogs: self.catalogs(), unread, is_partial }
+        let is_partial = unread.is_some() || reads == 0 && !wanted.iter().all(is_known);
+        CatalogContents { catalogs: self.catalogs(), unread, is_partial }
     }
 
     fn catalogs(&self) -> Catalogs {
@@ -145,8 +150,8 @@ impl Known {
     }
 }
 
-/// Reads packages; which of them could not be had.
-async fn read(client: &Client, due: BTreeSet<Source>, known: &mut Known) -> Failed {
+/// Reads packages; returns those that failed.
+async fn read(client: &Client, due: BTreeSet<Source>, known: &mut PackageCache) -> Failed {
     let kind = GroupVersionKind::gvk("packages.operators.coreos.com", "v1", "PackageManifest");
     let resource = ApiResource::from_gvk_with_plural(&kind, "packagemanifests");
     let mut failed = Failed::new();
@@ -156,13 +161,13 @@ async fn read(client: &Client, due: BTreeSet<Source>, known: &mut Known) -> Fail
         let selection = ListParams::default().labels(&source.labels()).fields(&source.fields());
         match in_time(api.list(&selection)).await {
             Ok(found) => {
-                let read = found.items.iter().filter_map(|it| legible(&source, it));
-                known.learn(source.clone(), read.collect::<Vec<_>>());
+                let read = found.items.iter().filter_map(|it| parse_package(&source, it));
+                known.store(source.clone(), read.collect::<Vec<_>>());
             }
-            // The cluster shows no packages.
+            // The cluster has no package server.
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             Err(error) => {
-                let why = of_request(&error);
+                let why = request_error(&error);
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(?source, error, "cannot read package; retrying");
                 failed.insert(source, why);
@@ -172,7 +177,7 @@ async fn read(client: &Client, due: BTreeSet<Source>, known: &mut Known) -> Fail
     failed
 }
 
-fn legible(source: &Source, manifest: &DynamicObject) -> Option<Package> {
+fn parse_package(source: &Source, manifest: &DynamicObject) -> Option<Package> {
     let read = Package::read(&manifest.data);
     if let Err(error) = &read {
         let error = error as &dyn std::error::Error;
@@ -200,46 +205,46 @@ mod tests {
         Package::read(&json!({ "status": status })).unwrap()
     }
 
-    fn channels(known: &Known) -> Vec<String> {
+    fn channels(known: &PackageCache) -> Vec<String> {
         known.0.values().filter_map(|package| package.default_channel.clone()).collect()
     }
 
     #[test]
-    fn what_was_known_counts_until_something_else_is() {
-        let (wanted, mut known) = (BTreeSet::from([source()]), Known::default());
+    fn learn_keeps_last_known_package() {
+        let (wanted, mut known) = (BTreeSet::from([source()]), PackageCache::default());
         let place = ("market".to_owned(), "main".to_owned());
         let present = Revisions::from([(place, "1".to_owned())]);
-        known.learn(source(), [package("other", "wrong"), package("main", "old")]);
-        known.learn(source(), []);
-        known.learn(source(), [package("other", "wrong")]);
+        known.store(source(), [package("other", "wrong"), package("main", "old")]);
+        known.store(source(), []);
+        known.store(source(), [package("other", "wrong")]);
         known.retain(&wanted, &present);
-        assert_eq!(channels(&known), ["old"], "while the catalog is there");
-        known.learn(source(), [package("main", "new")]);
+        assert_eq!(channels(&known), ["old"], "while the catalog exists");
+        known.store(source(), [package("main", "new")]);
         assert_eq!(channels(&known), ["new"]);
         known.retain(&wanted, &Revisions::new());
-        assert!(known.catalogs().packages().is_empty(), "the catalog is gone");
+        assert!(known.catalogs().packages().is_empty(), "the catalog is deleted");
     }
 
     #[test]
-    fn what_was_never_read_is_named() {
-        let (wanted, mut known) = (BTreeSet::from([source()]), Known::default());
+    fn contents_names_package_never_read() {
+        let (wanted, mut known) = (BTreeSet::from([source()]), PackageCache::default());
         let failed = Failed::from([(source(), "unavailable".to_owned())]);
-        let told = |known: &Known, failed: &Failed, looks| {
-            let Shown { unread, is_partial, .. } = known.shown(&wanted, failed, looks);
+        let contents = |known: &PackageCache, failed: &Failed, reads| {
+            let CatalogContents { unread, is_partial, .. } = known.contents(&wanted, failed, reads);
             (unread.unwrap_or_default(), is_partial)
         };
         let named = "cannot read package etcd of market/main: unavailable".to_owned();
-        assert_eq!(told(&known, &failed, 0), (named.clone(), true));
-        assert_eq!(told(&known, &failed, 7), (named, true));
-        assert_eq!(told(&known, &Failed::new(), 0), (String::new(), true), "it may come");
-        assert_eq!(told(&known, &Failed::new(), 1), (String::new(), false), "it is not there");
-        known.learn(source(), [package("main", "old")]);
-        assert_eq!(told(&known, &failed, 0), (String::new(), false), "what was known counts");
+        assert_eq!(contents(&known, &failed, 0), (named.clone(), true));
+        assert_eq!(contents(&known, &failed, 7), (named, true));
+        assert_eq!(contents(&known, &Failed::new(), 0), (String::new(), true), "it may follow");
+        assert_eq!(contents(&known, &Failed::new(), 1), (String::new(), false), "it is missing");
+        known.store(source(), [package("main", "old")]);
+        assert_eq!(contents(&known, &failed, 0), (String::new(), false), "the last known one");
     }
 
     #[test]
-    fn looking_again_ends_when_everything_was_had() {
-        let pauses = |had_all| (0..6).map(move |looks| pause_after(looks, had_all));
+    fn delay_after_last_read_is_none() {
+        let pauses = |succeeded| (0..6).map(move |reads| delay_after(reads, succeeded));
         let seconds = |pause: Option<Duration>| pause.map_or(0, |pause| pause.as_secs());
         assert_eq!(pauses(true).map(seconds).collect::<Vec<_>>(), [15, 60, 300, 0, 0, 0]);
         assert_eq!(pauses(false).map(seconds).collect::<Vec<_>>(), [15, 60, 300, 3600, 3600, 3600]);

@@ -1,4 +1,4 @@
-//! What the guard answers over HTTP: the webhook, `/metrics`, `/healthz` and `/readyz`.
+//! HTTP endpoint of the guard: the webhook, `/metrics`, `/healthz` and `/readyz`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,34 +16,33 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::metrics::{Decision, Metrics};
-use crate::sight::{self, Only, Seen};
+use crate::watches::{self, Singleton, WatchReceiver};
 use crate::webhook;
 
-/// What an API server sends at most: it takes 3 MiB of an object itself.
-const BODY_BYTES: usize = 4 << 20;
+/// Maximum size of a review: API servers accept objects of 3 MiB.
+const MAX_BODY_BYTES: usize = 4 << 20;
 
-/// How long a review may take to arrive. API servers wait no longer for its answer, and whoever
-/// sends nothing must not keep a connection from others.
-const BODY_PATIENCE: Duration = Duration::from_secs(3);
+/// Timeout of reading a review, that of the webhook. An idle connection must not occupy a slot.
+const BODY_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long a look at what is installed may take: the API server waits three seconds for the answer.
-const LOOKUP_PATIENCE: Duration = Duration::from_secs(2);
+/// Timeout of looking up an installed operator: the API server waits three seconds for the response.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(2);
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What answers are made of.
+/// State of the endpoint.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) client: Client,
-    pub(crate) cluster_version: Seen<Only<ClusterVersion>>,
+    pub(crate) cluster_version: WatchReceiver<Singleton<ClusterVersion>>,
     pub(crate) metrics: Arc<Metrics>,
-    /// When it is to end: then others should be asked, though it still answers.
+    /// Shutdown signal: the guard is not ready after it, but still responds.
     pub(crate) stop: CancellationToken,
 }
 
 impl Endpoint {
-    /// Answers a request, whatever it is.
+    /// Responds to any request.
     pub(crate) async fn answer(self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         match (request.method(), request.uri().path()) {
             (&Method::POST, webhook::PATH) => last_on_connection(self.review(request).await),
@@ -76,13 +75,13 @@ impl Endpoint {
                 return refusal;
             }
         };
-        // Before the first look nobody knows the version, and nobody is refused.
+        // Before the first list the version is unknown, and every installation is allowed.
         let cluster = self.cluster().unwrap_or_default();
         let is_update = match webhook::predecessor(&body, &cluster) {
             Some((namespace, name)) => self.is_installed(&namespace, &name).await,
             None => false,
         };
-        let Some(reviewed) = webhook::answer(&body, &cluster, is_update) else {
+        let Some(reviewed) = webhook::review(&body, &cluster, is_update) else {
             self.metrics.reviewed(Decision::unreadable);
             return answer(StatusCode::BAD_REQUEST, TEXT, "not an AdmissionReview");
         };
@@ -90,12 +89,12 @@ impl Endpoint {
         answer(StatusCode::OK, "application/json", reviewed.body.to_string())
     }
 
-    /// Whether there is such an operator. Where that cannot be told, nobody is kept from an update.
+    /// Whether an operator is installed. If that is unknown, updates are allowed.
     async fn is_installed(&self, namespace: &str, name: &str) -> bool {
-        let resource = sight::of_olm("ClusterServiceVersion");
+        let resource = watches::olm_resource("ClusterServiceVersion");
         let api = Api::<DynamicObject>::namespaced_with(self.client.clone(), namespace, &resource);
-        match timeout(LOOKUP_PATIENCE, api.get_metadata_opt(name)).await {
-            // A copy is no operator of this namespace, and nothing updates it.
+        match timeout(LOOKUP_TIMEOUT, api.get_metadata_opt(name)).await {
+            // A copied CSV is not an operator of this namespace.
             Ok(Ok(found)) => found.is_some_and(|found| {
                 !is_copied(namespace, found.labels(), found.annotations(), None)
             }),
@@ -110,12 +109,12 @@ impl Endpoint {
     }
 }
 
-/// Reads a body, or says why not.
+/// Reads a body, or returns the error response.
 async fn read<B>(body: B) -> Result<Bytes, Response<Full<Bytes>>>
 where
     B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
 {
-    match timeout(BODY_PATIENCE, Limited::new(body, BODY_BYTES).collect()).await {
+    match timeout(BODY_TIMEOUT, Limited::new(body, MAX_BODY_BYTES).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(_)) => {
             Err(answer(StatusCode::PAYLOAD_TOO_LARGE, TEXT, "the AdmissionReview is too large"))
@@ -126,8 +125,8 @@ where
     }
 }
 
-/// Reviews are few. No connection waits for the next one: it could be closed in the very moment in
-/// which that one comes, and whoever gets no answer goes on.
+/// Closes the connection after a review. Reviews are rare, and a kept connection could be closed at
+/// the moment of the next one; the API server would then skip the webhook.
 fn last_on_connection(mut answer: Response<Full<Bytes>>) -> Response<Full<Bytes>> {
     answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     answer
@@ -151,16 +150,17 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_waits_for_a_body_that_does_not_come() {
+    async fn read_of_stalled_body_times_out() {
         let begun = stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"{")))]);
         let refusal = read(StreamBody::new(begun.chain(stream::pending()))).await.unwrap_err();
         assert_eq!(refusal.status(), StatusCode::REQUEST_TIMEOUT);
     }
 
     #[tokio::test]
-    async fn bodies_are_read_up_to_a_limit() {
+    async fn read_of_large_body_is_refused() {
         assert_eq!(read(Full::new(Bytes::from_static(b"{}"))).await.unwrap(), "{}");
-        let refusal = read(Full::new(Bytes::from(vec![b' '; BODY_BYTES + 1]))).await.unwrap_err();
+        let refusal =
+            read(Full::new(Bytes::from(vec![b' '; MAX_BODY_BYTES + 1]))).await.unwrap_err();
         assert_eq!(refusal.status(), StatusCode::PAYLOAD_TOO_LARGE);
     }
 }

@@ -1,4 +1,4 @@
-//! The guard as a whole: it listens, waits for its turn to write, and ends.
+//! Start and shutdown of the guard: endpoint, leader election, and the tasks of the leader.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,41 +16,41 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::catalogs;
-use crate::certificate::{self, Current, Keeper, Serving};
+use crate::certificate::{self, CertificateMaintainer, CertificateServer, Current};
 use crate::endpoint::Endpoint;
 use crate::metrics::Metrics;
 use crate::needs;
 use crate::observed;
 use crate::report::{self, Reporter, Sources};
 use crate::settings::Settings;
-use crate::sight::{Sight, WriterSight};
+use crate::watches::{GuardWatches, LeaderWatches};
 
-/// Connections that have not ended by then, when nobody is answered any more, are cut.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// Time for open connections to end during shutdown; the guard then closes them.
+const CONNECTION_GRACE_PERIOD: Duration = Duration::from_secs(5);
 
-/// Why a guard does not run.
+/// Errors that end the guard.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
-    /// The address cannot be had.
+    /// The address is not available.
     #[error("cannot listen on {address}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// Its durations make no election.
+    /// The durations of leader election contradict each other.
     #[error(transparent)]
     Timing(#[from] TimingError),
-    /// A part of it ended that should not.
+    /// A task ended that runs as long as the guard.
     #[error("a task of the guard ended unexpectedly")]
-    BrokeDown,
+    TaskEnded,
 }
 
-/// Runs a guard until it is told to stop. Every guard answers; the one with the lease writes.
+/// Runs the guard until `stop` is cancelled. Every replica serves the webhook; the leader writes.
 ///
-/// Whoever is to stop says at once that it is not ready, lets another one write, and answers for
-/// a while to those who have not heard of it.
+/// After `stop`, the guard is not ready, releases the Lease, and serves until `farewell` is over,
+/// because API servers may still have its address.
 pub async fn run(
     client: Client,
     settings: Settings,
@@ -62,7 +62,7 @@ pub async fn run(
     run_on(socket, client, settings, stop).await
 }
 
-/// The same, at an address that is had already.
+/// Runs the guard on a bound socket.
 pub async fn run_on(
     socket: TcpListener,
     client: Client,
@@ -72,26 +72,26 @@ pub async fn run_on(
     settings.election.timing.check()?;
     let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
     let metrics = Arc::new(Metrics::default());
-    let sight = Sight::open(&client, &settings, &TaskTracker::new());
+    let watches = GuardWatches::open(&client, &settings, &TaskTracker::new());
     let (current, mut served) = watch::channel(None);
     let endpoint = Endpoint {
         client: client.clone(),
-        cluster_version: sight.cluster_version.clone(),
+        cluster_version: watches.cluster_version.clone(),
         metrics: Arc::clone(&metrics),
         stop: stop.clone(),
     };
     let listener = listener(endpoint, served.clone(), &tasks, &closing);
-    let mut serving = tasks.spawn(certificate::serve(Serving {
+    let mut serving = tasks.spawn(certificate::serve(CertificateServer {
         client: client.clone(),
         namespace: settings.namespace.clone(),
         identity: settings.election.identity.clone(),
-        secret: sight.secret.clone(),
+        secret: watches.secret.clone(),
         current,
         metrics: Arc::clone(&metrics),
         closing: closing.clone(),
     }));
     tasks.spawn(closing.clone().run_until_cancelled_owned(async move {
-        // Nothing is said in plain text: whoever comes before there is a certificate waits.
+        // Never plain text: connections wait for the first certificate.
         if served.wait_for(Option::is_some).await.is_ok() {
             listener.run(socket).await;
         }
@@ -102,20 +102,20 @@ pub async fn run_on(
         fairway_clock::pause(farewell).await;
         Ok(())
     };
-    let guard = Guard { client, settings, sight, metrics };
+    let guard = Guard { client, settings, watches, metrics };
     let ended = tokio::select! {
         ended = async { tokio::try_join!(guard.lead(&stop), last_answer) } => ended.map(drop),
-        _ = &mut serving => Err(GuardError::BrokeDown),
+        _ = &mut serving => Err(GuardError::TaskEnded),
     };
     closing.cancel();
     tasks.close();
-    if timeout(LAST_WORDS, tasks.wait()).await.is_err() {
+    if timeout(CONNECTION_GRACE_PERIOD, tasks.wait()).await.is_err() {
         tracing::warn!("closing connections after shutdown grace period");
     }
     ended
 }
 
-/// Answers, with the certificate of the moment.
+/// A listener with the current certificate.
 fn listener(
     endpoint: Endpoint,
     current: watch::Receiver<Current>,
@@ -133,63 +133,63 @@ fn listener(
 struct Guard {
     client: Client,
     settings: Settings,
-    sight: Sight,
+    watches: GuardWatches,
     metrics: Arc<Metrics>,
 }
 
 impl Guard {
-    /// Writes whenever it is its turn.
+    /// Runs the tasks of the leader whenever this replica holds the Lease.
     async fn lead(&self, stop: &CancellationToken) -> Result<(), GuardError> {
         loop {
             let work = async |leadership| {
                 tokio::select! {
                     () = stop.cancelled() => Ok(()),
-                    () = self.work(leadership) => Err(GuardError::BrokeDown),
+                    () = self.work(leadership) => Err(GuardError::TaskEnded),
                 }
             };
             let election = &self.settings.election;
             let led = election::lead(self.client.clone(), election, stop, work).await;
-            self.metrics.writes_no_more();
-            // Whoever has lost the Lease waits for it anew.
+            self.metrics.clear_leader_metrics();
+            // After a lost Lease, the guard waits for it again.
             if let Ok(worked) = led {
                 return worked.unwrap_or(Ok(()));
             }
         }
     }
 
-    /// What the one does that writes. None of it ends by itself.
+    /// Runs the tasks of the leader. None ends by itself.
     async fn work(&self, leadership: Leadership) {
         let (client, settings) = (&self.client, &self.settings);
-        let sight = WriterSight::open(client, settings, &TaskTracker::new());
-        let (trouble, troubled) = watch::channel(None);
+        let watches = LeaderWatches::open(client, settings, &TaskTracker::new());
+        let (problem, problems) = watch::channel(None);
         let mut tasks = JoinSet::new();
-        tasks.spawn(certificate::keep(Keeper {
+        tasks.spawn(certificate::maintain(CertificateMaintainer {
             client: client.clone(),
             leadership: leadership.clone(),
             settings: settings.clone(),
-            secret: self.sight.secret.clone(),
-            configuration: sight.configuration.clone(),
-            blind: [self.sight.blind.clone(), sight.blind.clone()],
-            trouble,
+            secret: self.watches.secret.clone(),
+            configuration: watches.configuration.clone(),
+            stale: [self.watches.stale.clone(), watches.stale.clone()],
+            problem,
             metrics: Arc::clone(&self.metrics),
             known: None,
         }));
-        let (told, catalogs) = watch::channel(None);
-        let (subscribed, sources) = (sight.subscriptions.clone(), sight.catalogs.clone());
-        tasks.spawn(catalogs::follow(client.clone(), subscribed, sources, told));
+        let (out, catalogs) = watch::channel(None);
+        let (subscribed, sources) = (watches.subscriptions.clone(), watches.catalogs.clone());
+        tasks.spawn(catalogs::follow(client.clone(), subscribed, sources, out));
         let (learned, needs) = watch::channel(None);
-        tasks.spawn(needs::follow(client.clone(), sight.operators.clone(), learned));
-        let (told, observed) = watch::channel(None);
-        let version = self.sight.cluster_version.clone();
-        tasks.spawn(observed::follow(client.clone(), version, told));
+        tasks.spawn(needs::follow(client.clone(), watches.operators.clone(), learned));
+        let (out, observed) = watch::channel(None);
+        let version = self.watches.cluster_version.clone();
+        tasks.spawn(observed::follow(client.clone(), version, out));
         let sources = Sources {
-            cluster_version: self.sight.cluster_version.clone(),
-            blind: self.sight.blind.clone(),
-            sight,
+            cluster_version: self.watches.cluster_version.clone(),
+            stale: self.watches.stale.clone(),
+            watches,
             catalogs,
             needs,
             observed,
-            trouble: troubled,
+            problem: problems,
         };
         let metrics = Arc::clone(&self.metrics);
         let reporter =

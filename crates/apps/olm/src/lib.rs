@@ -1,16 +1,14 @@
-//! The OLM guard: it tells the platform which installed operators do not run on which versions, and
-//! keeps operators from being installed on a platform that they do not run on.
+//! The OLM guard: reports which installed operators do not support which platform versions, and
+//! refuses the installation of operators that do not support the running version.
 //!
-//! [`run`] is all of it. `sight` is what it sees of the cluster, `catalogs` what catalogs say by now, `needs` what operators use,
-//! and `observed` what they were seen to ask for; `report` writes the
-//! ClusterOperator, `webhook` answers for installations, and `certificate` makes and renews what
-//! the webhook proves itself with. What is decided about operators is decided in
-//! [`fairway_compat::olm`].
+//! [`run`] starts all of it. `watches` has the watched objects, `catalogs` the packages, `needs` the
+//! APIs that operators use, and `observed` their requests for removed APIs. `report` writes the
+//! ClusterOperator, `webhook` reviews installations, and `certificate` maintains the webhook
+//! certificate. [`fairway_compat::olm`] has the compatibility rules.
 
 mod catalogs;
 mod certificate;
 mod endpoint;
-mod error_text;
 mod guard;
 mod metrics;
 mod needs;
@@ -18,8 +16,10 @@ mod observed;
 mod report;
 mod request;
 mod settings;
-mod sight;
+mod watches;
 mod webhook;
 
+#[doc(hidden)]
+pub use self::{StalenessTimeouts as Patience, WebhookAddress as Reach};
 pub use guard::{GuardError, run, run_on};
-pub use settings::{CertificateSettings, Patience, Reach, Settings};
+pub use settings::{CertificateSettings, Settings, StalenessTimeouts, WebhookAddress};

@@ -1,4 +1,4 @@
-//! What is counted.
+//! Metrics of the guard.
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
@@ -7,7 +7,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-/// What is counted.
+/// Metrics of the guard.
 pub(crate) struct Metrics {
     registry: Registry,
     operators: Family<OfVerdict, Gauge>,
@@ -34,7 +34,7 @@ struct OfDecision {
     decision: Decision,
 }
 
-/// What became of an installation.
+/// Decision of a review.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 pub(crate) enum Decision {
     #[expect(non_camel_case_types, reason = "label values are lowercase")]
@@ -86,10 +86,10 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// All of them, as text.
+    /// All metrics in the OpenMetrics text format.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        // Writing into a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
     }
@@ -99,8 +99,8 @@ impl Metrics {
         self.operators.get_or_create(&OfVerdict { verdict }).set(count);
     }
 
-    /// Forgets what only the one knows that writes.
-    pub(crate) fn writes_no_more(&self) {
+    /// Removes the metrics that only the leader has.
+    pub(crate) fn clear_leader_metrics(&self) {
         self.operators.clear();
         self.contended.clear();
     }
@@ -117,7 +117,7 @@ impl Metrics {
         self.failures.inc();
     }
 
-    /// Somebody fights for a ClusterOperator, and it was put right so often; or nobody does.
+    /// Sets the number of corrections of a ClusterOperator with contention; `None` without contention.
     pub(crate) fn contended(&self, cluster_operator: &str, repairs: Option<u32>) {
         let object = OfObject { kind: "ClusterOperator", name: cluster_operator.to_owned() };
         match repairs {
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_counted_is_told() {
+    fn text_has_all_metrics() {
         let metrics = Metrics::default();
         metrics.operators("WillNotRun", 2);
         metrics.reviewed(Decision::refused);
@@ -171,7 +171,7 @@ mod tests {
         "#);
         metrics.contended("olm", None);
         assert!(!metrics.text().contains("fairway_olm_contended_objects{"));
-        metrics.writes_no_more();
+        metrics.clear_leader_metrics();
         assert!(!metrics.text().contains("fairway_olm_operators{"));
     }
 }

@@ -1,14 +1,13 @@
-//! What the cluster tells about APIs: which Kubernetes it has, and who asked for APIs that go.
+//! The Kubernetes version of the cluster, and requests for APIs that a later version removes.
 //!
-//! Both are asked for when the platform has another version, and requests once an hour, as long as
-//! the table of removed APIs has something to come: that is a handful of objects, and not the
-//! hundreds of all APIs.
+//! Both are read when the platform version changes, and the requests once an hour while the table of
+//! removed APIs has entries ahead: a few `APIRequestCounts` instead of hundreds.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::request::in_time;
-use crate::sight::{Only, Seen};
+use crate::watches::{Singleton, WatchReceiver};
 use fairway_api::ClusterVersion;
 use fairway_compat::Minor;
 use fairway_compat::olm::apis::{Lost, Requests, kubernetes_of};
@@ -19,63 +18,67 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-/// How often requests are looked at: they are counted by the hour.
-const PERIOD: Duration = Duration::from_hours(1);
+/// Poll interval of requests: `APIRequestCount` counts by the hour.
+const POLL_INTERVAL: Duration = Duration::from_hours(1);
 
-/// How long to wait after something could not be had.
-const BREATHER: Duration = Duration::from_mins(1);
+/// Delay after a failed request.
+const RETRY_DELAY: Duration = Duration::from_mins(1);
 
-/// What the cluster tells about APIs.
+/// Kubernetes version and requests for removed APIs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Observed {
-    /// Its Kubernetes, where its version of the platform does not tell.
+pub(crate) struct ObservedApis {
+    /// Kubernetes version, if the platform version does not determine it.
     pub(crate) kubernetes: Option<Minor>,
-    /// Who asked for APIs that go.
+    /// Clients that requested removed APIs.
     pub(crate) requests: Requests,
 }
 
-/// Asks for as long as somebody listens.
+/// Polls until the last receiver is dropped.
 pub(crate) async fn follow(
     client: Client,
-    mut cluster_version: Seen<Only<ClusterVersion>>,
-    told: watch::Sender<Option<Arc<Observed>>>,
+    mut cluster_version: WatchReceiver<Singleton<ClusterVersion>>,
+    out: watch::Sender<Option<Arc<ObservedApis>>>,
 ) {
-    let (mut known, mut known_of) = (Observed::default(), None);
+    let (mut known, mut known_of) = (ObservedApis::default(), None);
     loop {
         let now = state(cluster_version.borrow_and_update().as_deref());
         let (is_seen, running) = now;
-        let mut pause = PERIOD;
+        let mut pause = POLL_INTERVAL;
         if is_seen {
             if known_of != running {
-                (known, known_of) = (Observed::default(), running);
+                (known, known_of) = (ObservedApis::default(), running);
             }
-            let had_all;
-            (known, had_all) = observe(&client, running, &known).await;
-            pause = if had_all { PERIOD } else { BREATHER };
-            told.send_if_modified(|told| {
-                let is_news = told.as_deref() != Some(&known);
-                *told = Some(Arc::new(known.clone()));
-                is_news
+            let succeeded;
+            (known, succeeded) = observe(&client, running, &known).await;
+            pause = if succeeded { POLL_INTERVAL } else { RETRY_DELAY };
+            out.send_if_modified(|out| {
+                let is_changed = out.as_deref() != Some(&known);
+                *out = Some(Arc::new(known.clone()));
+                is_changed
             });
         }
         let is_another = |seen: &Option<Arc<_>>| state(seen.as_deref()) != now;
         tokio::select! {
             changed = cluster_version.wait_for(is_another) => if changed.is_err() { return },
             () = fairway_clock::pause(pause), if running.is_some() => {}
-            () = told.closed() => return,
+            () = out.closed() => return,
         }
     }
 }
 
-/// Whether anything was seen, and the version that runs, if there is one.
-fn state(seen: Option<&Only<ClusterVersion>>) -> (bool, Option<Stream>) {
+/// Whether the watch has synced, and the running version.
+fn state(seen: Option<&Singleton<ClusterVersion>>) -> (bool, Option<Stream>) {
     let version = seen.and_then(Option::as_ref);
     (seen.is_some(), version.and_then(|version| ClusterVersions::of(version).running()))
 }
 
-/// What the cluster tells, and whether all of it could be had; what could not is as it was before.
-async fn observe(client: &Client, running: Option<Stream>, before: &Observed) -> (Observed, bool) {
-    let Some(running) = running else { return (Observed::default(), true) };
+/// Reads both; returns whether all requests succeeded. Failed values stay as before.
+async fn observe(
+    client: &Client,
+    running: Option<Stream>,
+    before: &ObservedApis,
+) -> (ObservedApis, bool) {
+    let Some(running) = running else { return (ObservedApis::default(), true) };
     let known = kubernetes_of(running);
     let (kubernetes, had_version) = match known {
         Some(_) => (None, true),
@@ -93,11 +96,10 @@ async fn observe(client: &Client, running: Option<Stream>, before: &Observed) ->
         }
     };
     let (requests, had_requests) = requests(ask, &to_come, &before.requests).await;
-    (Observed { kubernetes, requests }, had_version && had_requests)
+    (ObservedApis { kubernetes, requests }, had_version && had_requests)
 }
 
-/// What was asked for, if it is there. A cluster that counts no requests has not even a path for
-/// counts, and says so by the code of its answer alone.
+/// The object, if it exists. A cluster without the `APIRequestCount` API responds with a bare 404.
 fn if_any<T>(answer: kube::Result<T>) -> kube::Result<Option<T>> {
     match answer {
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
@@ -116,8 +118,8 @@ async fn own_version(client: &Client) -> Result<Option<Minor>, kube::Error> {
     }
 }
 
-/// Who asked for them, and whether all of it could be had. What cannot be had is as it was before:
-/// a risk must not go away by an accident.
+/// Reads the clients of each API; returns whether all requests succeeded. Failed values stay as before:
+/// a transient error must not remove a risk.
 async fn requests<F>(
     ask: impl Fn(String) -> F,
     apis: &[Lost],
@@ -126,23 +128,23 @@ async fn requests<F>(
 where
     F: Future<Output = Result<Option<Value>, kube::Error>>,
 {
-    let (mut requests, mut had_all) = (Requests::default(), true);
+    let (mut requests, mut succeeded) = (Requests::default(), true);
     for api in apis {
         let name = api.to_string();
-        // After one that failed, the others would too.
-        let answer = if had_all { ask(name.clone()).await.map(Some) } else { Ok(None) };
+        // After a failure, the other requests would fail, too.
+        let answer = if succeeded { ask(name.clone()).await.map(Some) } else { Ok(None) };
         match answer {
             Ok(Some(count)) => count.iter().for_each(|count| requests.add(count)),
             Ok(None) => requests.keep(&name, before),
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(%api, error, "cannot read APIRequestCount");
-                had_all = false;
+                succeeded = false;
                 requests.keep(&name, before);
             }
         }
     }
-    (requests, had_all)
+    (requests, succeeded)
 }
 
 #[cfg(test)]
@@ -151,10 +153,10 @@ mod tests {
 
     use super::*;
 
-    const ACCOUNT: &str = "system:serviceaccount:team:asks";
+    const SERVICE_ACCOUNT: &str = "system:serviceaccount:team:asks";
 
     fn count(api: &str) -> Value {
-        let users = json!([{ "username": ACCOUNT }]);
+        let users = json!([{ "username": SERVICE_ACCOUNT }]);
         json!({
             "metadata": { "name": api },
             "status": { "last24h": [{ "byNode": [{ "byUser": users }] }] },
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_that_counts_no_requests_is_no_failure() {
+    fn if_any_of_404_is_none() {
         let answers = |code, reason| {
             let status = Status::failure("404 page not found", reason).with_code(code);
             if_any::<()>(Err(kube::Error::Api(status.boxed())))
@@ -178,13 +180,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_asked_is_known_until_something_else_is() {
+    async fn requests_that_fail_keep_last_value() {
         let apis = Lost::after(kubernetes_of(Stream::new(4, 8)).unwrap());
         let (first, last) = (apis[0].to_string(), apis[apis.len() - 1].to_string());
-        assert!(apis.len() > 2, "the table has something to come");
+        assert!(apis.len() > 2, "the table has entries ahead");
         let all = |api: String| async move { Ok(Some(count(&api))) };
-        let (known, had_all) = requests(all, &apis, &Requests::default()).await;
-        assert!(had_all);
+        let (known, succeeded) = requests(all, &apis, &Requests::default()).await;
+        assert!(succeeded);
 
         let fails = |api: String| {
             let is_first = api == first;
@@ -193,10 +195,10 @@ mod tests {
                 if is_first { Ok(None) } else { Err(broken) }
             }
         };
-        let (after, had_all) = requests(fails, &apis, &known).await;
+        let (after, succeeded) = requests(fails, &apis, &known).await;
         let mut expected = Requests::default();
         apis[1..].iter().for_each(|api| expected.add(&count(&api.to_string())));
-        assert!(!had_all && after == expected, "{last} is still asked for");
+        assert!(!succeeded && after == expected, "{last} keeps its value");
 
         let none = |_: String| async { Ok(None) };
         assert_eq!(requests(none, &apis, &known).await, (Requests::default(), true));

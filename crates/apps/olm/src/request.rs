@@ -1,33 +1,66 @@
-//! Requests that are answered, or fail in time.
+//! Timeout of requests, and the texts of their errors.
 
+use std::error::Error;
 use std::time::Duration;
 
+use kube::runtime::watcher;
 use tokio::time::timeout;
 
-/// How long an API server may take. It gives up itself after a minute at the latest, and a
-/// connection that was cut without a word would be waited for until the network gives up.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout of a request: API servers take a minute at most, and a broken connection would last until
+/// the TCP timeout.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Nothing was answered.
+/// The request timed out.
 #[derive(Debug, thiserror::Error)]
-#[error("timed out after {} seconds", PATIENCE.as_secs())]
+#[error("timed out after {} seconds", REQUEST_TIMEOUT.as_secs())]
 struct NoAnswer;
 
-/// What a request comes to, in time.
+/// Limits the duration of a request.
 pub(crate) async fn in_time<T>(request: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
-    let answered = timeout(PATIENCE, request).await;
+    let answered = timeout(REQUEST_TIMEOUT, request).await;
     answered.unwrap_or_else(|_| Err(kube::Error::Service(Box::new(NoAnswer))))
+}
+
+/// Maximum bytes of an error: API servers and proxies can be verbose.
+const MAX_BYTES: usize = 300;
+
+/// Error of a watch, with the message of the API server if there is one.
+pub(crate) fn watch_error(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::WatchError(status) => excerpt(&status.message),
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => request_error(error),
+        watcher::Error::NoResourceVersion => excerpt(&error.to_string()),
+    }
+}
+
+/// Error of a request, with the message of the API server if there is one.
+pub(crate) fn request_error(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => excerpt(&status.message),
+        error => chain(error),
+    }
+}
+
+/// An error and its causes.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    excerpt(&fairway_text::chain(error))
+}
+
+fn excerpt(text: &str) -> String {
+    fairway_text::excerpt(text, MAX_BYTES).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error_text::of_request;
+    use crate::request::request_error;
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_without_an_answer_fails() {
+    async fn in_time_of_stalled_request_fails() {
         let error = in_time(std::future::pending::<kube::Result<()>>()).await.unwrap_err();
-        assert_eq!(of_request(&error), "ServiceError: timed out after 30 seconds");
+        assert_eq!(request_error(&error), "ServiceError: timed out after 30 seconds");
         assert_eq!(in_time(std::future::ready(Ok(7))).await.unwrap(), 7);
     }
 }

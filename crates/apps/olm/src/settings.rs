@@ -1,4 +1,4 @@
-//! How a guard is to be.
+//! Settings of the guard.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,70 +7,69 @@ use fairway_compat::olm::Policy;
 use fairway_election::ElectionSettings;
 use url::Url;
 
-/// How a guard is to be.
+/// Settings of the guard.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The ClusterOperator that it writes.
+    /// Name of the ClusterOperator.
     pub cluster_operator: String,
-    /// The namespace that it runs in.
+    /// Namespace of the guard.
     pub namespace: String,
-    /// What it makes of operators of which nobody knows up to which version they run.
+    /// Handling of operators without a valid maximum version.
     pub policy: Policy,
-    /// The version of the release that it is part of, if it is.
+    /// Version of the release that the guard belongs to.
     pub release_version: Option<String>,
-    /// Where it listens, for the webhook, metrics and probes.
+    /// Address to listen on, for webhook, metrics and probes.
     pub listen: SocketAddr,
-    /// How the API server reaches its webhook.
-    pub reach: Reach,
-    /// How long certificates last.
+    /// Address of the webhook for API servers.
+    pub reach: WebhookAddress,
+    /// Lifetime of certificates.
     pub certificate: CertificateSettings,
-    /// Which of several guards writes.
+    /// Leader election.
     pub election: ElectionSettings,
-    /// How long it waits before it says what it does not see.
-    pub patience: Patience,
-    /// How long it goes on answering when it is to end: API servers may still be led to it.
+    /// Timeouts before missing data is reported.
+    pub patience: StalenessTimeouts,
+    /// Time to serve after the shutdown signal, because API servers may still have the address.
     pub farewell: Duration,
 }
 
-/// How the API server reaches a webhook.
+/// Address of the webhook for API servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// By the Service of that name, in the guard's namespace.
+pub enum WebhookAddress {
+    /// A Service in the guard's namespace.
     Service(String),
-    /// By a URL, on clusters whose API server cannot reach Services.
+    /// A URL, for clusters whose API server cannot reach Services.
     Url(Url),
 }
 
-/// How long certificates last.
+/// Lifetime of certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CertificateSettings {
-    /// How long one is valid.
+    /// Validity of a certificate.
     pub lifetime: Duration,
-    /// How long a new authority has to be known before its certificate is used.
+    /// Time between the publication of a CA and the use of its certificate.
     pub settling: Duration,
 }
 
 impl Default for CertificateSettings {
-    /// A year, renewed after eight months. API servers hear of a new authority within a second or
-    /// two, however many there are.
+    /// One year, renewed after eight months. API servers receive a new CA bundle within seconds.
     fn default() -> Self {
         Self { lifetime: Duration::from_hours(365 * 24), settling: Duration::from_secs(30) }
     }
 }
 
-/// How long a guard waits before it says what it does not see.
+/// Timeouts before missing data is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// How long its first word waits for everything that belongs to it. Then what is known is said,
-    /// and what cannot be seen: an old word must not stand for ever.
+pub struct StalenessTimeouts {
+    /// Maximum wait for all inputs before the first status. After it, the guard reports what is
+    /// missing, so that a stale status does not stay for ever.
     pub first_word: Duration,
-    /// How long a watch may fail before what it saw does not count any more.
+    /// Duration of watch failures after which their last state is stale.
     pub blind: Duration,
 }
 
-impl Default for Patience {
-    /// Half a minute for lists that usually take a second. Two minutes without an API server cost
-    /// the Lease, so an API server that is away is never taken for a watch that fails.
+impl Default for StalenessTimeouts {
+    /// Lists usually take a second. Two minutes without an API server lose the Lease, so an outage of
+    /// the API server never makes a watch stale.
     fn default() -> Self {
         Self { first_word: Duration::from_secs(30), blind: Duration::from_mins(2) }
     }

@@ -1,4 +1,4 @@
-//! Events: what people are told about ClusterVersion, when it happens.
+//! Events about ClusterVersion.
 
 use std::time::Duration;
 
@@ -11,53 +11,63 @@ use tokio::time::timeout;
 use crate::election::Leadership;
 use crate::names::OPERATOR;
 
-/// Where events are about objects without a namespace. Old API servers take such an event only if
-/// the object is said to be there, too.
+/// Namespace of events about cluster-scoped objects. Old API servers accept such an event only if
+/// the reference to the object has this namespace, too.
 pub(crate) const NAMESPACE: &str = "default";
 
-/// Bytes of what an event says; API servers take 1 KiB.
-const NOTE: usize = 1000;
+/// Maximum bytes of a note; API servers accept 1 KiB.
+const MAX_NOTE_BYTES: usize = 1000;
 
-/// Events that are not written yet. They tell about changes of one condition: whoever cannot write
-/// that many has other worries.
-const BACKLOG: usize = 16;
+/// Number of events that wait to be written. They report changes of one condition, so more of them
+/// mean that the API server does not answer.
+const MAX_PENDING_EVENTS: usize = 16;
 
-/// How long an API server may take for one: the next ones wait.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of one request; later events wait meanwhile.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Something that people may want to know.
+#[doc(hidden)]
+pub(crate) use self::{
+    EventRecorder as Announcer, PendingEvent as Told, event_recorder as announcer,
+};
+
+/// An event about ClusterVersion that is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct PendingEvent {
     pub(crate) type_: EventType,
     pub(crate) reason: &'static str,
     pub(crate) note: String,
 }
 
-impl Told {
+impl PendingEvent {
     pub(crate) fn new(type_: EventType, reason: &'static str, note: &str) -> Self {
-        Self { type_, reason, note: fairway_text::excerpt(note, NOTE).into_owned() }
+        Self { type_, reason, note: fairway_text::excerpt(note, MAX_NOTE_BYTES).into_owned() }
     }
 }
 
-/// Where events are put.
+/// Queue of events. A full queue drops events, so that callers never wait.
 #[derive(Clone)]
-pub(crate) struct Announcer(mpsc::Sender<Told>);
+pub(crate) struct EventRecorder(mpsc::Sender<PendingEvent>);
 
-impl Announcer {
-    pub(crate) fn tell(&self, told: Told) {
-        if let Err(error) = self.0.try_send(told) {
+impl EventRecorder {
+    #[doc(hidden)]
+    pub(crate) fn tell(&self, event: PendingEvent) {
+        self.record(event);
+    }
+
+    pub(crate) fn record(&self, event: PendingEvent) {
+        if let Err(error) = self.0.try_send(event) {
             tracing::warn!(%error, "event dropped");
         }
     }
 }
 
-/// Writes events, one after the other, for as long as there is somebody who tells them. Whoever
-/// tells them does not wait.
-pub(crate) fn announcer(
+/// Creates a recorder and the future that writes its events in order, until the last recorder is
+/// dropped.
+pub(crate) fn event_recorder(
     client: kube::Client,
     leadership: Leadership,
-) -> (Announcer, impl Future<Output = ()> + Send) {
-    let (sender, mut receiver) = mpsc::channel::<Told>(BACKLOG);
+) -> (EventRecorder, impl Future<Output = ()> + Send) {
+    let (sender, mut receiver) = mpsc::channel::<PendingEvent>(MAX_PENDING_EVENTS);
     let recorder = Recorder::new(client, Reporter { controller: OPERATOR.into(), instance: None });
     let about = ObjectReference {
         api_version: Some("config.openshift.io/v1".to_owned()),
@@ -67,7 +77,7 @@ pub(crate) fn announcer(
         ..ObjectReference::default()
     };
     let write = async move {
-        while let Some(Told { type_, reason, note }) = receiver.recv().await {
+        while let Some(PendingEvent { type_, reason, note }) = receiver.recv().await {
             let event = Event {
                 type_,
                 reason: reason.to_owned(),
@@ -75,8 +85,8 @@ pub(crate) fn announcer(
                 action: reason.to_owned(),
                 secondary: None,
             };
-            // Who leads no more is dropped by the election, and until then writes nothing.
-            let published = timeout(PATIENCE, recorder.publish(&event, &about));
+            // After a lost Lease, election drops this future; until then it writes nothing.
+            let published = timeout(REQUEST_TIMEOUT, recorder.publish(&event, &about));
             match leadership.write(published).await {
                 Ok(Ok(Ok(()))) => {}
                 Ok(Ok(Err(error))) => {
@@ -88,5 +98,5 @@ pub(crate) fn announcer(
             }
         }
     };
-    (Announcer(sender), write)
+    (EventRecorder(sender), write)
 }

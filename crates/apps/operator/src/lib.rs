@@ -1,8 +1,9 @@
-//! The cluster-version operator: what a cluster may update to, why not, and the update itself.
+//! The cluster-version operator: recommends, accepts and rolls out releases of a platform.
 //!
-//! [`run`] is all of it: [`cluster`] is what it sees, [`stage`] what it makes of that, [`election`]
-//! decides whether it may write, [`apply`] brings one object of a [`payload`] into the cluster,
-//! [`metrics`] are what it counts, and [`endpoint`] tells them.
+//! [`run`] starts all of it. [`cluster`] watches the objects that the operator reads, [`stage`] has
+//! the six stages of the pipeline from available updates to the status of ClusterVersion,
+//! [`election`] is leader election, [`apply`] writes the objects of a [`payload`] and corrects
+//! drift, [`metrics`] has the metrics, and [`endpoint`] serves them.
 
 pub mod apply;
 pub mod cluster;
@@ -17,6 +18,7 @@ mod records;
 mod retrieval;
 pub mod settings;
 pub mod stage;
+mod sync;
 mod text;
 
 pub use fairway_election as election;

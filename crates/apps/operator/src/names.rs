@@ -1,11 +1,11 @@
-//! What the operator is called in its cluster.
+//! Names of the operator's own objects.
 
 use fairway_release::ObjectId;
 
-/// The operator: its Deployment, its component in a release, and whom its events are from.
+/// Name of the operator's Deployment, of its component in a release, and of its event source.
 pub(crate) const OPERATOR: &str = "cluster-version-operator";
 
-/// Where it runs.
+/// Namespace of the operator's Deployment.
 const NAMESPACE: &str = "openshift-cluster-version";
 
 /// Whether an object is the operator's own Deployment.

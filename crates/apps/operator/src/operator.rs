@@ -1,4 +1,4 @@
-//! The operator as a whole: it tells about itself, waits for the lease, works, and ends.
+//! Start and shutdown of the operator: the endpoint, leader election, and the stages of the leader.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::apply::Applier;
-use crate::cluster::Sight;
+use crate::cluster::ClusterWatches;
 use crate::election::{self, Leadership, LostLease, TimingError};
 use crate::endpoint::{self, EndpointError, Operations, Phase};
 use crate::metrics::{Metrics, Running};
@@ -20,27 +20,27 @@ use crate::own_release::{self, OwnRelease, OwnReleaseError};
 use crate::settings::{ReleaseSettings, Settings};
 use crate::stage::{preflight, risks, rollout, status, target, updates};
 
-/// Connections that have not ended by then are cut.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// Time for open HTTP connections to end during shutdown; the operator then closes them.
+const SHUTDOWN_GRACE_PERIOD: Duration = Duration::from_secs(5);
 
-/// Why an operator does not run.
+/// Errors that end the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
-    /// It does not know its own release.
+    /// The payload of the operator's own release is missing or invalid.
     #[error("cannot determine the release of this operator")]
     OwnRelease(#[from] OwnReleaseError),
-    /// Its durations make no election.
+    /// The durations of leader election contradict each other.
     #[error(transparent)]
     Timing(#[from] TimingError),
-    /// A part of it ended that should not.
+    /// A task ended that runs as long as the operator.
     #[error("a task of the operator failed")]
-    BrokeDown(#[source] Option<JoinError>),
-    /// It cannot tell about itself.
+    TaskFailed(#[source] Option<JoinError>),
+    /// The endpoint for metrics and probes cannot start.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
 }
 
-/// Runs an operator until it is told to stop. Whenever it loses the lease, it waits for it anew.
+/// Runs the operator until `stop` is cancelled. An operator that loses the Lease waits for it again.
 pub async fn run(
     client: Client,
     settings: Settings,
@@ -51,11 +51,11 @@ pub async fn run(
     let own = OwnRelease::read(payload, image)?;
     let own_content = own_release::content(payload, image, &settings.target.selection.profile)?;
     let metrics = Arc::new(Metrics::default());
-    let (phase, told) = watch::channel(Phase::Waiting);
+    let (phase, phase_receiver) = watch::channel(Phase::Waiting);
     let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
     if let Some(endpoint) = settings.endpoint.clone() {
         let operations =
-            Operations { metrics: Arc::clone(&metrics), phase: told, stop: stop.clone() };
+            Operations { metrics: Arc::clone(&metrics), phase: phase_receiver, stop: stop.clone() };
         let address = endpoint::start(endpoint, operations, &tasks, closing.clone()).await?;
         tracing::info!(%address, "serving metrics and probes");
     }
@@ -64,7 +64,7 @@ pub async fn run(
     let ended = operator.lead().await;
     closing.cancel();
     tasks.close();
-    if timeout(FAREWELL, tasks.wait()).await.is_err() {
+    if timeout(SHUTDOWN_GRACE_PERIOD, tasks.wait()).await.is_err() {
         tracing::warn!("HTTP connections still open after shutdown grace period");
     }
     ended
@@ -81,7 +81,7 @@ struct Operator {
 }
 
 impl Operator {
-    /// Leads whenever it can.
+    /// Runs the stages whenever this replica holds the Lease.
     async fn lead(&self) -> Result<(), OperatorError> {
         loop {
             let client = self.client.clone();
@@ -93,11 +93,12 @@ impl Operator {
         }
     }
 
-    /// What the leader does, until it is told to stop or the operator of a new release takes over.
-    /// Everything that is begun here ends when this does: watches end when nobody looks any more.
+    /// Runs the stages as the leader, until `stop` is cancelled or the operator of a new release
+    /// takes over. All tasks started here end when this future is dropped: watches end with their
+    /// last receiver.
     async fn work(&self, leadership: Leadership) -> Result<(), OperatorError> {
         self.phase.send_replace(Phase::Starting);
-        let sight = Sight::open(&self.client, &TaskTracker::new());
+        let watches = ClusterWatches::open(&self.client, &TaskTracker::new());
         let running = Running {
             version: self.own.release.version.clone(),
             image: self.own.release.image.clone(),
@@ -106,19 +107,19 @@ impl Operator {
         let superseded = CancellationToken::new();
         tokio::select! {
             () = self.stop.cancelled() => Ok(()),
-            () = self.metrics.follow(sight.clone(), running) => Err(OperatorError::BrokeDown(None)),
-            () = self.announce(sight.clone()) => Err(OperatorError::BrokeDown(None)),
-            // The lease is released, so that the operator of the new release need not wait.
+            () = self.metrics.follow(watches.clone(), running) => Err(OperatorError::TaskFailed(None)),
+            () = self.announce(watches.clone()) => Err(OperatorError::TaskFailed(None)),
+            // Ending here releases the Lease, so that the operator of the new release starts at once.
             () = superseded.cancelled() => Ok(()),
-            broke_down = self.stages(sight, leadership, superseded.clone()) => Err(broke_down),
+            failed = self.stages(watches, leadership, superseded.clone()) => Err(failed),
         }
     }
 
-    /// The stages. Each is a task of its own: what one computes holds up no other. Data flows one
-    /// way, from what is seen to what is written. None ends by itself.
+    /// Runs the stages, each as a task, so that a slow one does not delay the others. Data flows one
+    /// way, from the watches to the status. No stage ends by itself.
     async fn stages(
         &self,
-        sight: Sight,
+        watches: ClusterWatches,
         leadership: Leadership,
         superseded: CancellationToken,
     ) -> OperatorError {
@@ -129,14 +130,14 @@ impl Operator {
         let (rollout_out, rollout) = watch::channel(None);
         let mut tasks = JoinSet::new();
         tasks.spawn(updates::run(
-            updates::Inputs::new(&sight, Arc::new(self.current())),
+            updates::Inputs::new(&watches, Arc::new(self.current())),
             self.settings.updates.clone(),
             self.metrics.updates(),
             updates_out,
         ));
         tasks.spawn(preflight::run(
-            preflight::Inputs::new(&sight, &self.own, &self.own_content, updates.clone()),
-            self.place(),
+            preflight::Inputs::new(&watches, &self.own, &self.own_content, updates.clone()),
+            self.preflight_place(),
             self.settings.preflight.clone(),
             preflight::Hands { client: self.client.clone(), leadership: leadership.clone() },
             self.metrics.preflight(),
@@ -145,10 +146,10 @@ impl Operator {
         tasks.spawn(risks::run(
             risks::Inputs {
                 own: Arc::clone(&self.own),
-                cluster_version: sight.cluster_version.clone(),
-                cluster_operators: sight.cluster_operators.clone(),
-                admin_gates: sight.admin_gates,
-                admin_acks: sight.admin_acks,
+                cluster_version: watches.cluster_version.clone(),
+                cluster_operators: watches.cluster_operators.clone(),
+                admin_gates: watches.admin_gates,
+                admin_acks: watches.admin_acks,
                 updates: updates.clone(),
                 preflight: preflight.clone(),
                 rollout: rollout.clone(),
@@ -156,7 +157,7 @@ impl Operator {
                 remembered_alerts: None,
             },
             self.settings.risks.clone(),
-            risks::Hands {
+            risks::ClusterAccess {
                 client: self.client.clone(),
                 leadership: leadership.clone(),
                 namespace: self.settings.election.lease.namespace.clone(),
@@ -168,14 +169,15 @@ impl Operator {
             target::Inputs {
                 own: Arc::clone(&self.own),
                 own_content: Arc::clone(&self.own_content),
-                cluster_version: sight.cluster_version.clone(),
-                features: sight.features,
-                proxy: sight.proxy.clone(),
-                trusted_ca: sight.trusted_ca,
+                cluster_version: watches.cluster_version.clone(),
+                features: watches.features,
+                proxy: watches.proxy.clone(),
+                trusted_ca: watches.trusted_ca,
                 risks: risks.clone(),
                 preflight: preflight.clone(),
             },
-            self.target_settings(),
+            self.settings.target.clone(),
+            self.settings.preflight.on_update,
             self.client.clone(),
             leadership.clone(),
             target_out,
@@ -184,16 +186,16 @@ impl Operator {
             rollout::Inputs {
                 own_image: self.own.release.image.clone(),
                 target: target.clone(),
-                cluster_version: sight.cluster_version.clone(),
-                cluster_operators: sight.cluster_operators,
-                surroundings: sight.surroundings,
+                cluster_version: watches.cluster_version.clone(),
+                cluster_operators: watches.cluster_operators,
+                surroundings: watches.surroundings,
             },
-            rollout::Hands {
+            rollout::RolloutWriters {
                 applier: Applier::new(self.client.clone(), leadership.clone()),
                 client: self.client.clone(),
                 leadership: leadership.clone(),
             },
-            rollout::Pace::default(),
+            rollout::RetryPolicy::default(),
             self.metrics.rollout(),
             superseded,
             rollout_out,
@@ -201,7 +203,7 @@ impl Operator {
         tasks.spawn(status::run(
             status::Inputs {
                 own: Arc::clone(&self.own),
-                cluster_version: sight.cluster_version,
+                cluster_version: watches.cluster_version,
                 updates,
                 preflight,
                 risks,
@@ -213,11 +215,11 @@ impl Operator {
             self.metrics.status(),
         ));
         let ended = tasks.join_next().await;
-        OperatorError::BrokeDown(ended.and_then(Result::err))
+        OperatorError::TaskFailed(ended.and_then(Result::err))
     }
 
-    /// Where a preflight has to be, and how it gets its release.
-    fn place(&self) -> preflight::Place {
+    /// Where preflights run, and how they retrieve their release.
+    fn preflight_place(&self) -> preflight::Place {
         preflight::Place {
             namespace: self.settings.election.lease.namespace.clone(),
             node: self.settings.node_name.clone(),
@@ -226,7 +228,7 @@ impl Operator {
         }
     }
 
-    /// From where updates are looked for.
+    /// The running release, as the update service needs it.
     fn current(&self) -> Current {
         Current {
             version: self.own.release.version.clone(),
@@ -235,16 +237,11 @@ impl Operator {
         }
     }
 
-    fn target_settings(&self) -> target::Settings {
-        let on_update = self.settings.preflight.on_update;
-        target::Settings { releases: self.settings.target.clone(), on_update }
-    }
-
-    /// Says when all that counts was seen.
-    async fn announce(&self, mut sight: Sight) {
+    /// Sets the phase `Leading` once the watches that every stage needs have synced.
+    async fn announce(&self, mut watches: ClusterWatches) {
         let seen = async {
-            sight.cluster_version.wait_for(Option::is_some).await?;
-            sight.cluster_operators.wait_for(Option::is_some).await?;
+            watches.cluster_version.wait_for(Option::is_some).await?;
+            watches.cluster_operators.wait_for(Option::is_some).await?;
             Ok::<_, watch::error::RecvError>(())
         };
         if seen.await.is_ok() {

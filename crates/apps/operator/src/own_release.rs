@@ -1,4 +1,4 @@
-//! The release that the operator is part of: its own image has the payload.
+//! The release that the operator belongs to, read from the payload in its own image.
 
 use std::env::consts;
 use std::fs::File;
@@ -15,38 +15,38 @@ use jiff::Timestamp;
 
 use crate::payload;
 
-/// The release that the operator is part of.
+/// The release that the operator belongs to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OwnRelease {
-    /// The release, as a status shows it.
+    /// The release in the form of the status.
     pub release: Release,
-    /// The architecture to ask the update service for.
+    /// Architecture for requests to the update service.
     pub architecture: String,
-    /// When it was made, where it says so.
+    /// Creation time of the release; `None` if `image-references` does not have it.
     pub created: Option<Timestamp>,
 }
 
-/// Why the operator does not know its own release.
+/// Errors while reading the own release.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnReleaseError {
-    /// There is no payload.
+    /// A file of the payload cannot be read.
     #[error("cannot read {}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The payload makes no sense.
+    /// The release metadata is invalid.
     #[error(transparent)]
     Malformed(#[from] MetadataError),
-    /// Its manifests make no sense.
+    /// The manifests are invalid.
     #[error(transparent)]
     Content(#[from] PayloadError),
 }
 
 impl OwnRelease {
-    /// Reads the payload below a directory, which is that of the release image.
+    /// Reads the payload of the release image from a directory.
     pub fn read(payload: &Path, image: &str) -> Result<Self, OwnReleaseError> {
         let path = payload.join(metadata::PATH);
         let bytes = read(&path, metadata::MAX_BYTES)
@@ -63,7 +63,7 @@ impl OwnRelease {
         Ok(Self { created, ..own })
     }
 
-    /// As the metadata has it, held to what is asked of releases in a graph.
+    /// Creates the release from its metadata, with the same limits as for releases of a graph.
     fn new(
         metadata: &ReleaseMetadata,
         image: &str,
@@ -77,7 +77,7 @@ impl OwnRelease {
     }
 }
 
-/// Everything that the release brings, for a cluster of that profile.
+/// Reads the manifests of the release for a cluster profile.
 pub fn content(
     payload: &Path,
     image: &str,
@@ -88,10 +88,10 @@ pub fn content(
     Ok(fairway_release::Release::load(&files, image, profile)?)
 }
 
-/// A file of the payload, up to a byte more than is allowed: whoever parses it refuses that.
-fn read(path: &Path, most_bytes: usize) -> std::io::Result<Vec<u8>> {
+/// Reads at most one byte more than the limit; the parser refuses files above it.
+fn read(path: &Path, limit: usize) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(most_bytes as u64 + 1).read_to_end(&mut bytes)?;
+    File::open(path)?.take(limit as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_payload_describes_the_release() {
+    fn own_release_has_metadata_of_payload() {
         let own = own(
             r#"{"url": "https://errata.example/1",
                 "io.openshift.upgrades.graph.release.channels": "stable-5.0, fast-5.0,,fast-5.0"}"#,
@@ -131,22 +131,22 @@ mod tests {
     }
 
     #[test]
-    fn what_no_status_should_have_is_left_out() {
+    fn own_release_omits_invalid_metadata() {
         let metadata = serde_json::json!({
             "url": "javascript:alert(1)",
             "io.openshift.upgrades.graph.release.channels": "stable-5.0,".repeat(1000),
         });
         let (own, problems) = own_with_problems(&metadata.to_string(), "x86_64");
         assert_eq!((own.release.url, own.release.channels), (None, Vec::new()));
-        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        let listed: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(listed.join("\n"), @r#"
         ignoring the URL of 5.0.1: not an http or https URL: "javascript:alert(1)"
         ignoring the channels of 5.0.1: too large (11000 bytes)
         "#);
     }
 
     #[test]
-    fn one_image_for_all_architectures_asks_for_its_like() {
+    fn own_release_multi_has_multi_architecture() {
         let own = own(r#"{"release.openshift.io/architecture": "multi"}"#, "x86_64");
         assert_eq!(
             (own.architecture.as_str(), own.release.architecture),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_images_says_when_the_release_was_made() {
+    fn read_takes_creation_time_of_image_references() {
         let payload = tempfile::tempdir().unwrap();
         let manifests = payload.path().join("release-manifests");
         std::fs::create_dir(&manifests).unwrap();
@@ -170,11 +170,11 @@ mod tests {
         );
         assert_eq!(created(), Some("2026-01-01T00:00:00Z".parse().unwrap()));
         write("image-references", "{");
-        assert_eq!(created(), None, "whoever cannot tell the time still knows its version");
+        assert_eq!(created(), None, "a release without creation time is valid");
     }
 
     #[test]
-    fn without_a_payload_it_says_which_file_is_missing() {
+    fn read_without_payload_names_file() {
         let error = OwnRelease::read(Path::new("/nowhere"), "image").unwrap_err();
         insta::assert_snapshot!(error, @"cannot read /nowhere/release-manifests/release-metadata");
     }

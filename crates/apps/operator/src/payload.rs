@@ -1,4 +1,4 @@
-//! A release with its content.
+//! The payload of a release: the manifests that this cluster gets.
 
 use fairway_api::cluster_version::{self, Architecture};
 use fairway_graph::graph::key;
@@ -8,19 +8,19 @@ use fairway_release::{Manifest, ReleaseMetadata, version_hash, with_zero_values}
 use fairway_cincinnati::problem::Problem;
 use fairway_cincinnati::release;
 
-/// A release with its content, ready to be rolled out.
+/// A release and its selected manifests, ready for the rollout.
 #[derive(Clone, Debug)]
 pub struct Payload {
-    /// The release, as a status shows it.
+    /// The release in the form of the status.
     pub release: cluster_version::Release,
-    /// What this cluster gets of it, in loading order: what is included when it is loaded. Gates,
-    /// capabilities and overrides are looked at again whenever it is applied.
+    /// Manifests in loading order, filtered by the state of the cluster at load time. The rollout
+    /// evaluates feature gates, capabilities and overrides again when it applies them.
     pub manifests: Vec<Manifest>,
-    /// Identifies those manifests.
+    /// Hash of those manifests.
     pub version_hash: String,
 }
 
-/// The hash stands for the manifests: they are compared whenever something happens.
+// Compares the hash instead of the manifests, because every change of an input compares payloads.
 impl PartialEq for Payload {
     fn eq(&self, other: &Self) -> bool {
         self.version_hash == other.version_hash && self.release == other.release
@@ -28,34 +28,33 @@ impl PartialEq for Payload {
 }
 
 impl Payload {
-    /// What this cluster gets of a release. What belongs to its preflight is no part of that.
+    /// Selects the manifests of a release for this cluster, without those of its preflight.
     pub(crate) fn select(
         content: &fairway_release::Release,
         release: cluster_version::Release,
         filter: &Filter,
     ) -> Self {
         let included = filter.select(&content.manifests).included;
-        // The hash is that of the existing operator, which hashes manifests as they are written.
+        // Same hash as the Go operator, which hashes the manifests as written.
         let version_hash = version_hash(included.iter().copied());
         Self { release, manifests: with_zero_values(&included), version_hash }
     }
 }
 
-/// A release as a status shows it: what it says about itself, held to what is asked of releases in
-/// a graph.
+/// A release in the form of the status: its own metadata, with the limits for releases of a graph.
 pub(crate) fn described(
     metadata: &ReleaseMetadata,
     image: &str,
     problems: &mut Vec<Problem>,
 ) -> cluster_version::Release {
     let version = metadata.version.to_string();
-    let said = |key: &str| metadata.metadata.get(key).map(String::as_str);
-    let is_multi = said(key::OWN_ARCHITECTURE) == Some("multi");
+    let value = |key: &str| metadata.metadata.get(key).map(String::as_str);
+    let is_multi = value(key::OWN_ARCHITECTURE) == Some("multi");
     cluster_version::Release {
         architecture: is_multi.then_some(Architecture::Multi),
         image: image.to_owned(),
-        url: release::link(&version, said(release::URL), problems),
-        channels: release::channels(&version, said(key::CHANNELS), problems),
+        url: release::link(&version, value(release::URL), problems),
+        channels: release::channels(&version, value(key::CHANNELS), problems),
         version,
         ..cluster_version::Release::default()
     }

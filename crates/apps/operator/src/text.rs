@@ -1,30 +1,30 @@
-//! Texts from outside, made fit to be shown.
+//! Quotes of texts from API servers, registries and components, limited in length.
 
 use std::borrow::Cow;
 use std::error::Error;
 
-/// Bytes of a text from outside that are quoted: enough to recognise it.
-const QUOTED: usize = 200;
+/// Maximum bytes of a quote that only has to be recognised.
+const MAX_EXCERPT_BYTES: usize = 200;
 
 /// The beginning of a text.
 pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
-    fairway_text::excerpt(text, QUOTED)
+    fairway_text::excerpt(text, MAX_EXCERPT_BYTES)
 }
 
-/// Bytes of an explanation from outside that are passed on.
-const EXPLAINED: usize = 1024;
+/// Maximum bytes of an explanation.
+const MAX_LINE_BYTES: usize = 1024;
 
-/// An explanation from outside as one line, so that it fits into a sentence or a list.
+/// A text as one line, for a message or a list.
 pub(crate) fn one_line(text: &str) -> String {
-    fairway_text::one_line(text, EXPLAINED)
+    fairway_text::one_line(text, MAX_LINE_BYTES)
 }
 
-/// An error and its causes, in one line.
+/// An error and its sources as one line.
 pub(crate) fn chain(error: &dyn Error) -> String {
     one_line(&fairway_text::chain(error))
 }
 
-/// The first cause of an error: what comes before only says that there was one.
+/// The innermost source of an error; the outer errors only add context that the caller has.
 pub(crate) fn cause(error: &dyn Error) -> String {
     excerpt(&fairway_text::root_cause(error)).into_owned()
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Backoff {
     /// The delay after the first failure.
     pub first: Duration,
-    /// The longest delay.
+    /// The maximum delay.
     pub max: Duration,
 }
 

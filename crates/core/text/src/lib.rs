@@ -1,14 +1,14 @@
-//! Texts from outside, made fit to be shown.
+//! Formatting of texts from API servers, registries and users: excerpts, lines, error chains.
 
 use std::borrow::Cow;
 use std::error::Error;
 
 use url::{Position, Url};
 
-/// What stands where something was cut off.
+/// Mark of an omitted rest.
 const CUT: &str = "…";
 
-/// As much of a text as fits into so many bytes, and `…` where something is missing.
+/// The first bytes of a text, with `…` if something is omitted.
 pub fn excerpt(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return Cow::Borrowed(text);
@@ -16,7 +16,7 @@ pub fn excerpt(text: &str, bytes: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}{CUT}", text[..text.floor_char_boundary(bytes)].trim_end()))
 }
 
-/// A text cut so that it fits into so many bytes together with the `…` that stands for the rest.
+/// A text of at most so many bytes, including the `…` for an omitted rest.
 pub fn fit(text: &str, max_bytes: usize) -> Cow<'_, str> {
     if text.len() <= max_bytes {
         return Cow::Borrowed(text);
@@ -30,21 +30,21 @@ pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A text as one line of at most so many bytes, so that it fits into a sentence or a list.
+/// A text as one line of at most so many bytes, for a message or a list.
 pub fn one_line(text: &str, bytes: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     excerpt(&line, bytes).into_owned()
 }
 
-/// Bytes of an address that are shown.
-const ADDRESS: usize = 200;
+/// Maximum bytes of an address.
+const MAX_ADDRESS_BYTES: usize = 200;
 
-/// An address without query, fragment and credentials, of a bounded length.
+/// A URL without query, fragment and credentials, of limited length.
 pub fn place(url: &Url) -> String {
-    excerpt(&without_secrets(url), ADDRESS).into_owned()
+    excerpt(&without_secrets(url), MAX_ADDRESS_BYTES).into_owned()
 }
 
-/// An address without query, fragment and credentials: all may be secret.
+/// A URL without query, fragment and credentials.
 pub fn without_secrets(url: &Url) -> String {
     let (scheme, rest) =
         (&url[..Position::BeforeUsername], &url[Position::BeforeHost..Position::AfterPath]);
@@ -56,8 +56,7 @@ pub fn chain(error: &dyn Error) -> String {
     causes(error).join(": ")
 }
 
-/// The messages from an error to its root cause. Some errors contain the message of their cause,
-/// which is not repeated.
+/// The messages from an error to its root cause. A message that an outer error contains is omitted.
 pub fn causes(error: &dyn Error) -> Vec<String> {
     let mut messages = vec![error.to_string()];
     let mut source = error.source();
@@ -71,7 +70,7 @@ pub fn causes(error: &dyn Error) -> Vec<String> {
     messages
 }
 
-/// The error at the end of a chain of sources.
+/// The innermost source of an error.
 pub fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
     let mut root = error;
     while let Some(source) = root.source() {
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_cut_says_so_and_stays_valid() {
+    fn excerpt_of_long_text_ends_with_mark() {
         assert_eq!(excerpt("short", 5), "short");
         assert_eq!(excerpt("two words", 4), "two…");
         assert_eq!(excerpt("ääää", 3), "ä…");
@@ -123,19 +122,19 @@ mod tests {
     }
 
     #[test]
-    fn any_white_space_becomes_one_blank() {
+    fn one_line_joins_whitespace() {
         assert_eq!(one_line(" a\n\tb  c \r\n", 100), "a b c");
         assert_eq!(one_line("a\nb\nc", 3), "a b…");
     }
 
     #[test]
-    fn an_address_is_shown_without_secrets() {
+    fn place_omits_secrets() {
         let url = Url::parse("https://user:secret@example.com:8443/graph?id=secret#x").unwrap();
         assert_eq!(place(&url), "https://example.com:8443/graph");
     }
 
     #[test]
-    fn causes_are_named_once() {
+    fn chain_omits_repeated_messages() {
         let error = failure(&["cannot read x: no such file", "no such file", "code 2"]);
         assert_eq!(chain(&error), "cannot read x: no such file: code 2");
         assert_eq!(root_cause(&error), "code 2");

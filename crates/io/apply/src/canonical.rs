@@ -1,4 +1,4 @@
-//! Values that are written differently and mean the same.
+//! Comparison of values in different notation: quantities, empty values and defaults.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ pub fn holds_quantities(field: &str) -> bool {
     QUANTITIES.contains(&field)
 }
 
-/// Whether a value says no more than that there is none: servers drop such values, or add them.
+/// Whether a value equals an unset field: API servers drop such values, or add them.
 pub fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -23,7 +23,7 @@ pub fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Whether two values that have no parts mean the same.
+/// Whether two scalars have the same meaning.
 pub fn same(one: &Value, other: &Value, quantity: bool) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other))
@@ -40,7 +40,7 @@ pub fn same(one: &Value, other: &Value, quantity: bool) -> bool {
     }
 }
 
-/// Whether one value has everything of the other: what a server adds by default is not compared.
+/// Whether the second value has everything of the first. Defaults of the API server are ignored.
 pub fn is_part_of(part: &Value, whole: &Value, quantity: bool) -> bool {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => part.iter().all(|(key, part)| {
@@ -58,7 +58,7 @@ pub fn is_part_of(part: &Value, whole: &Value, quantity: bool) -> bool {
     }
 }
 
-/// The billionths that a quantity stands for: nothing smaller can be written.
+/// A quantity in billionths, the smallest unit of Kubernetes.
 fn amount(quantity: &Value) -> Option<i128> {
     let text = match quantity {
         Value::String(text) => text.clone(),
@@ -71,7 +71,7 @@ fn amount(quantity: &Value) -> Option<i128> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let places = i32::try_from(fraction.len()).ok()?;
     let value: i128 = format!("{whole}{fraction}").parse().ok()?;
-    // Billionths of 10^exponent; a fraction has that many places less.
+    // Billionths of 10^exponent; a fraction has that many digits less.
     let shift = 9 - places;
     match base {
         10 => shifted(value, 10, shift + exponent),
@@ -84,7 +84,7 @@ fn shifted(value: i128, base: i128, exponent: i32) -> Option<i128> {
     if exponent >= 0 { value.checked_mul(factor) } else { Some(value / factor) }
 }
 
-/// The base and the exponent of a suffix.
+/// Base and exponent of a suffix.
 fn scale(suffix: &str) -> Option<(u8, i32)> {
     let found = [
         ("", 10, 0),
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities_are_compared_by_what_they_mean() {
+    fn same_compares_quantities_by_value() {
         for (one, other, expected) in [
             (json!("1"), json!(1), true),
             (json!("1000m"), json!("1"), true),
@@ -136,11 +136,11 @@ mod tests {
         ] {
             assert_eq!(same(&one, &other, true), expected, "{one} {other}");
         }
-        assert!(!same(&json!("1000m"), &json!("1"), false), "only where there are quantities");
+        assert!(!same(&json!("1000m"), &json!("1"), false), "the field has no quantities");
     }
 
     #[test]
-    fn empty_values_are_as_good_as_none() {
+    fn is_empty_of_zero_values_is_true() {
         for empty in [json!(null), json!(""), json!(0), json!(false), json!([]), json!({"a": {}})] {
             assert!(is_empty(&empty), "{empty}");
         }
@@ -150,24 +150,24 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_adds_is_not_compared() {
+    fn is_part_of_ignores_server_defaults() {
         let part = json!({"rules": [{"verbs": ["get"], "quiet": false}]});
         let whole = json!({"rules": [{"verbs": ["get"], "scope": "*"}], "more": 1});
         assert!(is_part_of(&part, &whole, false));
         assert!(!is_part_of(&whole, &part, false));
-        assert!(!is_part_of(&json!(["a"]), &json!(["a", "b"]), false), "a list is a whole");
+        assert!(!is_part_of(&json!(["a"]), &json!(["a", "b"]), false), "lists are atomic");
     }
 
     proptest! {
         #[test]
-        fn no_text_is_too_strange_to_be_compared(one in ".{0,40}", other in ".{0,40}") {
+        fn same_of_any_text_is_symmetric(one in ".{0,40}", other in ".{0,40}") {
             let (one, other) = (json!(one), json!(other));
             prop_assert_eq!(same(&one, &other, true), same(&other, &one, true));
             prop_assert!(same(&one, &one, true));
         }
 
         #[test]
-        fn a_thousandth_is_a_thousandth(number in 0_u32..) {
+        fn same_of_thousandths(number in 0_u32..) {
             let thousandths = format!("{number}000m");
             prop_assert!(same(&json!(thousandths), &json!(number), true));
         }

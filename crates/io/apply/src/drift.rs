@@ -1,9 +1,9 @@
-//! Whether an object is what it is to be: what is wanted is there and is ours, and nothing else is.
+//! Drift detection: compares the desired with the live object by `managedFields`.
 //!
-//! The API server notes which fields a manager has applied, as a tree: `f:name` is a field,
-//! `k:{…}` an item of a list by its keys, `v:…` a value of a set; a node without children is owned
-//! as a whole. Whoever else changes a field takes it over, so that this tells both what a manifest
-//! no longer has, and what others have added to a list that is one value.
+//! `managedFields` has the fields that a manager applied, as a tree: `f:name` is a field, `k:{…}` an
+//! item of a list by its keys, `v:…` a value of a set. A node without children is owned as a whole.
+//! A client that changes a field becomes its manager. The tree therefore shows fields that a manifest
+//! no longer has, and items that other clients added to an atomic list.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::canonical::{holds_quantities, is_empty, is_part_of, same};
 use crate::ownership::applied_fields;
 
-/// What is first found to be not right.
+/// The first difference between the desired and the live object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     path: Vec<String>,
@@ -42,7 +42,7 @@ impl From<What> for Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Steps are noted on the way back from the difference.
+        // The path is recorded from the difference upwards.
         for step in self.path.iter().rev() {
             f.write_str(step)?;
         }
@@ -55,7 +55,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The parts of the metadata that a manifest says; everything else in it is the server's.
+/// Metadata that a manifest can declare; the API server owns the rest.
 const METADATA: [&str; 4] = ["annotations", "finalizers", "labels", "ownerReferences"];
 
 /// The first difference between the desired and the live object.
@@ -78,12 +78,12 @@ fn declarable_metadata(object: &Value) -> Value {
     Value::Object(declarable.map(|(key, value)| (key.clone(), value.clone())).collect())
 }
 
-/// The fields of an object or of a part of it. An object is not copied to leave out what a manifest
-/// cannot declare: the schemas of a CRD take tens of megabytes as a tree.
+/// Fields of an object or a part of it. The object is not copied without its undeclarable fields: the
+/// schemas of a CRD take tens of megabytes as a tree.
 #[derive(Clone, Copy)]
 struct Fields<'a> {
     of: &'a Map<String, Value>,
-    /// Set for the object itself: what stands for its metadata.
+    /// The declarable metadata; set for the object itself.
     metadata: Option<&'a Value>,
 }
 
@@ -109,12 +109,12 @@ impl<'a> From<&'a Map<String, Value>> for Fields<'a> {
 
 type Compared = Result<(), Difference>;
 
-/// The node of a field or an item, and what is below it.
+/// The owned fields below a step.
 fn below<'a>(owned: &'a Map<String, Value>, step: &str) -> Option<&'a Map<String, Value>> {
     owned.get(step)?.as_object()
 }
 
-/// Whether what is owned has no parts.
+/// Whether a node is owned as a whole.
 fn is_whole(owned: &Map<String, Value>) -> bool {
     owned.keys().all(|step| step == ".")
 }
@@ -165,24 +165,24 @@ fn field(
         (None, _) if is_empty(wanted) => Ok(()),
         (None, _) => Err(What::Missing.into()),
         (Some(live), Some(owned)) => compare(wanted, live, owned, quantity),
-        // Servers note nothing about some empty values.
+        // API servers record no owner of some empty values.
         (Some(live), None) if is_empty(wanted) => whole(wanted, live, quantity),
         (Some(_), None) => Err(What::NotOurs.into()),
     }
 }
 
-/// A list of which items are owned: by keys, or, in a set, by their values.
+/// Compares a list whose items are owned by keys or, in a set, by value.
 fn items(wanted: &[Value], live: &[Value], owned: &Map<String, Value>, quantity: bool) -> Compared {
     let items: Vec<Item<'_>> = owned.iter().filter_map(Item::read).collect();
     for (position, wanted) in wanted.iter().enumerate() {
-        let place = |what: Difference| what.within(format!("[{position}]"));
+        let at_item = |what: Difference| what.within(format!("[{position}]"));
         let Some(item) = items.iter().find(|item| item.is(wanted)) else {
-            return Err(place(What::NotOurs.into()));
+            return Err(at_item(What::NotOurs.into()));
         };
         let Some(live) = live.iter().find(|live| item.is(live)) else {
-            return Err(place(What::Missing.into()));
+            return Err(at_item(What::Missing.into()));
         };
-        compare(wanted, live, item.owned, quantity).map_err(place)?;
+        compare(wanted, live, item.owned, quantity).map_err(at_item)?;
     }
     let leftover = items.iter().find(|item| {
         live.iter().any(|live| item.is(live)) && !wanted.iter().any(|wanted| item.is(wanted))
@@ -193,7 +193,7 @@ fn items(wanted: &[Value], live: &[Value], owned: &Map<String, Value>, quantity:
     }
 }
 
-/// An item of a list that is owned.
+/// An owned item of a list.
 struct Item<'a> {
     key: Value,
     by_keys: bool,
@@ -211,7 +211,7 @@ impl<'a> Item<'a> {
         Some(Self { key: serde_json::from_str(key).ok()?, by_keys, owned: owned.as_object()? })
     }
 
-    /// Whether it is that item of a list. A key that a manifest leaves out has its default.
+    /// Whether it identifies an item. A key that the manifest leaves out has its default.
     fn is(&self, item: &Value) -> bool {
         if !self.by_keys {
             return same(&self.key, item, false);
@@ -224,4 +224,149 @@ impl<'a> Item<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A live object with the fields that Fairway owns.
+    fn live(mut object: Value, owned: &Value) -> Value {
+        object["metadata"]["managedFields"] = json!([
+            {"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:spec": {"f:foreign": {}}}},
+            {"manager": "fairway", "operation": "Apply", "fieldsV1": owned},
+        ]);
+        object
+    }
+
+    /// The difference as text.
+    fn found(wanted: &Value, live: &Value) -> String {
+        difference(wanted, live).map(|found| found.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn difference_requires_values_and_ownership() {
+        let owned = json!({"f:spec": {"f:replicas": {}, "f:paused": {}}});
+        let wanted = json!({"spec": {"replicas": 2, "paused": false}});
+        for (spec, expected) in [
+            (json!({"replicas": 2, "paused": false}), ""),
+            (json!({"replicas": 2, "foreign": 7}), ""),
+            (json!({"replicas": 2.0}), ""),
+            (json!({"replicas": 3}), ".spec.replicas differs from the manifest"),
+            (json!({"replicas": 2, "paused": true}), ".spec.paused differs from the manifest"),
+            (json!({"paused": false}), ".spec.replicas is missing"),
+        ] {
+            assert_eq!(found(&wanted, &live(json!({"spec": spec}), &owned)), expected, "{spec}");
+        }
+        let taken =
+            live(json!({"spec": {"replicas": 2}}), &json!({"f:spec": {".": {}, "f:paused": {}}}));
+        assert_eq!(found(&wanted, &taken), ".spec.replicas is owned by another field manager");
+        assert_eq!(
+            found(&wanted, &json!({"spec": {"replicas": 2}})),
+            ".spec is owned by another field manager",
+            "an object that was never applied"
+        );
+    }
+
+    #[test]
+    fn difference_of_removed_field_is_leftover() {
+        let owned = json!({"f:spec": {"f:replicas": {}, "f:old": {}, "f:dropped": {}}});
+        let object = live(json!({"spec": {"replicas": 2, "old": {"a": 1}}}), &owned);
+        assert_eq!(
+            found(&json!({"spec": {"replicas": 2}}), &object),
+            ".spec.old is no longer in the manifest"
+        );
+        assert_eq!(found(&json!({"spec": {"replicas": 2, "old": {"a": 1}}}), &object), "");
+    }
+
+    #[test]
+    fn difference_matches_items_by_key() {
+        let owned = json!({"f:spec": {"f:containers": {
+            r#"k:{"name":"a"}"#: {".": {}, "f:name": {}, "f:image": {}},
+            r#"k:{"name":"b"}"#: {".": {}, "f:name": {}, "f:image": {}},
+        }}});
+        let wanted = |containers: Value| json!({"spec": {"containers": containers}});
+        let object = live(
+            wanted(json!([
+                {"name": "sidecar", "image": "s"},
+                {"name": "b", "image": "2", "pull": "Always"},
+                {"name": "a", "image": "1"},
+            ])),
+            &owned,
+        );
+        let a = json!({"name": "a", "image": "1"});
+        let b = json!({"name": "b", "image": "2"});
+        for (containers, expected) in [
+            (json!([a, b]), ""),
+            (json!([b, a]), ""),
+            (json!([a]), r#".spec.containers[{"name":"b"}] is no longer in the manifest"#),
+            (
+                json!([a, {"name": "b", "image": "3"}]),
+                ".spec.containers[1].image differs from the manifest",
+            ),
+            (json!([a, b, {"name": "c"}]), ".spec.containers[2] is owned by another field manager"),
+        ] {
+            assert_eq!(found(&wanted(containers.clone()), &object), expected, "{containers}");
+        }
+    }
+
+    #[test]
+    fn difference_of_atomic_list_compares_whole() {
+        let owned = json!({"f:rules": {}});
+        let wanted = json!({"rules": [{"verbs": ["get"], "resources": ["pods"]}]});
+        for (rules, expected) in [
+            (json!([{"verbs": ["get"], "resources": ["pods"]}]), ""),
+            (json!([{"verbs": ["get"], "resources": ["pods"], "apiGroups": [""]}]), ""),
+            (json!([{"verbs": ["*"], "resources": ["pods"]}]), ".rules differs from the manifest"),
+            (
+                json!([{"verbs": ["get"], "resources": ["pods"]}, {}]),
+                ".rules differs from the manifest",
+            ),
+        ] {
+            assert_eq!(found(&wanted, &live(json!({"rules": rules}), &owned)), expected, "{rules}");
+        }
+    }
+
+    #[test]
+    fn difference_of_set_compares_values() {
+        let owned = json!({"f:metadata": {"f:finalizers": {".": {}, r#"v:"a""#: {}}}});
+        let object = live(json!({"metadata": {"finalizers": ["foreign", "a"]}}), &owned);
+        assert_eq!(found(&json!({"metadata": {"finalizers": ["a"]}}), &object), "");
+        assert_eq!(
+            found(&json!({"metadata": {"finalizers": []}}), &object),
+            r#".metadata.finalizers["a"] is no longer in the manifest"#
+        );
+    }
+
+    #[test]
+    fn difference_ignores_undeclarable_metadata() {
+        let owned = json!({"f:metadata": {"f:labels": {"f:a": {}}, "f:ownerReferences": {r#"k:{"uid":"1"}"#: {}}}});
+        let owners = json!([{"uid": "1", "kind": "ClusterVersion"}]);
+        let object = live(
+            json!({
+                "apiVersion": "v1", "kind": "Thing", "status": {"phase": "Lost"},
+                "metadata": {
+                    "name": "a", "uid": "9", "generation": 3, "labels": {"a": "1", "foreign": "2"},
+                    "annotations": {"foreign": "3"}, "ownerReferences": owners,
+                },
+            }),
+            &owned,
+        );
+        let mut wanted = json!({
+            "apiVersion": "v1", "kind": "Thing",
+            "metadata": {"name": "a", "labels": {"a": "1"}, "ownerReferences": owners},
+        });
+        assert_eq!(found(&wanted, &object), "");
+        wanted["metadata"]["labels"] = json!({});
+        assert_eq!(found(&wanted, &object), ".metadata.labels.a is no longer in the manifest");
+    }
+
+    #[test]
+    fn difference_ignores_notation_and_empty_values() {
+        let owned = json!({"f:spec": {"f:limits": {"f:cpu": {}}, "f:emptyDir": {}, "f:note": {}}});
+        let wanted =
+            json!({"spec": {"limits": {"cpu": "0.5"}, "emptyDir": {}, "note": "", "args": []}});
+        let object =
+            live(json!({"spec": {"limits": {"cpu": "500m"}, "emptyDir": {"medium": ""}}}), &owned);
+        assert_eq!(found(&wanted, &object), "");
+    }
+}

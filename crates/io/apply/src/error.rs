@@ -1,10 +1,10 @@
-//! Why an object cannot be written.
+//! Errors of reads and writes.
 
 use fairway_election::LostLease;
 
 use crate::REQUEST_TIMEOUT;
 
-/// Why an object cannot be read or written.
+/// Errors of reads and writes of an object.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The API server refused the request, or did not receive it.
@@ -16,13 +16,13 @@ pub enum WriteError {
     /// Another client created or deleted the object at the same moment.
     #[error("another client created or deleted the object at the same time")]
     Overtaken,
-    /// The process does not lead any more.
+    /// The process is no longer the leader.
     #[error(transparent)]
     LostLease(#[from] LostLease),
 }
 
-/// Parts of the messages of API servers that cannot apply an object: older ones do not know fields of
-/// newer ones, and all refuse lists whose keys repeat.
+/// Parts of the messages of API servers that cannot apply an object: old ones do not know newer
+/// fields, and all refuse lists with repeated keys.
 const UNTYPABLE: [&str; 4] =
     ["typed patch", "smd typed", "field not declared in schema", "duplicate entries for key"];
 

@@ -1,4 +1,4 @@
-//! Reading and writing one object.
+//! Writer of one object: server-side apply, with a fallback to PUT.
 
 use fairway_election::Leadership;
 use kube::api::{DeleteParams, DynamicObject, GetParams, Patch, PatchParams, PostParams};
@@ -12,9 +12,8 @@ use crate::error::{WriteError, is_untypable};
 use crate::request::within_time;
 use crate::{FIELD_MANAGER, MANAGED, ownership, three_way};
 
-/// How often an object is written that changes at the same moment. More often, somebody else wants
-/// it otherwise.
-const TRIES: usize = 5;
+/// Maximum attempts after conflicts. More of them mean contention.
+const MAX_ATTEMPTS: usize = 5;
 
 /// Reads and writes one object. Responses are decoded as plain JSON: a CRD may have megabytes, and
 /// every typed copy of it takes ten times as much.
@@ -28,13 +27,13 @@ pub struct ObjectWriter<'a> {
 type Answer = Result<Value, WriteError>;
 
 impl<'a> ObjectWriter<'a> {
-    /// A writer for the object of that name. It writes for as long as its process leads.
+    /// Creates a writer for an object. It writes while its process is the leader.
     pub fn new(api: &Api<DynamicObject>, name: &'a str, leadership: &'a Leadership) -> Self {
         let requests = Request::new(api.resource_url());
         Self { client: api.clone().into_client(), requests, name, leadership }
     }
 
-    /// The object, if it is there.
+    /// The object, if it exists.
     pub async fn get(&self) -> Result<Option<Value>, WriteError> {
         let request = self.requests.get(self.name, &GetParams::default()).map_err(built)?;
         match within_time(self.client.request(request)).await {
@@ -44,7 +43,7 @@ impl<'a> ObjectWriter<'a> {
         }
     }
 
-    /// Creates the object as it is; `None` if somebody else was faster.
+    /// Creates the object; `None` if it exists already.
     pub async fn create(&self, object: &Value) -> Result<Option<Value>, WriteError> {
         let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), dry_run: false };
         let request = self.requests.create(&params, bytes(object)?).map_err(built)?;
@@ -55,14 +54,14 @@ impl<'a> ObjectWriter<'a> {
         }
     }
 
-    /// Makes the object what is wanted, and nothing else of ours. Returns what is wanted, and the
-    /// object.
+    /// Applies the desired object, and removes fields that earlier operators set. Returns the desired
+    /// and the live object.
     pub async fn make(&self, wanted: Value) -> Result<(Value, Value), WriteError> {
         self.make_with(&PatchParams::apply(FIELD_MANAGER).force(), wanted).await
     }
 
-    /// Like [`Self::make`], but leaves the object alone and returns `None` where another manager has
-    /// set one of the fields to another value.
+    /// Like [`Self::make`], but without `force`: returns `None` if another manager has set one of the
+    /// fields to another value.
     pub async fn make_without_conflict(
         &self,
         wanted: Value,
@@ -78,7 +77,7 @@ impl<'a> ObjectWriter<'a> {
         params: &PatchParams,
         wanted: Value,
     ) -> Result<(Value, Value), WriteError> {
-        // While the API server works, the text is enough.
+        // Keeps only the text in memory during the request.
         let body = bytes(&wanted)?;
         drop(wanted);
         let applied = self.apply(params, body.clone()).await;
@@ -98,15 +97,15 @@ impl<'a> ObjectWriter<'a> {
         self.write(request.map(|_| body)).await
     }
 
-    /// Goes on with an object that was applied: what we or our predecessor wrote otherwise is
-    /// owned by having been applied from now on, so that what is not wanted goes.
+    /// Moves fields that Fairway or the Go operator wrote by update to the apply entry of
+    /// `managedFields`, so that server-side apply removes those that the manifest no longer has.
     async fn own(&self, wanted: &Value, applied: Value) -> Answer {
         let mut live = if three_way::was_replaced(&applied) {
             self.put_over(|live| three_way::released(wanted, live)).await?
         } else {
             applied
         };
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let Some(patch) = ownership::moved_to_apply(&live) else { return Ok(live) };
             match self.merge(&patch).await {
                 Err(error) if is_status(&error, 409) => {
@@ -118,7 +117,7 @@ impl<'a> ObjectWriter<'a> {
         Err(WriteError::Overtaken)
     }
 
-    /// Applies once more where the object has something of ours that is not wanted.
+    /// Applies again if the object has fields that the manifest no longer has.
     async fn without_the_rest(&self, wanted: &Value, moved: Value) -> Answer {
         match difference(wanted, &moved) {
             None => Ok(moved),
@@ -126,7 +125,7 @@ impl<'a> ObjectWriter<'a> {
         }
     }
 
-    /// Writes the object as a whole: the server cannot merge it, so it is merged here.
+    /// Falls back to a client-side merge and a PUT, because the API server cannot merge the object.
     async fn replace(&self, wanted: &Value) -> Answer {
         let written = match self.get().await? {
             Some(_) => self.put_over(|live| three_way::merged(wanted, live)).await?,
@@ -135,23 +134,23 @@ impl<'a> ObjectWriter<'a> {
                 None => return Err(WriteError::Overtaken),
             },
         };
-        if three_way::is_right(wanted, &written) {
+        if three_way::is_applied(wanted, &written) {
             return Ok(written);
         }
-        let settled = |live: &Value| three_way::settled(wanted, live);
-        // Reading the object first would save a conflict where a controller writes it at the same
-        // moment, and cost a request everywhere else.
-        match self.put(&settled(&written)).await {
-            Err(error) if is_status(&error, 409) => self.put_over(settled).await,
+        let accepted = |live: &Value| three_way::accepted(wanted, live);
+        // A GET first would save a conflict if a controller writes the object at the same time, and
+        // cost a request in all other cases.
+        match self.put(&accepted(&written)).await {
+            Err(error) if is_status(&error, 409) => self.put_over(accepted).await,
             put => put,
         }
     }
 
-    /// Reads the object and writes it changed. Retries a conflict: controllers may write its status
-    /// meanwhile.
+    /// Reads, changes and writes the object. Retries conflicts, because controllers may write its
+    /// status meanwhile.
     async fn put_over(&self, change: impl Fn(&Value) -> Value) -> Answer {
         let mut written = Err(WriteError::Overtaken);
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let Some(live) = self.get().await? else { return Err(WriteError::Overtaken) };
             written = self.put(&change(&live)).await;
             if !written.as_ref().is_err_and(|error| is_status(error, 409)) {
@@ -175,13 +174,13 @@ impl<'a> ObjectWriter<'a> {
         self.write(request).await
     }
 
-    /// Makes the watch tell of the object.
+    /// Adds the managed label, so that the watch includes the object.
     pub async fn label(&self) -> Answer {
         let (label, value) = MANAGED;
         self.merge(&json!({"metadata": {"labels": {label: value}}})).await
     }
 
-    /// Asks for the object's deletion; whether it was there.
+    /// Deletes the object; returns whether it existed.
     pub async fn delete(&self) -> Result<bool, WriteError> {
         let params = DeleteParams::background();
         let request = self.requests.delete(self.name, &params).map_err(built)?;
@@ -213,7 +212,7 @@ fn is_status(error: &WriteError, code: u16) -> bool {
     matches!(error, WriteError::Api(kube::Error::Api(status)) if status.code == code)
 }
 
-/// An object as the client library has it.
+/// Converts an object to the type of the client library.
 pub fn dynamic(object: &Value) -> Result<DynamicObject, WriteError> {
     serde_json::from_value(object.clone())
         .map_err(|error| WriteError::Api(kube::Error::SerdeError(error)))

@@ -1,17 +1,17 @@
-//! Who owns which field, as the API server notes it.
+//! Field ownership, from `managedFields`.
 
 use serde_json::{Map, Value, json};
 
 use crate::FIELD_MANAGER;
 
-/// The operators whose fields are ours: what they set and a release no longer does has to go.
+/// Field managers of operators: fields that they set and the release no longer has are removed.
 const OURS: [&str; 2] = [FIELD_MANAGER, "cluster-version-operator"];
 
 fn is_ours(entry: &Value) -> bool {
     entry["manager"].as_str().is_some_and(|manager| OURS.contains(&manager))
 }
 
-/// Who owns parts of an object itself, not of its status or its scale.
+/// Entries about the object itself, without its subresources.
 fn entries(object: &Value) -> impl Iterator<Item = &Value> {
     let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
     entries.filter(|entry| entry["subresource"].as_str().is_none_or(str::is_empty))
@@ -21,20 +21,20 @@ fn is_applied_by_us(entry: &Value) -> bool {
     entry["manager"] == FIELD_MANAGER && entry["operation"] == "Apply"
 }
 
-/// The fields that were applied here.
+/// The fields that Fairway applied.
 pub fn applied_fields(object: &Value) -> Option<&Map<String, Value>> {
     entries(object).find(|entry| is_applied_by_us(entry))?["fieldsV1"].as_object()
 }
 
-/// Who else wrote to the object last, as far as the server knows.
-pub fn latest_rival(object: &Value) -> Option<&str> {
+/// The manager of the latest write by another client.
+pub fn latest_other_manager(object: &Value) -> Option<&str> {
     let others = entries(object).filter(|entry| !is_ours(entry));
-    // Times are all written in the same form.
+    // All times have the same format, so they sort as text.
     others.max_by_key(|entry| entry["time"].as_str())?["manager"].as_str()
 }
 
-/// Drops which fields others own: it is long, and nobody asks. That they own some stays.
-pub fn forget_fields_of_others(metadata: &mut Map<String, Value>) {
+/// Removes the field lists of other managers, which are long and unused. Their names stay.
+pub fn drop_fields_of_others(metadata: &mut Map<String, Value>) {
     let entries = metadata.get_mut("managedFields").and_then(Value::as_array_mut);
     for entry in entries.into_iter().flatten().filter(|entry| !is_ours(entry)) {
         if let Some(entry) = entry.as_object_mut() {
@@ -43,10 +43,9 @@ pub fn forget_fields_of_others(metadata: &mut Map<String, Value>) {
     }
 }
 
-/// A merge patch after which whatever we own, we own by having applied it; `None` if that is so.
+/// A merge patch that moves all own fields to the apply entry; `None` if there are no others.
 ///
-/// Fields that were owned otherwise would stay when a release no longer has them: only what was
-/// applied once is removed by not applying it again.
+/// Server-side apply removes a field that a manifest no longer has only if it was applied before.
 pub fn moved_to_apply(object: &Value) -> Option<Value> {
     let is_to_move = |entry: &&Value| is_ours(entry) && entry["operation"] == "Update";
     let moving: Vec<&Value> = entries(object).filter(is_to_move).collect();
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_becomes_what_was_applied() {
+    fn moved_to_apply_merges_own_entries() {
         let foreign = entry("kubectl", "Update", &json!({"f:data": {"f:c": {}}}));
         let before = object(&[
             entry("cluster-version-operator", "Update", &json!({"f:data": {".": {}, "f:a": {}}})),
@@ -108,26 +107,26 @@ mod tests {
             json!({"f:data": {".": {}, "f:a": {}, "f:b": {}}, "f:metadata": {"f:labels": {}}});
         let expected = json!([foreign, entry("fairway", "Apply", &all)]);
         assert_eq!(moved["metadata"]["managedFields"], expected);
-        assert_eq!(moved["metadata"]["resourceVersion"], "7", "nobody else's entry gets lost");
-        assert_eq!(moved_to_apply(&object(expected.as_array().unwrap())), None, "once is enough");
+        assert_eq!(moved["metadata"]["resourceVersion"], "7", "prevents lost updates");
+        assert_eq!(moved_to_apply(&object(expected.as_array().unwrap())), None, "idempotent");
     }
 
     #[test]
-    fn what_is_written_to_the_status_stays_as_it_is() {
+    fn moved_to_apply_ignores_status() {
         let mut status = entry("cluster-version-operator", "Update", &json!({"f:status": {}}));
         status["subresource"] = json!("status");
         assert_eq!(moved_to_apply(&object(&[status])), None);
     }
 
     #[test]
-    fn only_names_are_remembered_of_others() {
+    fn drop_fields_of_others_keeps_names() {
         let ours = entry("fairway", "Apply", &json!({"f:data": {}}));
         let mut object =
             object(&[ours.clone(), entry("kubectl-edit", "Update", &json!({"f:x": {}}))]);
-        forget_fields_of_others(object["metadata"].as_object_mut().unwrap());
+        drop_fields_of_others(object["metadata"].as_object_mut().unwrap());
         assert_eq!(object["metadata"]["managedFields"][0], ours);
         assert_eq!(object["metadata"]["managedFields"][1].get("fieldsV1"), None);
-        assert_eq!(latest_rival(&object), Some("kubectl-edit"));
+        assert_eq!(latest_other_manager(&object), Some("kubectl-edit"));
         assert!(applied_fields(&object).is_some_and(|fields| fields.contains_key("f:data")));
     }
 }

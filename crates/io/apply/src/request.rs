@@ -1,4 +1,4 @@
-//! The time limit of requests.
+//! Timeout of requests.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use tokio::time::timeout;
 
 use crate::error::WriteError;
 
-/// Longer than a healthy API server and its webhooks take together; they have 30 s at most.
+/// Timeout of a request: longer than the 30 s that API servers allow for webhooks.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(35);
 
-/// A request that ends in time, whatever the server does.
+/// Limits the duration of a request.
 pub async fn within_time<T>(
     request: impl Future<Output = kube::Result<T>>,
 ) -> Result<T, WriteError> {

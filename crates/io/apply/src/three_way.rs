@@ -1,8 +1,9 @@
-//! Merging without the API server's help: what was wanted before, what is wanted, what is there.
+//! Client-side three-way merge of the last applied, the desired and the live object.
 //!
-//! Servers refuse to apply some objects: old ones do not know fields that newer ones have, and
-//! none takes a list whose keys repeat. Such an object is written as a whole. What was wanted is
-//! kept in an annotation, so that what is no longer wanted can be told from what others have added.
+//! API servers cannot apply some objects: old ones do not know newer fields, and none accepts a list
+//! with repeated keys. Such an object is written by PUT. An annotation has the last applied object, so
+//! that fields that the manifest no longer has can be told from fields of other clients. kubectl's
+//! `last-applied-configuration` works the same way.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -10,13 +11,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::canonical::{is_empty, is_part_of};
 
-/// What was wanted when the object was last written as a whole, and what the server took of it.
+/// Annotation with the last applied object, and what the API server accepted of it.
 pub const LAST_APPLIED: &str = "fairway.dev/last-applied";
 
-/// All annotations of an object together may have 256 KiB; others need some of that.
-const LONGEST: usize = 200 * 1024;
+/// Maximum bytes of the last applied object: all annotations together may have 256 KiB.
+const MAX_NOTE_BYTES: usize = 200 * 1024;
 
-/// Fields by which the items of lists are told apart, the most telling first.
+/// Merge keys of lists, the most specific first.
 const KEYS: [&[&str]; 7] = [
     &["uid"],
     &["containerPort", "protocol"],
@@ -27,14 +28,13 @@ const KEYS: [&[&str]; 7] = [
     &["ip"],
 ];
 
-/// What the annotation says.
+/// Content of the annotation.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Note {
-    /// Identifies what was wanted.
+    /// Digest of the desired object.
     digest: String,
-    /// What the server took of it: old servers drop fields that they do not know. Empty if it is
-    /// too long.
+    /// The part that the API server accepted: old ones drop unknown fields. Null if it is too long.
     #[serde(skip_serializing_if = "Value::is_null")]
     object: Value,
 }
@@ -44,39 +44,39 @@ impl Note {
         serde_json::from_str(live["metadata"]["annotations"][LAST_APPLIED].as_str()?).ok()
     }
 
-    fn of(wanted: &Value, taken: &Value) -> Self {
-        let note = Self { digest: digest(wanted), object: taken.clone() };
-        let is_short = taken.to_string().len() <= LONGEST;
+    fn new(wanted: &Value, accepted_part: &Value) -> Self {
+        let note = Self { digest: digest(wanted), object: accepted_part.clone() };
+        let is_short = accepted_part.to_string().len() <= MAX_NOTE_BYTES;
         if is_short { note } else { Self { object: Value::Null, ..note } }
     }
 
-    /// What can be had of what is wanted, as far as the server has shown.
+    /// The part of the desired object that the API server is known to accept.
     fn possible<'a>(&'a self, wanted: &'a Value) -> &'a Value {
         let known = self.digest == digest(wanted) && !self.object.is_null();
         if known { &self.object } else { wanted }
     }
 }
 
-/// Whether the object was written as a whole.
+/// Whether the object was written by PUT.
 pub fn was_replaced(live: &Value) -> bool {
     live["metadata"]["annotations"][LAST_APPLIED].is_string()
 }
 
-/// The object with a note of what was wanted.
+/// The desired object with its annotation.
 pub fn noted(wanted: &Value) -> Value {
-    with_note(wanted, &Note::of(wanted, wanted))
+    with_note(wanted, &Note::new(wanted, wanted))
 }
 
-/// What the object is to be.
+/// The object to write.
 pub fn merged(wanted: &Value, live: &Value) -> Value {
     let before = Note::read(live).unwrap_or_default();
     let possible = before.possible(wanted);
-    let noted = with_note(possible, &Note::of(wanted, possible));
+    let noted = with_note(possible, &Note::new(wanted, possible));
     without_managers(merge(&before.object, &noted, live))
 }
 
-/// What the object is to be when the server can merge it again: servers may not have noted who owns
-/// what of an object that they could not read.
+/// The object to write when the API server can merge it again, without the annotation: it may not
+/// have recorded the owners of fields that it could not read.
 pub fn released(wanted: &Value, live: &Value) -> Value {
     let before = Note::read(live).unwrap_or_default();
     let mut merged = without_managers(merge(&before.object, wanted, live));
@@ -87,7 +87,7 @@ pub fn released(wanted: &Value, live: &Value) -> Value {
     merged
 }
 
-/// Without it, the server goes on with what it has.
+/// Removes `managedFields`, so that the API server keeps its own.
 fn without_managers(mut object: Value) -> Value {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
@@ -95,11 +95,11 @@ fn without_managers(mut object: Value) -> Value {
     object
 }
 
-/// Whether the object is what it is to be, as far as the server can have it.
-pub fn is_right(wanted: &Value, live: &Value) -> bool {
+/// Whether the live object has everything of the desired one that the API server accepts.
+pub fn is_applied(wanted: &Value, live: &Value) -> bool {
     let mut live = without_managers(live.clone());
     for types in ["apiVersion", "kind"] {
-        // Lists do not name the kind of each item.
+        // Items of a list have no kind.
         if let (Some(wanted), Some(live)) = (wanted.get(types), live.as_object_mut()) {
             live.insert(types.to_owned(), wanted.clone());
         }
@@ -107,12 +107,12 @@ pub fn is_right(wanted: &Value, live: &Value) -> bool {
     merged(wanted, &live) == live
 }
 
-/// What is to be written when the server did not take all that was wanted: the same, with a note of
-/// what it took. Else it would be tried again after every restart.
-pub fn settled(wanted: &Value, live: &Value) -> Value {
-    let taken = taken(wanted, live);
-    let mut settled = merged(&taken, live);
-    let note = Note::of(wanted, &taken);
+/// The object to write if the API server did not accept all fields: with an annotation of what it
+/// accepted. Otherwise the write would be repeated after every restart.
+pub fn accepted(wanted: &Value, live: &Value) -> Value {
+    let accepted_part = accepted_part(wanted, live);
+    let mut settled = merged(&accepted_part, live);
+    let note = Note::new(wanted, &accepted_part);
     settled["metadata"]["annotations"][LAST_APPLIED] = json!(text(&note));
     settled
 }
@@ -135,15 +135,17 @@ fn digest(wanted: &Value) -> String {
     hex::encode(Sha256::digest(wanted.to_string()))
 }
 
-/// What of the wanted object is there.
-fn taken(wanted: &Value, live: &Value) -> Value {
+/// The part of the desired object that the live object has.
+fn accepted_part(wanted: &Value, live: &Value) -> Value {
     match (wanted, live) {
         (Value::Object(wanted), Value::Object(live)) => wanted
             .iter()
-            .filter_map(|(name, wanted)| Some((name.clone(), taken(wanted, live.get(name)?))))
+            .filter_map(|(name, wanted)| {
+                Some((name.clone(), accepted_part(wanted, live.get(name)?)))
+            })
             .collect(),
         (Value::Array(items), Value::Array(live)) if items.len() == live.len() => {
-            items.iter().zip(live).map(|(wanted, live)| taken(wanted, live)).collect()
+            items.iter().zip(live).map(|(wanted, live)| accepted_part(wanted, live)).collect()
         }
         _ => wanted.clone(),
     }
@@ -196,14 +198,14 @@ fn items(last: &Value, wanted: &[Value], live: &[Value]) -> Value {
         None => item.clone(),
     });
     let mut merged: Vec<Value> = merged.chain(live.iter().filter(is_foreign).cloned()).collect();
-    // An order that is different and means the same is no change.
+    // A different order is no change.
     if merged.len() == live.len() && live.iter().all(|item| merged.contains(item)) {
         merged = live.to_vec();
     }
     Value::Array(merged)
 }
 
-/// The fields that tell the items of all lists apart.
+/// The merge key that is unique in all lists.
 fn keys_of(lists: [&[Value]; 3]) -> Option<&'static [&'static str]> {
     let tell_apart = |keys: &&&[&str]| {
         lists.iter().all(|items| {
@@ -230,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_wanted_goes_and_what_others_added_stays() {
+    fn merged_removes_leftovers_and_keeps_foreign_fields() {
         for (last, wanted, there, expected) in [
             (
                 json!({"a": 1, "b": 2}),
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_merged_by_their_keys() {
+    fn merged_lists_by_merge_key() {
         let last = json!({"c": [{"name": "a", "image": "1"}, {"name": "old", "image": "1"}]});
         let wanted = json!({"c": [{"name": "a", "image": "2"}, {"name": "new", "image": "2"}]});
         let there = json!({"c": [
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_whose_names_repeat_is_one_value() {
+    fn merged_list_with_repeated_keys_is_replaced() {
         let env = json!([{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]);
         let there = json!({"env": [{"name": "A", "value": "0"}]});
         let merged = merged(&json!({"spec": {"env": env}}), &live(&there, &json!({})));
@@ -286,21 +288,21 @@ mod tests {
     }
 
     #[test]
-    fn what_was_merged_is_right() {
+    fn is_applied_after_merge() {
         let wanted = json!({"spec": {"a": 1, "c": [{"name": "x"}], "e": {}}});
         let there = live(&json!({"a": 2, "foreign": 1, "c": [{"name": "y"}]}), &json!({"old": 1}));
-        assert!(!is_right(&wanted, &there));
+        assert!(!is_applied(&wanted, &there));
         let mut after = merged(&wanted, &there);
-        assert!(is_right(&wanted, &after));
+        assert!(is_applied(&wanted, &after));
         after["spec"]["more"] = json!("foreign");
-        assert!(is_right(&wanted, &after));
+        assert!(is_applied(&wanted, &after));
         after["spec"]["a"] = json!(3);
-        assert!(!is_right(&wanted, &after));
-        assert!(!is_right(&json!({"spec": {"a": 1}}), &merged(&wanted, &there)), "a new release");
+        assert!(!is_applied(&wanted, &after));
+        assert!(!is_applied(&json!({"spec": {"a": 1}}), &merged(&wanted, &there)), "a leftover");
     }
 
     #[test]
-    fn what_a_server_can_merge_again_is_left_to_it() {
+    fn released_has_no_annotation() {
         let there = live(&json!({"a": 1, "old": 1, "foreign": 1}), &json!({"a": 1, "old": 1}));
         let released = released(&json!({"spec": {"a": 1}}), &there);
         assert_eq!(
@@ -310,19 +312,19 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_does_not_know_is_tried_once() {
+    fn accepted_drops_unknown_fields() {
         let wanted = json!({"spec": {"a": 1, "new": {"b": 2}, "c": [{"name": "x", "new": 1}]}});
         let mut there = merged(&wanted, &live(&json!({}), &json!({})));
         there["spec"] = json!({"a": 1, "c": [{"name": "x"}]});
-        assert!(!is_right(&wanted, &there));
-        let after = settled(&wanted, &there);
+        assert!(!is_applied(&wanted, &there));
+        let after = accepted(&wanted, &there);
         assert_eq!(after["spec"], there["spec"]);
-        assert!(is_right(&wanted, &after));
+        assert!(is_applied(&wanted, &after));
         let mut changed = after.clone();
         changed["spec"].as_object_mut().unwrap().remove("a");
-        assert!(!is_right(&wanted, &changed));
+        assert!(!is_applied(&wanted, &changed));
         assert_eq!(merged(&wanted, &changed), after);
         let more = json!({"spec": {"a": 1, "new": {"b": 3}}});
-        assert!(!is_right(&more, &after), "another release may ask for something else");
+        assert!(!is_applied(&more, &after), "another desired object");
     }
 }

@@ -8,19 +8,19 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-/// The present time.
+/// The current time.
 pub fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// When a time will be. If somebody sets the clock meanwhile, it is earlier or later: whoever sleeps
-/// until then looks again.
+/// The instant of a time. Callers must check the time again after the sleep: the system clock may be
+/// changed meanwhile.
 pub fn instant_of(time: Timestamp) -> Instant {
     let wait = time.duration_since(Timestamp::now());
     Instant::now() + wait.try_into().unwrap_or_default()
 }
 
-/// Sleeps until a time, or for ever.
+/// Sleeps until an instant; `None` sleeps for ever.
 pub async fn sleep_until(wake: Option<Instant>) {
     match wake {
         Some(wake) => tokio::time::sleep_until(wake).await,
@@ -28,7 +28,7 @@ pub async fn sleep_until(wake: Option<Instant>) {
     }
 }
 
-/// Waits for so long.
+/// Sleeps for a duration.
 pub async fn pause(duration: Duration) {
     tokio::time::sleep(duration).await;
 }
@@ -39,7 +39,7 @@ pub fn random_unit() -> f64 {
     f64::from(u32::from_le_bytes([a, b, c, d])) / f64::from(u32::MAX)
 }
 
-/// 64 random bits, for jitter and unique names. They are not fit for secrets.
+/// 64 random bits for jitter and unique names; not for secrets.
 pub fn random_bits() -> u64 {
     RandomState::new().hash_one(())
 }

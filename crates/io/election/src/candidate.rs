@@ -1,9 +1,9 @@
-//! Who leads: what a candidate does next, and what it makes of the answers.
+//! The state machine of leader election: the next request of a candidate, and its result.
 //!
-//! Nothing here trusts a clock of somebody else. A candidate notes on its own clock when it saw
-//! the lease change, and takes over once that is longer ago than the lease lasts; a leader counts
-//! from the moment before it asked to renew, and stops before anybody can take over. The API
-//! server lets only one of several writes over the same revision happen.
+//! It trusts no other clock. A candidate records on its own clock when it saw the Lease change, and
+//! takes over once that is longer ago than the lease duration. A leader counts from before its renew
+//! request, and stops before another candidate can take over. Optimistic concurrency of the API server
+//! lets only one of several concurrent writes succeed. client-go's `leaderelection` has the same rules.
 
 use std::time::Duration;
 
@@ -11,146 +11,146 @@ use tokio::time::Instant;
 
 use super::timing::Timing;
 
-/// Who was outrun looks again this many times sooner than usual; but not at once, or somebody who
-/// writes the lease all the time would make us ask all the time.
-const HASTE: u32 = 8;
+/// After a conflict, the next request follows after `retry` divided by this. Not at once: another
+/// client that writes the Lease continuously would cause a busy loop.
+const CONFLICT_RETRY_DIVISOR: u32 = 8;
 
-/// What a lease says, as far as candidates care.
+/// The fields of a Lease that candidates need.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
-    /// The server's name of this state of the lease.
+pub(super) struct LeaseRecord {
+    /// `resourceVersion` of the Lease.
     pub(super) revision: String,
-    /// Who holds it; nobody if empty.
+    /// Holder; empty if the Lease is released.
     pub(super) holder: String,
-    /// How long it lasts, if it says so.
+    /// Lease duration, if it is set.
     pub(super) lasts: Option<Duration>,
 }
 
-/// What to do next.
+/// Next action of a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Nothing, until then.
+pub(super) enum NextAction {
+    /// Wait until then.
     Wait(Instant),
-    /// Ask what the lease says.
-    Look,
-    /// Write the own name into it, over the state that was last seen; or create it, where there
-    /// was none.
+    /// Read the Lease.
+    Read,
+    /// Write the own identity over the last seen revision, or create the Lease.
     Claim,
 }
 
-/// What came of a request.
+/// Result of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    /// The lease says this, or there is none.
-    Seen(Option<Record>),
-    /// The own name is in the lease, which says this now.
-    Claimed(Record),
-    /// Somebody else wrote the lease first.
-    Outrun,
-    /// It cannot be told: no answer, or one that says nothing about the lease.
+pub(super) enum LeaseResponse {
+    /// The Lease, or `None` if it does not exist.
+    Seen(Option<LeaseRecord>),
+    /// The write succeeded; the Lease afterwards.
+    Claimed(LeaseRecord),
+    /// Another client wrote the Lease first.
+    Conflict,
+    /// Unknown: no response, or an error.
     Failed,
 }
 
-/// One who wants to lead.
+/// A candidate for the Lease.
 #[derive(Debug)]
 pub(super) struct Candidate {
     identity: String,
     timing: Timing,
-    seen: Option<Sighting>,
-    /// Until when it leads, unless it renews before.
-    term: Option<Instant>,
-    /// When to ask again.
+    seen: Option<SeenLease>,
+    /// Time until which it leads, unless it renews before.
+    lease_deadline: Option<Instant>,
+    /// Time of the next request.
     due: Instant,
 }
 
-/// The lease as it was last seen.
+/// The last seen Lease.
 #[derive(Debug)]
-struct Sighting {
-    record: Option<Record>,
-    /// When it was first seen like this.
+struct SeenLease {
+    record: Option<LeaseRecord>,
+    /// Time at which this revision was first seen.
     since: Instant,
-    /// Whether nothing is known that speaks against writing over it.
+    /// Whether no later request failed, so that the revision can be overwritten.
     certain: bool,
 }
 
 impl Candidate {
     pub(super) fn new(identity: String, timing: Timing, now: Instant) -> Self {
-        Self { identity, timing, seen: None, term: None, due: now }
+        Self { identity, timing, seen: None, lease_deadline: None, due: now }
     }
 
     pub(super) fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// Until when it leads, if it does.
-    pub(super) fn term(&self) -> Option<Instant> {
-        self.term
+    /// Time until which it leads; `None` if it does not.
+    pub(super) fn lease_deadline(&self) -> Option<Instant> {
+        self.lease_deadline
     }
 
-    /// Who else holds the lease, as far as is known.
-    pub(super) fn rival(&self) -> Option<&str> {
+    /// The other holder of the Lease, as last seen.
+    pub(super) fn other_holder(&self) -> Option<&str> {
         let holder = self.seen.as_ref()?.record.as_ref()?.holder.as_str();
         (!holder.is_empty() && holder != self.identity).then_some(holder)
     }
 
-    /// What to do next.
-    pub(super) fn next(&self, now: Instant) -> Step {
+    /// The next action.
+    pub(super) fn next(&self, now: Instant) -> NextAction {
         if now < self.due {
-            return Step::Wait(self.due);
+            return NextAction::Wait(self.due);
         }
         match &self.seen {
-            Some(seen) if seen.certain && self.is_open(seen, now) => Step::Claim,
-            _ => Step::Look,
+            Some(seen) if seen.certain && self.is_claimable(seen, now) => NextAction::Claim,
+            _ => NextAction::Read,
         }
     }
 
-    /// Takes in what came of a request that was made at `asked`.
-    pub(super) fn learn(&mut self, answer: Answer, asked: Instant, now: Instant) {
+    /// Processes the result of a request that was sent at `sent_at`.
+    pub(super) fn process(&mut self, answer: LeaseResponse, sent_at: Instant, now: Instant) {
         match answer {
-            Answer::Seen(record) => self.saw(record, now),
-            Answer::Claimed(record) => {
-                self.seen = Some(Sighting { record: Some(record), since: now, certain: true });
-                self.term = Some(asked + self.timing.renew);
-                self.due = asked + self.timing.retry;
+            LeaseResponse::Seen(record) => self.process_lease(record, now),
+            LeaseResponse::Claimed(record) => {
+                self.seen = Some(SeenLease { record: Some(record), since: now, certain: true });
+                self.lease_deadline = Some(sent_at + self.timing.renew);
+                self.due = sent_at + self.timing.retry;
             }
-            Answer::Outrun => {
-                self.doubt();
-                self.due = now + self.timing.retry / HASTE;
+            LeaseResponse::Conflict => {
+                self.mark_uncertain();
+                self.due = now + self.timing.retry / CONFLICT_RETRY_DIVISOR;
             }
-            Answer::Failed => {
-                self.doubt();
-                self.due = now.max(asked + self.timing.retry);
+            LeaseResponse::Failed => {
+                self.mark_uncertain();
+                self.due = now.max(sent_at + self.timing.retry);
             }
         }
     }
 
-    fn saw(&mut self, record: Option<Record>, now: Instant) {
-        // Any write counts as a sign of life, whatever it changed: better no leader than two.
+    fn process_lease(&mut self, record: Option<LeaseRecord>, now: Instant) {
+        // Any write counts as a renewal: no leader is better than two.
         let known = self.seen.take().filter(|seen| {
-            let revision = |record: &Option<Record>| record.as_ref().map(|r| r.revision.clone());
+            let revision =
+                |record: &Option<LeaseRecord>| record.as_ref().map(|r| r.revision.clone());
             revision(&seen.record) == revision(&record)
         });
         let since = known.map_or(now, |seen| seen.since);
-        let seen = Sighting { record, since, certain: true };
-        self.due = if self.is_open(&seen, now) {
+        let seen = SeenLease { record, since, certain: true };
+        self.due = if self.is_claimable(&seen, now) {
             now
         } else {
             (now + self.timing.retry).min(self.expiry(&seen))
         };
         self.seen = Some(seen);
-        if self.rival().is_some() {
-            self.term = None;
+        if self.other_holder().is_some() {
+            self.lease_deadline = None;
         }
     }
 
-    fn doubt(&mut self) {
+    fn mark_uncertain(&mut self) {
         if let Some(seen) = &mut self.seen {
             seen.certain = false;
         }
     }
 
-    /// Whether the lease may be claimed: it is nobody's, our own, or its holder gives no sign.
-    fn is_open(&self, seen: &Sighting, now: Instant) -> bool {
+    /// Whether the Lease may be claimed: it is released, our own, or expired.
+    fn is_claimable(&self, seen: &SeenLease, now: Instant) -> bool {
         match &seen.record {
             None => true,
             Some(record) => {
@@ -161,7 +161,7 @@ impl Candidate {
         }
     }
 
-    fn expiry(&self, seen: &Sighting) -> Instant {
+    fn expiry(&self, seen: &SeenLease) -> Instant {
         let lasts = seen.record.as_ref().and_then(|record| record.lasts);
         seen.since + lasts.unwrap_or(self.timing.lease)
     }

@@ -1,32 +1,31 @@
-//! The name by which a candidate knows its own lease again.
+//! Identity of a candidate, by which it recognises its own Lease after a restart.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 
-/// A UUID as text.
+/// Length of a UUID.
 const UUID_BYTES: u64 = 36;
 
-/// The name in the lease, and what keeps others from having it at the same time.
+/// The identity in the Lease, with a lock against its use by another process.
 #[derive(Debug)]
 pub struct Identity {
     name: String,
-    /// Held by the process that has the name.
+    /// Held while the process uses the identity.
     _lock: Option<File>,
 }
 
 impl Identity {
-    /// The pod's: whatever container of it runs, there is only one at a time.
+    /// The UID of the Pod: only one of its containers runs at a time.
     pub fn of_pod(uid: &str) -> Self {
         Self { name: uid.to_owned(), _lock: None }
     }
 
-    /// This machine's and a UUID that is kept in a file. While another process has the file, it is
-    /// one of its own.
+    /// Host name and a UUID from a file. While another process holds the file, the UUID is new.
     pub fn of_machine(file: &Path) -> io::Result<Self> {
         let host = fs::read_to_string("/proc/sys/kernel/hostname")?;
         let (uuid, lock) = match open_locked(file)? {
-            Some(mut file) => (kept(&mut file)?, Some(file)),
+            Some(mut file) => (read_or_write_uuid(&mut file)?, Some(file)),
             None => (new_uuid()?, None),
         };
         Ok(Self { name: format!("{}_{uuid}", host.trim()), _lock: lock })
@@ -50,10 +49,10 @@ fn open_locked(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The UUID in the file, which gets one if there is none.
-fn kept(file: &mut File) -> io::Result<String> {
+/// The UUID in the file; writes one if the file has none.
+fn read_or_write_uuid(file: &mut File) -> io::Result<String> {
     let mut text = String::new();
-    // What is no text is no UUID either.
+    // Invalid UTF-8 is no UUID.
     let _ = file.take(UUID_BYTES).read_to_string(&mut text);
     if is_uuid(&text) {
         return Ok(text);
@@ -78,19 +77,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_keeps_its_name() {
+    fn identity_of_machine_is_stable() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("state/identity");
         let first = Identity::of_machine(&file).unwrap();
         let name = first.name().to_owned();
         let beside = Identity::of_machine(&file).unwrap();
-        assert_ne!(beside.name(), name, "two processes never have one name");
+        assert_ne!(beside.name(), name, "concurrent processes have different identities");
         drop(first);
         assert_eq!(Identity::of_machine(&file).unwrap().name(), name);
     }
 
     #[test]
-    fn a_file_without_a_uuid_gets_one() {
+    fn identity_of_invalid_file_is_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("identity");
         for content in [&b""[..], b"nonsense", &[0xff; 36], &[b'x'; 100]] {

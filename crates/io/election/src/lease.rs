@@ -1,4 +1,4 @@
-//! The lease in the cluster: how it is read, and what is written into it.
+//! Requests for the Lease.
 
 use std::time::Duration;
 
@@ -10,57 +10,57 @@ use kube::{Api, Client, ResourceExt as _};
 use tokio::time::timeout;
 
 use super::LeaseName;
-use super::candidate::{Answer, Record};
+use super::candidate::{LeaseRecord, LeaseResponse};
 
-/// A released lease lasts as short as the API allows: nobody holds it, so nobody has to wait.
+/// Duration of a released Lease: the minimum of the API, because no candidate has to wait.
 const RELEASED_SECONDS: i32 = 1;
 
-/// The lease in the cluster.
+/// The Lease in the cluster.
 pub(super) struct ClusterLease {
     api: Api<Lease>,
     name: LeaseName,
-    /// How long a request may take.
-    patience: Duration,
-    /// As it was last seen: whatever others added to it stays.
+    /// Timeout of a request.
+    request_timeout: Duration,
+    /// The last seen Lease. Fields of other clients are kept.
     last: Option<Lease>,
 }
 
 impl ClusterLease {
-    pub(super) fn new(client: Client, name: LeaseName, patience: Duration) -> Self {
+    pub(super) fn new(client: Client, name: LeaseName, request_timeout: Duration) -> Self {
         let api = Api::namespaced(client, &name.namespace);
-        Self { api, name, patience, last: None }
+        Self { api, name, request_timeout, last: None }
     }
 
-    /// Asks what the lease says.
-    pub(super) async fn look(&mut self) -> Answer {
-        match timeout(self.patience, self.api.get_opt(&self.name.name)).await {
+    /// Reads the Lease.
+    pub(super) async fn read(&mut self) -> LeaseResponse {
+        match timeout(self.request_timeout, self.api.get_opt(&self.name.name)).await {
             Ok(Ok(lease)) => {
                 let seen = lease.as_ref().map(record);
                 self.last = lease;
-                Answer::Seen(seen)
+                LeaseResponse::Seen(seen)
             }
             Ok(Err(error)) => self.failed("read", &error),
             Err(elapsed) => self.failed("read", &elapsed),
         }
     }
 
-    /// Writes a name into the lease, over the state that was last seen.
-    pub(super) async fn claim(&mut self, identity: &str, lasts: Duration) -> Answer {
+    /// Writes an identity over the last seen revision.
+    pub(super) async fn claim(&mut self, identity: &str, lasts: Duration) -> LeaseResponse {
         let claimed =
             claimed(&self.name, self.last.as_ref(), identity, lasts, fairway_clock::now());
         self.write(claimed).await
     }
 
-    /// Takes the name out of the lease, so that a successor need not wait.
+    /// Removes the identity from the Lease, so that the next leader does not wait for its expiry.
     pub(super) async fn release(&mut self, identity: &str) {
         for _ in 0..2 {
             let Some(last) = &self.last else { return };
             let released = released(last, fairway_clock::now());
             match self.write(released).await {
-                Answer::Claimed(_) => return,
-                // A renewal may have been on its way when the work ended.
-                Answer::Outrun => drop(self.look().await),
-                Answer::Seen(_) | Answer::Failed => break,
+                LeaseResponse::Claimed(_) => return,
+                // A renewal may have been in flight when the work ended.
+                LeaseResponse::Conflict => drop(self.read().await),
+                LeaseResponse::Seen(_) | LeaseResponse::Failed => break,
             }
             if self.holder() != Some(identity) {
                 return;
@@ -73,7 +73,7 @@ impl ClusterLease {
         self.last.as_ref()?.spec.as_ref()?.holder_identity.as_deref()
     }
 
-    async fn write(&mut self, lease: Lease) -> Answer {
+    async fn write(&mut self, lease: Lease) -> LeaseResponse {
         let parameters = PostParams::default();
         let is_new = lease.metadata.resource_version.is_none();
         let written = async {
@@ -83,41 +83,41 @@ impl ClusterLease {
                 self.api.replace(&self.name.name, &parameters, &lease).await
             }
         };
-        match timeout(self.patience, written).await {
+        match timeout(self.request_timeout, written).await {
             Ok(Ok(lease)) => {
                 let written = record(&lease);
                 self.last = Some(lease);
-                Answer::Claimed(written)
+                LeaseResponse::Claimed(written)
             }
-            // There is another revision, or none at all any more.
+            // The revision changed, or the Lease was deleted.
             Ok(Err(kube::Error::Api(status)))
                 if status.code == 409 || (status.code == 404 && !is_new) =>
             {
-                Answer::Outrun
+                LeaseResponse::Conflict
             }
             Ok(Err(error)) => self.failed("write", &error),
             Err(elapsed) => self.failed("write", &elapsed),
         }
     }
 
-    fn failed(&self, verb: &str, error: &(dyn std::error::Error + 'static)) -> Answer {
+    fn failed(&self, verb: &str, error: &(dyn std::error::Error + 'static)) -> LeaseResponse {
         let LeaseName { namespace, name } = &self.name;
         tracing::warn!(namespace, name, verb, error, "lease request failed; retrying");
-        Answer::Failed
+        LeaseResponse::Failed
     }
 }
 
-fn record(lease: &Lease) -> Record {
+fn record(lease: &Lease) -> LeaseRecord {
     let spec = lease.spec.clone().unwrap_or_default();
     let seconds = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
-    Record {
+    LeaseRecord {
         revision: lease.resource_version().unwrap_or_default(),
         holder: spec.holder_identity.unwrap_or_default(),
         lasts: seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs),
     }
 }
 
-/// The lease with that name in it. The times are for people to read: no candidate counts on them.
+/// The Lease with a holder. Its times are informational: no candidate relies on them.
 fn claimed(
     name: &LeaseName,
     before: Option<&Lease>,
@@ -136,7 +136,7 @@ fn claimed(
     let spec = before.and_then(|lease| lease.spec.clone()).unwrap_or_default();
     let is_renewal = spec.holder_identity.as_deref() == Some(identity);
     let transitions = spec.lease_transitions.unwrap_or_default();
-    // Rounded up: who waits longer is on the safe side.
+    // Rounded up: waiting longer is safe.
     let seconds = lasts.as_secs() + u64::from(lasts.subsec_nanos() > 0);
     let spec = LeaseSpec {
         holder_identity: Some(identity.to_owned()),
@@ -153,7 +153,7 @@ fn claimed(
     Lease { metadata, spec: Some(spec) }
 }
 
-/// The lease without a holder.
+/// The Lease without a holder.
 fn released(before: &Lease, now: Timestamp) -> Lease {
     let spec = LeaseSpec {
         holder_identity: Some(String::new()),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_is_renewed_and_taken_over() {
+    fn claimed_lease_counts_transitions() {
         let first = claim(None, "one", 0);
         let renewed = claim(Some(&first), "one", 26);
         let spec = renewed.spec.clone().unwrap();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_released_lease_is_nobodys_and_keeps_what_others_added() {
+    fn released_lease_keeps_metadata() {
         let mut lease = claim(None, "one", 0);
         lease.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into());
         let released = released(&lease, at(9));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_rounded_up_and_nonsense_is_none() {
+    fn record_rounds_up_and_ignores_invalid_durations() {
         let mut lease = claimed(&name(), None, "one", Duration::from_millis(1500), at(0));
         assert_eq!(record(&lease).lasts, Some(Duration::from_secs(2)));
         for nonsense in [None, Some(0), Some(-7)] {

@@ -1,7 +1,7 @@
-//! Leader election by Lease: one operator writes, all others wait.
+//! Leader election by Lease: one replica writes, the others wait.
 //!
-//! `candidate` decides, `lease` asks the API server, and [`Leadership`] is what the leader gets:
-//! the right to write, which ends with the lease at the latest.
+//! `candidate` is the state machine, `lease` sends its requests, and [`Leadership`] is the leader's
+//! permission to write, which ends before another replica can lead.
 
 mod candidate;
 mod identity;
@@ -18,61 +18,62 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use candidate::{Candidate, Step};
+use candidate::{Candidate, NextAction};
 use lease::ClusterLease;
 
-/// Which lease.
+/// Namespace and name of a Lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseName {
-    /// The namespace it is in.
+    /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
 }
 
-/// How an election is to be.
+/// Settings of leader election.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElectionSettings {
-    /// Which lease is held by whoever leads.
+    /// The Lease of the leader.
     pub lease: LeaseName,
-    /// How this candidate is called in it.
+    /// Identity of this candidate in the Lease.
     pub identity: String,
-    /// How long everything takes.
+    /// Durations.
     pub timing: Timing,
 }
 
-/// Waits until this process leads, works, and then releases the lease.
+/// Waits for the Lease, runs `work` as the leader, and releases the Lease.
 ///
-/// `None` is when it was stopped before it led. When it is stopped later, the work has to end by
-/// itself: until then the lease is renewed. When the lease is lost, the work is dropped where it
-/// stands, and its [`Leadership`] ends, wherever it was handed on to.
+/// Returns `None` if `stop` is cancelled before this process leads. After that, `work` must end by
+/// itself, and the Lease is renewed until it does. If the Lease is lost, `work` is dropped, and all
+/// clones of its [`Leadership`] end.
 pub async fn lead<T>(
     client: Client,
     settings: &ElectionSettings,
     stop: &CancellationToken,
     work: impl AsyncFnOnce(Leadership) -> T,
 ) -> Result<Option<T>, LostLease> {
-    let mut campaign = Campaign::new(client, settings);
-    let Some(term) = campaign.win(stop).await else { return Ok(None) };
+    let mut election = ElectionLoop::new(client, settings);
+    let Some(lease_deadline) = election.acquire(stop).await else { return Ok(None) };
     tracing::info!(identity = settings.identity, "leader elected");
-    let (term, leadership) = Leadership::until(term);
+    let (lease_deadline, leadership) = Leadership::until(lease_deadline);
+    // Biased: a lost Lease must end the work before it is polled again.
     let done = tokio::select! {
         biased;
-        () = campaign.keep(&term) => return Err(LostLease),
+        () = election.renew(&lease_deadline) => return Err(LostLease),
         done = work(leadership) => done,
     };
-    drop(term);
-    campaign.lease.release(&settings.identity).await;
+    drop(lease_deadline);
+    election.lease.release(&settings.identity).await;
     Ok(Some(done))
 }
 
-struct Campaign {
+struct ElectionLoop {
     candidate: Candidate,
     lease: ClusterLease,
     timing: Timing,
 }
 
-impl Campaign {
+impl ElectionLoop {
     fn new(client: Client, settings: &ElectionSettings) -> Self {
         let ElectionSettings { lease, identity, timing } = settings.clone();
         Self {
@@ -82,51 +83,53 @@ impl Campaign {
         }
     }
 
-    /// Asks until the lease is won; until when it is then held. A request that was begun is
-    /// finished: it could win a lease that nobody would release.
-    async fn win(&mut self, stop: &CancellationToken) -> Option<Instant> {
-        let mut rival = None;
+    /// Sends requests until the Lease is acquired; returns the deadline of leadership. A request in
+    /// flight is not dropped: it could acquire a Lease that is never released.
+    async fn acquire(&mut self, stop: &CancellationToken) -> Option<Instant> {
+        let mut other_holder = None;
         while !stop.is_cancelled() {
             match self.candidate.next(Instant::now()) {
-                Step::Wait(until) => {
+                NextAction::Wait(until) => {
                     let _ = timeout_at(until, stop.cancelled()).await;
                 }
                 _ => self.step().await,
             }
-            if let Some(term) = self.candidate.term() {
-                return Some(term);
+            if let Some(lease_deadline) = self.candidate.lease_deadline() {
+                return Some(lease_deadline);
             }
-            let holder = self.candidate.rival();
-            if holder != rival.as_deref() {
-                rival = holder.map(str::to_owned);
-                tracing::info!(holder = rival, "waiting for lease");
+            let holder = self.candidate.other_holder();
+            if holder != other_holder.as_deref() {
+                other_holder = holder.map(str::to_owned);
+                tracing::info!(holder = other_holder, "waiting for lease");
             }
         }
         None
     }
 
-    /// Renews the lease until it is lost.
-    async fn keep(&mut self, term: &watch::Sender<Option<Instant>>) {
-        while let Some(until) = self.candidate.term() {
+    /// Renews the Lease until it is lost.
+    async fn renew(&mut self, lease_deadline: &watch::Sender<Option<Instant>>) {
+        while let Some(until) = self.candidate.lease_deadline() {
             if timeout_at(until, self.step()).await.is_err() {
                 tracing::error!("cannot renew lease in time");
                 break;
             }
-            if let Some(holder) = self.candidate.rival() {
+            if let Some(holder) = self.candidate.other_holder() {
                 tracing::error!(holder, "another replica took the lease");
             }
-            term.send_replace(self.candidate.term());
+            lease_deadline.send_replace(self.candidate.lease_deadline());
         }
-        term.send_replace(None);
+        lease_deadline.send_replace(None);
     }
 
     async fn step(&mut self) {
-        let asked = Instant::now();
-        let answer = match self.candidate.next(asked) {
-            Step::Wait(until) => return sleep_until(until).await,
-            Step::Look => self.lease.look().await,
-            Step::Claim => self.lease.claim(self.candidate.identity(), self.timing.lease).await,
+        let sent_at = Instant::now();
+        let answer = match self.candidate.next(sent_at) {
+            NextAction::Wait(until) => return sleep_until(until).await,
+            NextAction::Read => self.lease.read().await,
+            NextAction::Claim => {
+                self.lease.claim(self.candidate.identity(), self.timing.lease).await
+            }
         };
-        self.candidate.learn(answer, asked, Instant::now());
+        self.candidate.process(answer, sent_at, Instant::now());
     }
 }

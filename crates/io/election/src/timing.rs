@@ -1,22 +1,22 @@
-//! How long a lease lasts, and how often it is renewed.
+//! Durations of leader election.
 
 use std::time::Duration;
 
-/// The durations of an election.
+/// Durations of leader election, as in client-go's `LeaderElectionConfig`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// How long others wait for a sign of life before they take over.
+    /// Lease duration: time without a renewal after which another candidate takes over.
     pub lease: Duration,
-    /// How long after its last renewal a leader goes on. What is between this and `lease` is for
-    /// clocks that run at different speeds, and for writes that are on their way.
+    /// Renew deadline: time without a renewal after which a leader stops. The difference to `lease` is
+    /// for clock drift and for writes in flight.
     pub renew: Duration,
-    /// The time between two requests; none takes longer.
+    /// Interval and timeout of requests.
     pub retry: Duration,
 }
 
 impl Default for Timing {
-    /// Those of the existing operator: an API server may be away for a minute and a half, as it
-    /// is while it is updated, and no leader changes.
+    /// The durations of the Go operator: an API server may be unavailable for 90 seconds, as during
+    /// its own update, without a change of the leader.
     fn default() -> Self {
         Self {
             lease: Duration::from_secs(137),
@@ -26,19 +26,19 @@ impl Default for Timing {
     }
 }
 
-/// Why durations do not make an election.
+/// Durations that contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimingError {
-    /// Two could lead at once.
+    /// Two replicas could lead at once.
     #[error("the lease duration must be longer than the renew deadline")]
     Renew,
-    /// There would be no second try.
+    /// A failed request could not be repeated in time.
     #[error("the renew deadline must be at least twice the retry interval, which must not be zero")]
     Retry,
 }
 
 impl Timing {
-    /// Whether at most one leads, and a request that fails is made again.
+    /// Checks that at most one replica leads, and that a failed request is repeated.
     pub fn check(self) -> Result<Self, TimingError> {
         if self.renew >= self.lease {
             return Err(TimingError::Renew);
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_that_make_no_election() {
+    fn check_rejects_contradicting_durations() {
         let timing = |lease, renew, retry| Timing {
             lease: Duration::from_secs(lease),
             renew: Duration::from_secs(renew),

@@ -1,15 +1,15 @@
-//! What those who speak HTTP share: listening with limits, certificates that are loaded again when
-//! their files change, connections whose other end has only so much time, and proxies on the way to
-//! the outside.
+//! Shared HTTP server and client parts: connection limits, TLS with certificate reload, write
+//! timeouts for slow clients, and proxies.
 
 mod listener;
-mod patience;
 mod proxy;
 mod tls;
-mod trust;
+mod write_timeout;
 
 pub use listener::{Answer, Listener, Secured};
-pub use patience::Patience;
 pub use proxy::{Proxies, ProxyError};
-pub use tls::{Certificate, TlsError, TlsFiles};
-pub use trust::trusting_this_machine;
+pub use tls::{Certificate, TlsError, TlsFiles, trusting_this_machine};
+pub use write_timeout::WriteTimeout;
+
+#[doc(hidden)]
+pub use self::WriteTimeout as Patience;

@@ -1,4 +1,4 @@
-//! Connections: plain or TLS, with limits.
+//! Listener with connection limits, plain or TLS.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,50 +21,50 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::Patience;
+use crate::WriteTimeout;
 
-/// Two Prometheus servers, probes, an API server, and somebody who looks.
-const CONNECTIONS: usize = 32;
+/// Maximum connections: two Prometheus servers, probes, an API server, and a user.
+const MAX_CONNECTIONS: usize = 32;
 
-/// For a handshake, for the headers of a request, and for taking an answer: all are small. So long
-/// others wait at most for somebody who keeps a connection without using it.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of a handshake, of request headers, and of writing a response; all are small. It limits how
+/// long an idle connection occupies a slot.
+const IO_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// For all headers together; Prometheus sends a token of some KiB.
-const HEADER_BYTES: usize = 16 << 10;
+/// Maximum size of all headers; Prometheus sends a token of some KiB.
+const MAX_HEADER_BYTES: usize = 16 << 10;
 
-/// How long to wait when the system has no connection to give: some have to end first.
-const BREATHER: Duration = Duration::from_millis(50);
+/// Delay after a failed accept, for example without free file descriptors.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// How the next connection is to be secured; `None` is plain HTTP.
+/// TLS configuration of the next connection; `None` is plain HTTP.
 pub type Secured = Arc<dyn Fn() -> Option<Arc<ServerConfig>> + Send + Sync>;
 
-/// What makes an answer of a request.
+/// Handler of requests.
 pub type Answer =
     Arc<dyn Fn(Request<Incoming>) -> BoxFuture<'static, Response<Full<Bytes>>> + Send + Sync>;
 
-/// What accepts connections.
+/// Accepts connections.
 pub struct Listener {
-    /// How connections are secured.
+    /// TLS configuration.
     pub secured: Secured,
-    /// What requests are answered with.
+    /// Request handler.
     pub answer: Answer,
-    /// Where connections go.
+    /// Tasks of the connections.
     pub tasks: TaskTracker,
-    /// When it ends.
+    /// Shutdown signal.
     pub closing: CancellationToken,
 }
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 impl Listener {
-    /// Accepts connections until it closes.
+    /// Accepts connections until it is closed.
     pub async fn run(self, socket: TcpListener) {
         let this = Arc::new(self);
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let accepting = async {
             loop {
-                let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+                let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
                 match socket.accept().await {
                     Ok((stream, _)) => {
                         let this = Arc::clone(&this);
@@ -72,12 +72,12 @@ impl Listener {
                             if let Err(error) = this.connection(stream).await {
                                 tracing::debug!(error, "connection failed");
                             }
-                            drop(place);
+                            drop(slot);
                         });
                     }
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept connection");
-                        let _ = timeout(BREATHER, this.closing.cancelled()).await;
+                        let _ = timeout(ACCEPT_RETRY_DELAY, this.closing.cancelled()).await;
                     }
                 }
             }
@@ -91,7 +91,7 @@ impl Listener {
             None => self.serve(stream).await,
             Some(config) => {
                 let acceptor = TlsAcceptor::from(config);
-                self.serve(timeout(PATIENCE, acceptor.accept(stream)).await??).await
+                self.serve(timeout(IO_TIMEOUT, acceptor.accept(stream)).await??).await
             }
         }
     }
@@ -102,9 +102,13 @@ impl Listener {
     {
         let service = service_fn(async |request| Ok::<_, Infallible>((self.answer)(request).await));
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEADER_BYTES);
-        let stream = TokioIo::new(Patience::new(stream, PATIENCE));
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(IO_TIMEOUT)
+            .max_buf_size(MAX_HEADER_BYTES);
+        let stream = TokioIo::new(WriteTimeout::new(stream, IO_TIMEOUT));
         let mut connection = std::pin::pin!(builder.serve_connection(stream, service));
+        // On shutdown, the response in progress is still written.
         tokio::select! {
             ended = connection.as_mut() => return Ok(ended?),
             () = self.closing.cancelled() => {}

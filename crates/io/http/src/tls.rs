@@ -1,4 +1,4 @@
-//! Certificates, loaded again when their files change.
+//! TLS certificates, reloaded when their files change, and the trusted CA certificates of clients.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use reqwest::ClientBuilder;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject as _};
@@ -13,82 +14,82 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-/// Files in PEM, which are loaded again when they change.
+/// Certificate files in PEM, which are reloaded when they change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate, and those that lead to its authority.
+    /// The certificate, with its intermediate certificates.
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,
-    /// The time between two looks at the files.
+    /// Poll interval of the files.
     pub every: Duration,
 }
 
-/// Why there is no TLS.
+/// Errors of TLS certificates.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file could not be read, or is not PEM.
+    /// A file cannot be read, or is not PEM.
     #[error("cannot read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: pem::Error,
     },
-    /// A certificate of one's own cannot be made.
+    /// A self-signed certificate cannot be generated.
     #[error("cannot generate a certificate")]
     Make(#[from] rcgen::Error),
-    /// Certificate and key are of no use.
+    /// Certificate or key is invalid.
     #[error("cannot use the certificate in {}", path.display())]
     Unusable {
-        /// The file of the certificate.
+        /// File of the certificate.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: rustls::Error,
     },
 }
 
 impl TlsError {
-    /// Whether a file is not there.
+    /// Whether a file does not exist.
     fn is_missing(&self) -> bool {
         let Self::Read { source: pem::Error::Io(error), .. } = self else { return false };
         error.kind() == io::ErrorKind::NotFound
     }
 }
 
-/// The certificate in use.
+/// The certificate of a server.
 pub struct Certificate {
     files: TlsFiles,
     current: ArcSwap<Loaded>,
 }
 
 impl Certificate {
-    /// Loads it for the first time.
+    /// Loads the certificate.
     pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
         Ok(Self { current: ArcSwap::from_pointee(load(&files)?), files })
     }
 
-    /// Loads it for the first time; where there is none yet, one that nobody issued takes its place
-    /// until there is. Whoever issues certificates may need this very server first.
+    /// Loads the certificate, or generates a self-signed one until its file exists: the issuer of
+    /// certificates may need this server first.
     pub fn load_or_make(files: TlsFiles) -> Result<Self, TlsError> {
         let loaded = match load(&files) {
             Err(error) if error.is_missing() => {
                 let certificate = files.certificate.display();
                 tracing::warn!(%certificate, "no certificate found; using a self-signed one");
-                make(&files)?
+                generate(&files)?
             }
             loaded => loaded?,
         };
         Ok(Self { current: ArcSwap::from_pointee(loaded), files })
     }
 
-    /// How the next connection is to be secured.
+    /// TLS configuration of the next connection.
     pub fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.current.load().config)
     }
 
-    /// Loads new certificates until the server stops. One that cannot be used replaces none, and
-    /// is counted.
+    /// Reloads the certificate until the server stops. An invalid one is counted, and the current one
+    /// stays in use.
     pub async fn keep(self: Arc<Self>, stopping: CancellationToken, count_error: impl Fn() + Send) {
         while timeout(self.files.every, stopping.cancelled()).await.is_err() {
             let files = self.files.clone();
@@ -98,7 +99,7 @@ impl Certificate {
                     tracing::info!("certificate reloaded");
                     self.current.store(Arc::new(loaded));
                 }
-                Ok(Err(error)) if error.is_missing() && self.current.load().is_made => {}
+                Ok(Err(error)) if error.is_missing() && self.current.load().is_self_signed => {}
                 Ok(Err(error)) => {
                     count_error();
                     tracing::error!(%error, "cannot reload certificate; keeping the previous one");
@@ -110,8 +111,8 @@ impl Certificate {
 }
 
 struct Loaded {
-    /// Nobody issued it.
-    is_made: bool,
+    /// Whether it is self-signed.
+    is_self_signed: bool,
     certificates: Vec<CertificateDer<'static>>,
     config: Arc<ServerConfig>,
 }
@@ -128,8 +129,8 @@ fn load(files: &TlsFiles) -> Result<Loaded, TlsError> {
     secured(files, certificates, key, false)
 }
 
-/// A certificate that nobody issued: it hides what is said, and proves nothing.
-fn make(files: &TlsFiles) -> Result<Loaded, TlsError> {
+/// Generates a self-signed certificate: it encrypts without authentication.
+fn generate(files: &TlsFiles) -> Result<Loaded, TlsError> {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])?;
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
     secured(files, vec![made.cert.der().clone()], key.into(), true)
@@ -139,7 +140,7 @@ fn secured(
     files: &TlsFiles,
     certificates: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-    is_made: bool,
+    is_self_signed: bool,
 ) -> Result<Loaded, TlsError> {
     let unusable = |source| TlsError::Unusable { path: files.certificate.clone(), source };
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -149,5 +150,15 @@ fn secured(
         .with_single_cert(certificates.clone(), key)
         .map_err(unusable)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Loaded { is_made, certificates, config: Arc::new(config) })
+    Ok(Loaded { is_self_signed, certificates, config: Arc::new(config) })
+}
+
+/// A client that trusts the CA certificates of the host. On a host without any, the client trusts
+/// none: plain HTTP works, and TLS connections fail, while `reqwest` would fail to build the client.
+pub fn trusting_this_machine(client: ClientBuilder) -> ClientBuilder {
+    if rustls_native_certs::load_native_certs().certs.is_empty() {
+        client.tls_certs_only([])
+    } else {
+        client
+    }
 }

@@ -27,9 +27,9 @@ use tokio::time::{Instant, interval, timeout};
 /// The operator's Deployment, and its component in a release.
 const OPERATOR: &str = "cluster-version-operator";
 
-/// What an operator needs to run. The rest of its manifests it brings by itself, once there are the
-/// kinds that they are of.
-const NEEDED: [&str; 8] = [
+/// Kinds that the operator needs to run. It applies its other manifests itself, once the cluster has
+/// their kinds.
+const REQUIRED_KINDS: [&str; 8] = [
     "Namespace",
     "CustomResourceDefinition",
     "ServiceAccount",
@@ -40,32 +40,32 @@ const NEEDED: [&str; 8] = [
     "Deployment",
 ];
 
-/// How long a request may take; API servers give up after that time, too.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Timeout of a request, the same as that of API servers.
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How long a definition takes on a busy cluster until the API server answers for it.
-const ESTABLISHING: Duration = Duration::from_mins(1);
+/// Maximum time until the API server of a busy cluster serves the kind of a CRD.
+const ESTABLISH_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How often the API server is asked meanwhile: seldom enough not to keep it from that.
-const PAUSE: Duration = Duration::from_millis(250);
+/// Poll interval meanwhile.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Longer than all requests of an installation take together.
-const LONGEST: Duration = Duration::from_hours(1);
+/// Duration of the leadership of the installation: longer than all its requests together.
+const INSTALL_TIMEOUT: Duration = Duration::from_hours(1);
 
-/// What is installed.
+/// The operator of a release, to be installed.
 pub struct Installation<'a> {
-    /// The release, with the content that its image has.
+    /// The release, with the content of its image.
     pub release: &'a Release,
-    /// Its image, by digest.
+    /// Release image, by digest.
     pub image: &'a str,
-    /// Which of its manifests count.
+    /// Filter of its manifests.
     pub filter: Filter,
-    /// What ClusterVersion asks for, where there is none yet. Without an identity, the cluster gets
-    /// that of the one namespace that every cluster has and never loses.
+    /// Spec of the new ClusterVersion. An empty cluster ID becomes the UID of the Namespace
+    /// `kube-system`, which every cluster has.
     pub spec: ClusterVersionSpec,
 }
 
-/// Why an operator cannot be installed.
+/// Errors of an installation.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     /// The release has no manifests of the operator.
@@ -74,51 +74,51 @@ pub enum InstallError {
         /// The version of the release.
         version: String,
     },
-    /// There is a release already.
+    /// The cluster has another release.
     #[error("the cluster already has release {version}")]
     OtherRelease {
-        /// Its version, or its image where that is not known.
+        /// Its version, or its image if that is unknown.
         version: String,
     },
-    /// The API server does not take an object.
+    /// An object cannot be applied.
     #[error("cannot apply {object}")]
     Apply {
         /// The object.
         object: ObjectId,
-        /// Why not.
+        /// The cause.
         source: WriteError,
     },
-    /// The API server does not answer for a kind.
+    /// The API server does not serve the kind of a CRD.
     #[error("the API server does not serve the kind of {object}")]
     NotEstablished {
-        /// The definition.
+        /// The CRD.
         object: ObjectId,
     },
     /// ClusterVersion cannot be read or created.
     #[error("cannot create ClusterVersion")]
     ClusterVersion(#[source] kube::Error),
-    /// The API server says nothing.
-    #[error("request to the API server timed out after {} seconds", PATIENCE.as_secs())]
+    /// A request timed out.
+    #[error("request to the API server timed out after {} seconds", REQUEST_TIMEOUT.as_secs())]
     TooSlow,
 }
 
 impl Installation<'_> {
-    /// The manifests of the operator, in the order in which they are applied.
+    /// The manifests of the operator, in the order of their application.
     pub fn manifests(&self) -> Vec<&Manifest> {
         let is_own = |manifest: &&Manifest| {
             manifest.component() == Some(OPERATOR)
-                && NEEDED.contains(&manifest.id.kind.as_str())
+                && REQUIRED_KINDS.contains(&manifest.id.kind.as_str())
                 && self.filter.check(manifest).is_ok()
         };
         self.release.manifests.iter().filter(is_own).collect()
     }
 
-    /// Applies them one after the other, and then makes ClusterVersion, unless there is one. Each
-    /// object is told before it is applied. Doing it twice changes nothing.
+    /// Applies the manifests in order, then creates ClusterVersion unless it exists. Calls `report`
+    /// before each object. The installation is idempotent.
     pub async fn carry_out(
         &self,
         client: &Client,
-        mut tell: impl FnMut(&ObjectId),
+        mut report: impl FnMut(&ObjectId),
     ) -> Result<(), InstallError> {
         let manifests = self.manifests();
         if !manifests.iter().any(|manifest| manifest.id.kind == "Deployment") {
@@ -127,13 +127,13 @@ impl Installation<'_> {
         }
         let cluster_versions: Api<ClusterVersion> = Api::all(client.clone());
         self.refuse_another_release(&cluster_versions).await?;
-        // Before there is an operator, nobody else leads.
-        let (_term, leadership) = Leadership::until(Instant::now() + LONGEST);
+        // A cluster without an operator has no other leader.
+        let (_deadline, leadership) = Leadership::until(Instant::now() + INSTALL_TIMEOUT);
         for manifest in manifests {
-            tell(&manifest.id);
+            report(&manifest.id);
             apply(client, manifest, &leadership).await?;
         }
-        tell(&ObjectId {
+        report(&ObjectId {
             group: "config.openshift.io".to_owned(),
             kind: "ClusterVersion".to_owned(),
             namespace: String::new(),
@@ -142,7 +142,7 @@ impl Installation<'_> {
         self.make_cluster_version(client, &cluster_versions).await
     }
 
-    /// An installation would turn back what an operator has brought since.
+    /// Refuses a cluster with another release: the installation would downgrade its operator.
     async fn refuse_another_release(
         &self,
         cluster_versions: &Api<ClusterVersion>,
@@ -173,8 +173,7 @@ impl Installation<'_> {
     }
 }
 
-/// ClusterVersion, if there is one. Where nobody has defined its kind, an API server has no such path,
-/// and says so by the code of its answer alone.
+/// ClusterVersion, if it exists. Without its CRD, the API server responds with a bare 404.
 async fn existing(
     cluster_versions: &Api<ClusterVersion>,
 ) -> Result<Option<ClusterVersion>, InstallError> {
@@ -185,16 +184,16 @@ async fn existing(
     }
 }
 
-/// Creates ClusterVersion, unless there is one. Of a new group, a definition is established before
-/// the API server has a path for its objects.
+/// Creates ClusterVersion unless it exists. Retries a 404: a CRD of a new group is established before
+/// the API server serves its path.
 async fn create(
     cluster_versions: &Api<ClusterVersion>,
     object: &ClusterVersion,
 ) -> Result<(), InstallError> {
     let parameters =
         PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-    let deadline = Instant::now() + ESTABLISHING;
-    let mut tries = interval(PAUSE);
+    let deadline = Instant::now() + ESTABLISH_TIMEOUT;
+    let mut tries = interval(POLL_INTERVAL);
     loop {
         tries.tick().await;
         match within(cluster_versions.create(&parameters, object)).await? {
@@ -231,22 +230,23 @@ async fn apply(
         applied => drop(applied.map_err(failed)?),
     }
     if id.kind == "CustomResourceDefinition" {
-        let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
-        let established = await_condition(definitions, &id.name, is_crd_established());
+        let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
+        let established = await_condition(crds, &id.name, is_crd_established());
         let not_established = || InstallError::NotEstablished { object: id.clone() };
-        let answers = timeout(ESTABLISHING, established).await.map_err(|_| not_established())?;
+        let answers =
+            timeout(ESTABLISH_TIMEOUT, established).await.map_err(|_| not_established())?;
         answers.map_err(|_| not_established())?;
     }
     Ok(())
 }
 
-/// Whether an object is in a namespace that the platform may bring later: then the operator brings
-/// the object as well.
+/// Whether an object may be in a namespace that the release creates later: the operator then applies
+/// it.
 fn is_for_later(id: &ObjectId) -> bool {
     !id.namespace.is_empty() && id.kind != "Deployment" && id.kind != "ServiceAccount"
 }
 
-/// By its label the operator finds what is its own.
+/// Adds the managed label, by which the operator finds its objects.
 fn mark(object: &mut Value) {
     let labels = &mut object["metadata"]["labels"];
     if !labels.is_object() {
@@ -257,7 +257,7 @@ fn mark(object: &mut Value) {
 }
 
 async fn within<T>(request: impl Future<Output = T>) -> Result<T, InstallError> {
-    timeout(PATIENCE, request).await.map_err(|_| InstallError::TooSlow)
+    timeout(REQUEST_TIMEOUT, request).await.map_err(|_| InstallError::TooSlow)
 }
 
 #[cfg(test)]
@@ -271,10 +271,11 @@ mod tests {
 
     use super::*;
 
-    /// An API server that has no path for ClusterVersion for so many requests; how many there were.
+    /// Creates ClusterVersion at an API server that responds 404 a number of times; returns the number of
+    /// requests.
     async fn create_after(misses: usize) -> (Result<(), InstallError>, usize) {
-        let asked = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&asked);
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&requests);
         let answer = move |object: String| async move {
             if counter.fetch_add(1, Ordering::Relaxed) < misses {
                 return (StatusCode::NOT_FOUND, "404 page not found".to_owned());
@@ -285,30 +286,30 @@ mod tests {
         let client = Client::new(Router::new().route(path, post(answer)), "default");
         let object = ClusterVersion::new(CLUSTER_VERSION_NAME, ClusterVersionSpec::default());
         let created = create(&Api::all(client), &object).await;
-        (created, asked.load(Ordering::Relaxed))
+        (created, requests.load(Ordering::Relaxed))
     }
 
     #[tokio::test]
-    async fn a_cluster_that_does_not_know_the_kind_has_none() {
+    async fn existing_without_crd_returns_none() {
         let nothing = Router::new().fallback((StatusCode::NOT_FOUND, "404 page not found"));
         let found = existing(&Api::all(Client::new(nothing, "default"))).await;
         assert!(matches!(found, Ok(None)), "{found:?}");
-        let nobody = Router::new().fallback((StatusCode::FORBIDDEN, "not you"));
-        let found = existing(&Api::all(Client::new(nobody, "default"))).await;
+        let forbidden = Router::new().fallback((StatusCode::FORBIDDEN, "not you"));
+        let found = existing(&Api::all(Client::new(forbidden, "default"))).await;
         assert!(matches!(found, Err(InstallError::ClusterVersion(_))), "{found:?}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_kind_that_is_served_a_moment_later_is_waited_for() {
-        let (created, asked) = create_after(3).await;
+    async fn create_retries_until_kind_is_served() {
+        let (created, requests) = create_after(3).await;
         assert!(created.is_ok(), "{created:?}");
-        assert_eq!(asked, 4);
+        assert_eq!(requests, 4);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_kind_that_is_never_served_is_an_error() {
-        let (created, asked) = create_after(usize::MAX).await;
+    async fn create_of_unserved_kind_fails() {
+        let (created, requests) = create_after(usize::MAX).await;
         assert!(matches!(created, Err(InstallError::ClusterVersion(_))), "{created:?}");
-        assert_eq!(asked, 241);
+        assert_eq!(requests, 241);
     }
 }

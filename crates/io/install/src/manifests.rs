@@ -1,5 +1,5 @@
-//! The operator's own manifests, which every release has: by path in the release image, as
-//! templates in `manifests/` and literally in `release-manifests/`.
+//! The operator's own manifests, which every release has: by path in the release image, as templates
+//! in `manifests/` and literally in `release-manifests/`.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,14 @@ use fairway_release::inclusion::annotation::INCLUDE_PREFIX;
 /// Text files by path.
 pub type TextFiles = BTreeMap<String, String>;
 
-/// The first level: nothing of a release is applied before them, because the operator of the new
-/// release applies the rest.
+/// The first level. The operator of the new release applies all later levels.
 const FIRST: &str = "manifests/0000_00_cluster-version-operator";
 
-/// The last level: others bring the kinds that it needs.
+/// The last level, for kinds that other components add.
 const LAST: &str = "release-manifests/0000_90_cluster-version-operator";
 
-/// What the operator needs to run: namespaces, the definitions of the update API, its account, those
-/// of releases that it asks about the cluster, its Service, and the templated Deployment.
+/// Manifests that the operator needs to run: namespaces, CRDs of the update API, RBAC of the operator
+/// and of preflights, Service, and the templated Deployment.
 pub fn own_manifests() -> TextFiles {
     let files = [
         ("00_namespaces.yaml", include_str!("../../../../deploy/operator/namespaces.yaml")),
@@ -28,29 +27,28 @@ pub fn own_manifests() -> TextFiles {
         ("03_deployment.yaml", include_str!("../../../../deploy/operator/deployment.yaml")),
     ];
     let files = files.map(|(name, text)| (format!("{FIRST}_{name}"), text.to_owned()));
-    files.into_iter().chain(definitions()).collect()
+    files.into_iter().chain(crd_files()).collect()
 }
 
-/// How Prometheus finds the operator, and its alerts: for clusters that know `ServiceMonitor` and
-/// `PrometheusRule`.
+/// Monitoring of the operator: for clusters with the kinds `ServiceMonitor` and `PrometheusRule`.
 pub fn monitoring_manifests() -> TextFiles {
     [
         ("01_monitoring.yaml", include_str!("../../../../deploy/operator/monitoring.yaml")),
-        // Alerts are templates of Prometheus: here nobody renders them before it does.
+        // Alerts contain templates of Prometheus, which the operator must not render.
         ("02_alerts.yaml", include_str!("../../../../deploy/operator/alerts.yaml")),
     ]
     .map(|(name, text)| (format!("{LAST}_{name}"), text.to_owned()))
     .into()
 }
 
-/// Whom OpenShift lets in: for clusters that know `SecurityContextConstraints`.
+/// `SecurityContextConstraints` for OpenShift.
 pub fn openshift_manifests() -> TextFiles {
     let text = include_str!("../../../../deploy/operator/openshift.yaml");
     [(format!("{LAST}_00_openshift.yaml"), text.to_owned())].into()
 }
 
-/// The CustomResourceDefinitions of the update API.
-fn definitions() -> impl Iterator<Item = (String, String)> {
+/// The CRDs of the update API.
+fn crd_files() -> impl Iterator<Item = (String, String)> {
     crds::all().into_iter().map(|mut crd| {
         let annotations = crd.metadata.annotations.get_or_insert_default();
         annotations.insert(format!("{INCLUDE_PREFIX}{DEFAULT_PROFILE}"), "true".to_owned());

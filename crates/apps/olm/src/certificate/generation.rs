@@ -1,4 +1,4 @@
-//! An authority and the one certificate that it signed.
+//! A CA certificate and the one certificate that it signed.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,41 +12,41 @@ use sha2::{Digest as _, Sha256};
 use x509_parser::extensions::GeneralName;
 use x509_parser::pem::parse_x509_pem;
 
-/// Clocks of API servers that are behind ours by that much still take a new certificate.
-const BEHIND: Duration = Duration::from_hours(1);
+/// Tolerated clock difference of API servers whose clock is behind.
+const CLOCK_SKEW: Duration = Duration::from_hours(1);
 
-/// An authority and the one certificate that it signed, as PEM texts.
+/// A CA certificate and the one certificate that it signed, as PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Generation {
-    pub(crate) authority: Authority,
+    pub(crate) ca: CaCertificate,
     pub(crate) certificate: String,
     pub(crate) key: String,
     pub(crate) made: Timestamp,
     pub(crate) expires: Timestamp,
-    /// What the webhook is called.
+    /// Host names of the webhook.
     pub(crate) names: Vec<String>,
 }
 
-/// The certificate of an authority.
+/// A CA certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Authority {
+pub(crate) struct CaCertificate {
     pub(crate) certificate: String,
     pub(crate) expires: Timestamp,
 }
 
-/// Why a text is no certificate.
+/// Errors of certificates.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CertificateError {
-    /// It cannot be made.
+    /// Generation failed.
     #[error("cannot generate a certificate")]
     Make(#[from] rcgen::Error),
-    /// It cannot be read.
+    /// The PEM text is invalid.
     #[error("the Secret contains no valid certificate")]
     Unreadable,
 }
 
 impl Generation {
-    /// A new one for these names.
+    /// Generates a certificate for host names.
     pub(crate) fn make(
         names: &[String],
         now: Timestamp,
@@ -55,7 +55,7 @@ impl Generation {
         let since_1970 = Duration::from_secs(u64::try_from(now.as_second()).unwrap_or_default());
         let now = rcgen::date_time_ymd(1970, 1, 1) + since_1970;
         let valid = |mut params: CertificateParams| {
-            params.not_before = now - BEHIND;
+            params.not_before = now - CLOCK_SKEW;
             params.not_after = now + lifetime;
             params
         };
@@ -64,7 +64,7 @@ impl Generation {
         params.distinguished_name.push(DnType::CommonName, "fairway-olm-guard-ca");
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        let authority = params.self_signed(&key)?.pem();
+        let ca = params.self_signed(&key)?.pem();
         let issuer = Issuer::new(params, key);
 
         let key = KeyPair::generate()?;
@@ -73,16 +73,16 @@ impl Generation {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let certificate = params.signed_by(&key, &issuer)?.pem();
-        Self::read(authority, certificate, key.serialize_pem())
+        Self::read(ca, certificate, key.serialize_pem())
     }
 
-    /// Reads one that was stored.
+    /// Parses a stored certificate.
     pub(crate) fn read(
-        authority: String,
+        ca: String,
         certificate: String,
         key: String,
     ) -> Result<Self, CertificateError> {
-        let authority = Authority::read(authority)?;
+        let ca = CaCertificate::read(ca)?;
         let (_, pem) =
             parse_x509_pem(certificate.as_bytes()).map_err(|_| CertificateError::Unreadable)?;
         let parsed = pem.parse_x509().map_err(|_| CertificateError::Unreadable)?;
@@ -92,21 +92,21 @@ impl Generation {
         let (Ok(made), Ok(expires)) = (made, expires) else {
             return Err(CertificateError::Unreadable);
         };
-        let made = made.checked_add(BEHIND).map_err(|_| CertificateError::Unreadable)?;
+        let made = made.checked_add(CLOCK_SKEW).map_err(|_| CertificateError::Unreadable)?;
         let names = parsed.subject_alternative_name().ok().flatten();
         let names = names.into_iter().flat_map(|names| &names.value.general_names);
         let names = names.filter_map(name).collect();
-        Ok(Self { authority, certificate, key, made, expires, names })
+        Ok(Self { ca, certificate, key, made, expires, names })
     }
 
-    /// What tells it from others.
+    /// Short hash of the certificate.
     pub(crate) fn fingerprint(&self) -> String {
         short_hash(&self.certificate)
     }
 }
 
-impl Authority {
-    /// Reads one that was stored.
+impl CaCertificate {
+    /// Parses a stored CA certificate.
     pub(crate) fn read(certificate: String) -> Result<Self, CertificateError> {
         let (_, pem) =
             parse_x509_pem(certificate.as_bytes()).map_err(|_| CertificateError::Unreadable)?;
@@ -117,7 +117,7 @@ impl Authority {
     }
 }
 
-/// Enough of a hash to tell things apart.
+/// The first 8 bytes of a SHA-256 hash.
 pub(super) fn short_hash(text: &str) -> String {
     hex::encode(&Sha256::digest(text.as_bytes())[..8])
 }

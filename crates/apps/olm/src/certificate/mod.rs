@@ -1,17 +1,17 @@
-//! What the webhook proves itself with: an authority of its own and a certificate, in a Secret that
-//! all guards share. The one that writes makes and renews them; all of them serve what is there.
+//! The certificate of the webhook: a CA and a serving certificate, in a Secret that all replicas share.
+//! The leader generates and renews them; every replica serves the current one.
 //!
-//! An authority signs one certificate, and its key is forgotten at once: there is nothing to steal
-//! that would let somebody be the webhook after the certificate has expired.
+//! A CA signs one certificate, and its key is discarded at once: no stolen key can sign a certificate
+//! of the webhook later.
 
 mod generation;
-mod keep;
+mod maintain;
 mod plan;
 mod serve;
 mod stored;
 
-pub(crate) use keep::{Keeper, keep};
-pub(crate) use serve::{Current, Serving, serve};
+pub(crate) use maintain::{CertificateMaintainer, maintain};
+pub(crate) use serve::{CertificateServer, Current, serve};
 
-/// The Secret.
+/// Name of the Secret.
 pub(crate) const SECRET: &str = "olm-guard-serving";

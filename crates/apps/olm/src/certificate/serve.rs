@@ -1,4 +1,4 @@
-//! Serving the certificate that is in the Secret, and saying so.
+//! Serving of the certificate in the Secret, by every replica.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,64 +16,64 @@ use tokio_util::sync::CancellationToken;
 
 use super::SECRET;
 use super::generation::Generation;
-use super::stored::{Stored, annotation};
+use super::stored::{StoredCertificates, annotation};
 use crate::metrics::Metrics;
 use crate::request::in_time;
-use crate::sight::{Only, Seen};
+use crate::watches::{Singleton, WatchReceiver};
 
-/// How long to wait after a write that failed.
-const BREATHER: Duration = Duration::from_secs(5);
+/// Delay after a failed write.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// How long a guard that ends tries to say so: a little less than anybody waits for its end.
-const FAREWELL: Duration = Duration::from_secs(4);
+/// Timeout of removing the annotation during shutdown; shorter than the connection grace period.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// The certificate that connections get; none before there is one.
+/// TLS configuration of connections; `None` before the first certificate.
 pub(crate) type Current = Option<Arc<ServerConfig>>;
 
-/// One guard that serves.
-pub(crate) struct Serving {
+/// Serves the certificate on one replica.
+pub(crate) struct CertificateServer {
     pub(crate) client: Client,
     pub(crate) namespace: String,
-    /// How this guard is told from others.
+    /// Identity of this replica.
     pub(crate) identity: String,
-    pub(crate) secret: Seen<Only<Secret>>,
+    pub(crate) secret: WatchReceiver<Singleton<Secret>>,
     pub(crate) current: watch::Sender<Current>,
     pub(crate) metrics: Arc<Metrics>,
-    /// When nothing is served any more.
+    /// Shutdown signal.
     pub(crate) closing: CancellationToken,
 }
 
-/// Serves whatever certificate is in the Secret, until nothing is served any more.
-pub(crate) async fn serve(mut serving: Serving) {
+/// Serves the certificate of the Secret until the shutdown.
+pub(crate) async fn serve(mut serving: CertificateServer) {
     let mut fingerprint = String::new();
     loop {
         let seen = serving.secret.borrow_and_update().clone();
         let secret = seen.as_deref().and_then(Option::as_ref);
-        let stored = secret.and_then(|secret| Stored::read(secret).ok());
-        let mut said = true;
-        if let (Some(Stored { current, .. }), Some(secret)) = (stored, secret) {
+        let stored = secret.and_then(|secret| StoredCertificates::read(secret).ok());
+        let mut annotated = true;
+        if let (Some(StoredCertificates { current, .. }), Some(secret)) = (stored, secret) {
             let found = current.fingerprint();
-            if found != fingerprint && serving.take(&current) {
+            if found != fingerprint && serving.load(&current) {
                 fingerprint = found;
             }
             let key = annotation(&serving.identity);
             if secret.annotations().get(&key) != Some(&fingerprint) && !fingerprint.is_empty() {
-                said = serving.say(json!({ key: fingerprint })).await;
+                annotated = serving.annotate(json!({ key: fingerprint })).await;
             }
         }
         tokio::select! {
             () = serving.closing.cancelled() => break,
             changed = serving.secret.changed() => if changed.is_err() { return },
-            () = fairway_clock::pause(BREATHER), if !said => {}
+                        () = fairway_clock::pause(RETRY_DELAY), if !annotated => {}
         }
     }
-    let gone = serving.say(json!({ annotation(&serving.identity): Value::Null }));
-    let _ = tokio::time::timeout(FAREWELL, gone).await;
+    let gone = serving.annotate(json!({ annotation(&serving.identity): Value::Null }));
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, gone).await;
 }
 
-impl Serving {
-    /// Uses a certificate for the next connections, if it is one.
-    fn take(&self, generation: &Generation) -> bool {
+impl CertificateServer {
+    /// Uses a certificate for new connections; returns whether it is valid.
+    fn load(&self, generation: &Generation) -> bool {
         match config(generation) {
             Ok(config) => {
                 tracing::info!(expires = %generation.expires, "webhook certificate loaded");
@@ -88,8 +88,8 @@ impl Serving {
         }
     }
 
-    /// Notes on the Secret what this guard serves.
-    async fn say(&self, annotations: Value) -> bool {
+    /// Annotates the Secret with the served certificate.
+    async fn annotate(&self, annotations: Value) -> bool {
         let api = Api::<Secret>::namespaced(self.client.clone(), &self.namespace);
         let patch = Patch::Merge(json!({ "metadata": { "annotations": annotations } }));
         match in_time(api.patch_metadata(SECRET, &PatchParams::default(), &patch)).await {

@@ -1,4 +1,4 @@
-//! What is in the Secret.
+//! Content of the certificate Secret.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,28 @@ use kube::ResourceExt as _;
 use kube::api::ObjectMeta;
 
 use super::SECRET;
-use super::generation::{Authority, CertificateError, Generation};
+use super::generation::{CaCertificate, CertificateError, Generation};
 
-/// Annotations of guards that say which certificate each of them serves begin so.
-const SERVES: &str = "fairway.dev/serves-";
+/// Prefix of the annotations with the certificate that each replica serves.
+const SERVES_PREFIX: &str = "fairway.dev/serves-";
 
-/// What is in the Secret.
+/// Content of the certificate Secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stored {
-    /// What is served.
+pub(super) struct StoredCertificates {
+    /// The served certificate.
     pub(super) current: Generation,
-    /// What will be served, as soon as API servers know its authority.
+    /// The next certificate, which is served once API servers trust its CA.
     pub(super) next: Option<Generation>,
-    /// Whose certificate some guard may still serve.
-    pub(super) previous: Option<Authority>,
+    /// CA of a certificate that a replica may still serve.
+    pub(super) previous: Option<CaCertificate>,
 }
 
-impl Stored {
+impl StoredCertificates {
     pub(super) fn new(current: Generation) -> Self {
         Self { current, next: None, previous: None }
     }
 
-    /// Reads a Secret.
+    /// Parses a Secret.
     pub(super) fn read(secret: &Secret) -> Result<Self, CertificateError> {
         let text = |key: &str| {
             let bytes = secret.data.as_ref()?.get(key)?.0.clone();
@@ -38,20 +38,20 @@ impl Stored {
         let generation = |prefix: &str| {
             let part = |key: &str| text(&format!("{prefix}{key}"));
             let parts = (part("ca.crt"), part("tls.crt"), part("tls.key"));
-            let (Some(authority), Some(certificate), Some(key)) = parts else {
+            let (Some(ca), Some(certificate), Some(key)) = parts else {
                 return Err(CertificateError::Unreadable);
             };
-            Generation::read(authority, certificate, key)
+            Generation::read(ca, certificate, key)
         };
         Ok(Self {
             current: generation("")?,
-            // What cannot be read of these is made anew, or was on its way out.
+            // An invalid next certificate is generated again; the previous CA was to be removed.
             next: generation("next-").ok(),
-            previous: text("previous-ca.crt").and_then(|text| Authority::read(text).ok()),
+            previous: text("previous-ca.crt").and_then(|text| CaCertificate::read(text).ok()),
         })
     }
 
-    /// The Secret that has it, with the metadata of the one before.
+    /// The Secret with this content and the metadata of the one before.
     pub(super) fn secret(&self, namespace: &str, before: Option<&Secret>) -> Secret {
         let Self { current, next, previous } = self;
         let mut data = BTreeMap::new();
@@ -60,7 +60,7 @@ impl Stored {
         };
         for (prefix, it) in [("", Some(current)), ("next-", next.as_ref())] {
             let Some(it) = it else { continue };
-            add(format!("{prefix}ca.crt"), &it.authority.certificate);
+            add(format!("{prefix}ca.crt"), &it.ca.certificate);
             add(format!("{prefix}tls.crt"), &it.certificate);
             add(format!("{prefix}tls.key"), &it.key);
         }
@@ -75,10 +75,10 @@ impl Stored {
         let mut metadata = before.map_or_else(fresh, |before| before.metadata.clone());
         metadata.managed_fields = None;
         if let Some(annotations) = &mut metadata.annotations {
-            // Who serves something else has missed a whole life of a certificate: it is gone.
+            // A replica with another certificate has missed a whole rotation: it is gone.
             let fingerprint = current.fingerprint();
             let is_kept = |key: &str, value: &str| {
-                !key.starts_with(SERVES) || previous.is_some() || value == fingerprint
+                !key.starts_with(SERVES_PREFIX) || previous.is_some() || value == fingerprint
             };
             annotations.retain(|key, value| is_kept(key, value));
         }
@@ -87,26 +87,27 @@ impl Stored {
         Secret { metadata, data: Some(data), type_, ..Secret::default() }
     }
 
-    /// The authorities that API servers have to know.
+    /// CA bundle for API servers.
     pub(super) fn bundle(&self) -> String {
         let Self { current, next, previous } = self;
-        let mut bundle = current.authority.certificate.clone();
-        bundle.extend(next.iter().map(|next| next.authority.certificate.as_str()));
+        let mut bundle = current.ca.certificate.clone();
+        bundle.extend(next.iter().map(|next| next.ca.certificate.as_str()));
         bundle.extend(previous.iter().map(|previous| previous.certificate.as_str()));
         bundle
     }
 }
 
-/// Which certificates guards serve.
+/// Fingerprints of the certificates that replicas serve.
 pub(super) fn served(secret: &Secret) -> BTreeMap<&str, &str> {
     let annotations = secret.annotations().iter();
-    let served = annotations.filter_map(|(key, value)| Some((key.strip_prefix(SERVES)?, value)));
+    let served =
+        annotations.filter_map(|(key, value)| Some((key.strip_prefix(SERVES_PREFIX)?, value)));
     served.map(|(guard, fingerprint)| (guard, fingerprint.as_str())).collect()
 }
 
-/// The annotation by which a guard says what it serves.
+/// Annotation with the certificate that a replica serves.
 pub(super) fn annotation(guard: &str) -> String {
-    format!("{SERVES}{}", super::generation::short_hash(guard))
+    format!("{SERVES_PREFIX}{}", super::generation::short_hash(guard))
 }
 
 #[cfg(test)]
@@ -120,10 +121,10 @@ mod tests {
         let object = recorded::v0_1().json("annotated-objects/olm-guard-secret.json");
         let secret: Secret = serde_json::from_value(object).unwrap();
         assert_eq!(secret.metadata.name.as_deref(), Some(SECRET));
-        let stored = Stored::read(&secret).unwrap();
+        let stored = StoredCertificates::read(&secret).unwrap();
         assert_eq!((&stored.next, &stored.previous), (&None, &None));
         assert!(!stored.current.names.is_empty());
-        // The guard that wrote it serves the certificate in it.
+        // The replica that wrote it serves the certificate in it.
         let fingerprint = stored.current.fingerprint();
         assert_eq!(served(&secret).into_values().collect::<Vec<_>>(), [fingerprint.as_str()]);
         let written = stored.secret("openshift-cluster-version", Some(&secret));

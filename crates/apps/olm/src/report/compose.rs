@@ -1,4 +1,4 @@
-//! What the ClusterOperator is to say.
+//! The desired status of the ClusterOperator.
 
 use fairway_api::OperatorCondition;
 use fairway_api::cluster_operator::{ClusterOperatorStatus, ObjectReference, OperandVersion};
@@ -10,61 +10,62 @@ use jiff::Timestamp;
 use crate::settings::Settings;
 use crate::webhook::CONFIGURATION;
 
-/// Operators to look at that are named; the message counts the rest.
+/// Maximum number of operators in `relatedObjects`.
 const MAX_RELATED: usize = 100;
 
-/// What is known.
-pub(super) struct Facts<'a> {
-    /// The operators and the version of the platform, or why they are not known.
+/// Inputs of the status.
+pub(super) struct ReportInputs<'a> {
+    /// The operators and the running version, or why they are unknown.
     pub(super) seen: Result<&'a (Guard, Stream), &'a Hindrance>,
-    /// What keeps the webhook from its work.
-    pub(super) trouble: Option<&'a str>,
-    /// What of catalogs and operators is not known.
-    pub(super) unseen: Option<String>,
+    /// Problem of the webhook certificate.
+    pub(super) problem: Option<&'a str>,
+    /// Unknown data about catalogs or operators.
+    pub(super) unknown: Option<String>,
 }
 
-/// What the ClusterOperator is to say. Whatever others wrote there stays.
+/// The desired status. Fields of other clients are kept.
 pub(super) fn compose(
     before: Option<&ClusterOperatorStatus>,
-    facts: &Facts<'_>,
+    inputs: &ReportInputs<'_>,
     settings: &Settings,
     now: Timestamp,
 ) -> ClusterOperatorStatus {
-    let published = match facts.seen {
+    let published = match inputs.seen {
         Ok((guard, _)) => guard.published(),
         Err(hindrance) => Published::from(hindrance),
     };
     let Published { upgradeable: verdict, extension } = published;
     let mut status = before.cloned().unwrap_or_default();
-    let at_work = OperatorCondition::new(available::TYPE, true).reason(available::AS_EXPECTED);
-    status.conditions.set(at_work, now);
-    let settled = OperatorCondition::new(progressing::TYPE, false).reason(progressing::AS_EXPECTED);
-    status.conditions.set(settled, now);
-    status.conditions.set(degradation(facts, &verdict), now);
+    let available = OperatorCondition::new(available::TYPE, true).reason(available::AS_EXPECTED);
+    status.conditions.set(available, now);
+    let progressing_false =
+        OperatorCondition::new(progressing::TYPE, false).reason(progressing::AS_EXPECTED);
+    status.conditions.set(progressing_false, now);
+    status.conditions.set(degradation(inputs, &verdict), now);
     let condition = OperatorCondition::new(upgradeable::TYPE, verdict.status)
         .reason(verdict.reason)
         .message(verdict.message);
     status.conditions.set(condition, now);
     status.versions = versions(settings);
-    status.related_objects = related(facts, settings);
+    status.related_objects = related(inputs, settings);
     status.extension = extension;
     status
 }
 
-fn degradation(facts: &Facts<'_>, verdict: &Upgradeable) -> OperatorCondition {
+fn degradation(inputs: &ReportInputs<'_>, verdict: &Upgradeable) -> OperatorCondition {
     let degraded = |reason, message: String| {
         OperatorCondition::new(degraded::TYPE, true).reason(reason).message(message)
     };
-    match (facts.seen, facts.trouble, &facts.unseen) {
+    match (inputs.seen, inputs.problem, &inputs.unknown) {
         (Err(_), _, _) => {
             degraded(degraded::ERROR_CHECKING_OPERATOR_COMPATIBILITY, verdict.message.clone())
         }
-        (Ok(_), Some(trouble), _) => degraded(
+        (Ok(_), Some(problem), _) => degraded(
             degraded::CERTIFICATE_ERROR,
-            format!("The OLM guard cannot maintain the webhook certificate: {trouble}."),
+            format!("The OLM guard cannot maintain the webhook certificate: {problem}."),
         ),
-        (Ok(_), None, Some(unseen)) => {
-            degraded(degraded::ERROR_CHECKING_OPERATOR_COMPATIBILITY, unseen.clone())
+        (Ok(_), None, Some(unknown)) => {
+            degraded(degraded::ERROR_CHECKING_OPERATOR_COMPATIBILITY, unknown.clone())
         }
         (Ok(_), None, None) => {
             OperatorCondition::new(degraded::TYPE, false).reason(degraded::AS_EXPECTED)
@@ -83,8 +84,8 @@ fn versions(settings: &Settings) -> Vec<OperandVersion> {
     release.into_iter().chain([own]).collect()
 }
 
-/// What to look at: the guard's own objects, and the operators that something is said about.
-fn related(facts: &Facts<'_>, settings: &Settings) -> Vec<ObjectReference> {
+/// Objects of the guard, and operators with a finding.
+fn related(inputs: &ReportInputs<'_>, settings: &Settings) -> Vec<ObjectReference> {
     let reference =
         |group: &str, resource: &str, namespace: Option<&str>, name: &str| ObjectReference {
             group: group.to_owned(),
@@ -98,7 +99,7 @@ fn related(facts: &Facts<'_>, settings: &Settings) -> Vec<ObjectReference> {
         reference("", "namespaces", None, &settings.namespace),
         reference(admission, "validatingwebhookconfigurations", None, CONFIGURATION),
     ];
-    let operators = facts.seen.into_iter().flat_map(|(guard, running)| {
+    let operators = inputs.seen.into_iter().flat_map(|(guard, running)| {
         let is_notable = move |it: &&_| guard.verdict(it, running.next()) != Verdict::Upgradeable;
         guard.operators().iter().filter(is_notable)
     });

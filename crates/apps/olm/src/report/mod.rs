@@ -1,8 +1,7 @@
-//! Telling the platform: the ClusterOperator, written when it is to say something else.
+//! Reporting: writes the ClusterOperator when its desired status changes, and corrects drift.
 
 mod compose;
-mod herald;
-mod rival;
+mod contention;
 mod view;
 
 use std::sync::Arc;
@@ -19,122 +18,121 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::catalogs::Shown;
+use crate::catalogs::CatalogContents;
 use crate::metrics::Metrics;
-use crate::needs;
-use crate::observed::Observed;
+use crate::needs::OperatorNeeds;
+use crate::observed::ObservedApis;
 use crate::request::in_time;
 use crate::settings::Settings;
-use crate::sight::{Blind, CLUSTER_OPERATORS, Only, Seen, WriterSight};
-use compose::{Facts, compose};
-use herald::Herald;
-use rival::{Rivalry, rival_of};
+use crate::watches::{CLUSTER_OPERATORS, LeaderWatches, Singleton, StaleWatches, WatchReceiver};
+use compose::{ReportInputs, compose};
+use contention::{ContentionBackoff, EventRecorder, other_writer};
 use view::View;
 
-/// As whom the guard writes.
+/// Field manager of the ClusterOperator.
 const MANAGER: &str = "fairway-olm-guard";
 
-/// Operators come and go in bunches: what follows closely is told at once.
-const QUIET: Duration = Duration::from_millis(250);
+/// Debounce of changes: operators are installed in groups.
+const DEBOUNCE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Whoever waits for the news does not wait longer.
-const LONGEST: Duration = Duration::from_secs(2);
+/// Maximum delay by the debounce.
+const MAX_DEBOUNCE: Duration = Duration::from_secs(2);
 
-/// How long to wait after a write that failed.
-const BREATHER: Duration = Duration::from_secs(5);
+/// Delay after a failed write.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// What the one knows that tells the platform.
+/// Inputs of the report.
 pub(crate) struct Sources {
-    pub(crate) cluster_version: Seen<Only<ClusterVersion>>,
-    /// Whether the version of the cluster is not seen any more.
-    pub(crate) blind: watch::Receiver<Blind>,
-    pub(crate) sight: WriterSight,
-    /// What catalogs say by now.
-    pub(crate) catalogs: Seen<Shown>,
-    /// Which APIs operators use.
-    pub(crate) needs: Seen<needs::Known>,
-    /// What the cluster tells about APIs.
-    pub(crate) observed: Seen<Observed>,
-    /// What keeps the webhook from its work.
-    pub(crate) trouble: watch::Receiver<Option<String>>,
+    pub(crate) cluster_version: WatchReceiver<Singleton<ClusterVersion>>,
+    /// Stale watch of ClusterVersion.
+    pub(crate) stale: watch::Receiver<StaleWatches>,
+    pub(crate) watches: LeaderWatches,
+    /// Content of the catalogs.
+    pub(crate) catalogs: WatchReceiver<CatalogContents>,
+    /// APIs that operators use.
+    pub(crate) needs: WatchReceiver<OperatorNeeds>,
+    /// Kubernetes version and requests for removed APIs.
+    pub(crate) observed: WatchReceiver<ObservedApis>,
+    /// Problem of the webhook certificate.
+    pub(crate) problem: watch::Receiver<Option<String>>,
 }
 
-/// Whoever tells the platform.
+/// Writes the ClusterOperator.
 pub(crate) struct Reporter {
     client: Client,
     leadership: Leadership,
     settings: Settings,
     sources: Sources,
     metrics: Arc<Metrics>,
-    herald: Herald,
-    /// Whether it has waited long enough for what it does not see.
+    events: EventRecorder,
+    /// Whether the wait for missing inputs is over.
     is_late: bool,
-    /// What it said last, without times.
-    said: Option<ClusterOperatorStatus>,
-    rivalry: Rivalry,
+    /// The last written status, without times.
+    last_report: Option<ClusterOperatorStatus>,
+    contention: ContentionBackoff,
 }
 
-/// What is to be said.
-struct Word {
+/// A desired status.
+struct DesiredReport {
     status: ClusterOperatorStatus,
-    /// The same whenever it is said.
+    /// The same without times, for comparison.
     timeless: ClusterOperatorStatus,
 }
 
-/// What became of a write.
+/// Result of a write.
 #[derive(PartialEq, Eq)]
-enum Outcome {
+enum WriteOutcome {
     Written,
-    /// Somebody else was faster, or leads by now.
-    Outrun,
+    /// Another client wrote first, or the Lease is lost.
+    Conflict,
 }
 
-/// Tells the platform for as long as it is the one that writes.
+/// Reports while this replica is the leader.
 pub(crate) async fn report(mut reporter: Reporter) {
-    let patience = fairway_clock::pause(reporter.settings.patience.first_word);
-    tokio::pin!(patience);
+    let grace_period = fairway_clock::pause(reporter.settings.patience.first_word);
+    tokio::pin!(grace_period);
     loop {
-        let next = match reporter.attend().await {
+        let next = match reporter.reconcile().await {
             Ok(next) => next,
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, "cannot write ClusterOperator; retrying");
                 reporter.metrics.write_failed();
-                Some(Instant::now() + BREATHER)
+                Some(Instant::now() + RETRY_DELAY)
             }
         };
         tokio::select! {
-            heard = reporter.sources.news() => if !heard { return },
+            open = reporter.sources.changed() => if !open { return },
             () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => continue,
-            () = patience.as_mut(), if !reporter.is_late => reporter.is_late = true,
+            () = grace_period.as_mut(), if !reporter.is_late => reporter.is_late = true,
         }
-        reporter.sources.settle().await;
+        reporter.sources.debounce().await;
     }
 }
 
 impl Sources {
-    /// Waits until something has changed; false if nothing will any more.
-    async fn news(&mut self) -> bool {
+    /// Waits for a change; `false` if a sender is gone.
+    async fn changed(&mut self) -> bool {
         let changed = tokio::select! {
             changed = self.cluster_version.changed() => changed,
-            changed = self.blind.changed() => changed,
-            changed = self.sight.operators.changed() => changed,
-            changed = self.sight.cluster_operator.changed() => changed,
-            changed = self.sight.blind.changed() => changed,
+            changed = self.stale.changed() => changed,
+            changed = self.watches.operators.changed() => changed,
+            changed = self.watches.cluster_operator.changed() => changed,
+            changed = self.watches.stale.changed() => changed,
             changed = self.catalogs.changed() => changed,
             changed = self.needs.changed() => changed,
             changed = self.observed.changed() => changed,
-            changed = self.trouble.changed() => changed,
+            changed = self.problem.changed() => changed,
         };
         changed.is_ok()
     }
 
-    /// Waits for as long as changes follow each other closely, though not for ever.
-    async fn settle(&mut self) {
-        let end = Instant::now() + LONGEST;
+    /// Waits while changes follow each other, for the maximum delay at most.
+    async fn debounce(&mut self) {
+        let end = Instant::now() + MAX_DEBOUNCE;
         while Instant::now() < end {
-            let quiet = end.min(Instant::now() + QUIET);
-            if !matches!(timeout_at(quiet, self.news()).await, Ok(true)) {
+            let quiet = end.min(Instant::now() + DEBOUNCE_INTERVAL);
+            if !matches!(timeout_at(quiet, self.changed()).await, Ok(true)) {
                 return;
             }
         }
@@ -143,10 +141,10 @@ impl Sources {
     fn view(&mut self, is_late: bool) -> View {
         View {
             version: self.cluster_version.borrow_and_update().clone(),
-            version_blind: self.blind.borrow_and_update().clone(),
-            operators: self.sight.operators.borrow_and_update().clone(),
-            subscriptions: self.sight.subscriptions.borrow().clone(),
-            blind: self.sight.blind.borrow_and_update().clone(),
+            version_stale: self.stale.borrow_and_update().clone(),
+            operators: self.watches.operators.borrow_and_update().clone(),
+            subscriptions: self.watches.subscriptions.borrow().clone(),
+            stale: self.watches.stale.borrow_and_update().clone(),
             catalogs: self.catalogs.borrow_and_update().clone(),
             needs: self.needs.borrow_and_update().clone(),
             observed: self.observed.borrow_and_update().clone(),
@@ -163,39 +161,40 @@ impl Reporter {
         sources: Sources,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let herald = Herald::new(client.clone(), &settings.cluster_operator, leadership.clone());
+        let events =
+            EventRecorder::new(client.clone(), &settings.cluster_operator, leadership.clone());
         Self {
             client,
             leadership,
             settings,
             sources,
             metrics,
-            herald,
+            events,
             is_late: false,
-            said: None,
-            rivalry: Rivalry::default(),
+            last_report: None,
+            contention: ContentionBackoff::default(),
         }
     }
 
-    /// Writes what is to be said, unless it is said already; when to look again though nothing has
-    /// changed.
-    async fn attend(&mut self) -> Result<Option<Instant>, kube::Error> {
-        if self.rivalry.made_peace(Instant::now()) {
+    /// Writes the desired status if it differs; returns the time of the next reconciliation without a
+    /// change.
+    async fn reconcile(&mut self) -> Result<Option<Instant>, kube::Error> {
+        if self.contention.reset_if_over(Instant::now()) {
             self.metrics.contended(&self.settings.cluster_operator, None);
         }
         let before = self.before().await?;
-        let word = before.as_deref().and_then(|before| self.word(before.as_ref()));
-        match (before.as_deref(), word) {
-            (Some(before), Some(word)) => self.say(word, before.as_ref()).await,
-            _ => Ok(self.rivalry.peace()),
+        let desired = before.as_deref().and_then(|before| self.desired(before.as_ref()));
+        match (before.as_deref(), desired) {
+            (Some(before), Some(desired)) => self.write_desired(desired, before.as_ref()).await,
+            _ => Ok(self.contention.end()),
         }
     }
 
-    /// The ClusterOperator as it is, as far as that is known. Whoever cannot watch it asks for it:
-    /// nothing may stand there for ever because nobody sees it.
-    async fn before(&mut self) -> Result<Option<Arc<Only<ClusterOperator>>>, kube::Error> {
-        let seen = self.sources.sight.cluster_operator.borrow_and_update().clone();
-        if !self.is_blind() {
+    /// The live ClusterOperator. With a stale watch it is read by GET, so that a stale status does not
+    /// stay for ever.
+    async fn before(&mut self) -> Result<Option<Arc<Singleton<ClusterOperator>>>, kube::Error> {
+        let seen = self.sources.watches.cluster_operator.borrow_and_update().clone();
+        if !self.is_watch_stale() {
             return Ok(seen);
         }
         let api = Api::<ClusterOperator>::all(self.client.clone());
@@ -203,73 +202,76 @@ impl Reporter {
         Ok(Some(Arc::new(found)))
     }
 
-    fn is_blind(&self) -> bool {
-        self.sources.sight.blind.borrow().why(CLUSTER_OPERATORS).is_some()
+    fn is_watch_stale(&self) -> bool {
+        self.sources.watches.stale.borrow().why(CLUSTER_OPERATORS).is_some()
     }
 
-    /// What is to be said; `None` if nothing is, or nothing else than what is said already. Without
-    /// a ClusterVersion this is no platform of ours, and nothing is said.
-    fn word(&mut self, before: Option<&ClusterOperator>) -> Option<Word> {
-        let trouble = self.sources.trouble.borrow_and_update().clone();
+    /// The desired status; `None` if it equals the live one, or without a ClusterVersion, because the
+    /// cluster is then no OpenShift platform.
+    fn desired(&mut self, before: Option<&ClusterOperator>) -> Option<DesiredReport> {
+        let problem = self.sources.problem.borrow_and_update().clone();
         let view = self.sources.view(self.is_late);
         if view.version.is_none() && before.is_none() {
-            // Nobody knows whether this is a platform of ours: nothing is begun.
+            // It is unknown whether the cluster has a ClusterVersion: do not create an object.
             return None;
         }
-        let unseen = view.unseen();
-        let seen = view.judge(self.settings.policy)?;
+        let unknown = view.unknown();
+        let seen = view.evaluate(self.settings.policy)?;
         if let Ok((guard, running)) = &seen {
             self.count(guard, *running);
         }
-        let facts = Facts { seen: seen.as_ref(), trouble: trouble.as_deref(), unseen };
+        let inputs = ReportInputs { seen: seen.as_ref(), problem: problem.as_deref(), unknown };
         let status = before.and_then(|before| before.status.as_ref());
-        let wanted = compose(status, &facts, &self.settings, fairway_clock::now());
-        let timeless = || compose(None, &facts, &self.settings, Timestamp::UNIX_EPOCH);
-        (status != Some(&wanted)).then(|| Word { timeless: timeless(), status: wanted })
+        let wanted = compose(status, &inputs, &self.settings, fairway_clock::now());
+        let timeless = || compose(None, &inputs, &self.settings, Timestamp::UNIX_EPOCH);
+        (status != Some(&wanted)).then(|| DesiredReport { timeless: timeless(), status: wanted })
     }
 
-    /// Says it; what it says for the first time at once, and what it has to say again, because
-    /// somebody else has changed it, with pauses.
-    async fn say(
+    /// Writes a status: a new one at once, and a correction of another client's change with backoff.
+    async fn write_desired(
         &mut self,
-        word: Word,
+        desired: DesiredReport,
         before: Option<&ClusterOperator>,
     ) -> Result<Option<Instant>, kube::Error> {
-        let is_repair = self.said.as_ref() == Some(&word.timeless);
+        let is_repair = self.last_report.as_ref() == Some(&desired.timeless);
         let now = Instant::now();
-        let next_repair = self.rivalry.next_repair(now);
+        let next_repair = self.contention.next_repair(now);
         if is_repair && next_repair > now {
             return Ok(Some(next_repair));
         }
         let mut object = match before {
             Some(object) => object.clone(),
-            None => match self.begin().await? {
+            None => match self.create().await? {
                 Some(object) => object,
-                None => return Ok(self.after_being_outrun(now)),
+                None => return Ok(self.next_after_conflict(now)),
             },
         };
-        object.status = Some(word.status);
-        if self.write(&object).await? == Outcome::Outrun {
-            return Ok(self.after_being_outrun(now));
+        object.status = Some(desired.status);
+        if self.write(&object).await? == WriteOutcome::Conflict {
+            return Ok(self.next_after_conflict(now));
         }
-        self.said = Some(word.timeless);
+        self.last_report = Some(desired.timeless);
         if is_repair {
-            let rival = before.and_then(|before| rival_of(before, MANAGER));
-            self.has_repaired(rival.as_deref()).await;
+            let writer = before.and_then(|before| other_writer(before, MANAGER));
+            self.record_repair(writer.as_deref()).await;
         }
-        Ok(self.rivalry.peace())
+        Ok(self.contention.end())
     }
 
-    /// When to look again: a newer state is on its way, but not to who is blind.
-    fn after_being_outrun(&self, now: Instant) -> Option<Instant> {
-        if self.is_blind() { Some(now + BREATHER) } else { self.rivalry.peace() }
+    /// Time of the next reconciliation after a conflict: the watch reports the newer state, if it works.
+    fn next_after_conflict(&self, now: Instant) -> Option<Instant> {
+        if self.is_watch_stale() { Some(now + RETRY_DELAY) } else { self.contention.end() }
     }
 
-    async fn has_repaired(&mut self, rival: Option<&str>) {
-        let Some(repairs) = self.rivalry.repaired(Instant::now()) else { return };
-        tracing::warn!(rival, repairs, "another client repeatedly changes the ClusterOperator");
+    async fn record_repair(&mut self, writer: Option<&str>) {
+        let Some(repairs) = self.contention.repaired(Instant::now()) else { return };
+        tracing::warn!(
+            rival = writer,
+            repairs,
+            "another client repeatedly changes the ClusterOperator"
+        );
         self.metrics.contended(&self.settings.cluster_operator, Some(repairs));
-        self.herald.tell_of(rival).await;
+        self.events.record_contention(writer).await;
     }
 
     fn count(&self, guard: &Guard, running: Stream) {
@@ -280,8 +282,8 @@ impl Reporter {
         }
     }
 
-    /// Makes the ClusterOperator; `None` if somebody else was faster.
-    async fn begin(&self) -> Result<Option<ClusterOperator>, kube::Error> {
+    /// Creates the ClusterOperator; `None` if it exists already.
+    async fn create(&self) -> Result<Option<ClusterOperator>, kube::Error> {
         let metadata = ObjectMeta {
             name: Some(self.settings.cluster_operator.clone()),
             ..ObjectMeta::default()
@@ -292,26 +294,26 @@ impl Reporter {
         match self.leadership.write(in_time(api.create(&parameters, &object))).await {
             Ok(Err(kube::Error::Api(status))) if status.code == 409 => Ok(None),
             Ok(made) => made.map(Some),
-            // Whoever leads no more is about to end.
+            // After a lost Lease, election drops this task.
             Err(_) => Ok(None),
         }
     }
 
-    async fn write(&self, object: &ClusterOperator) -> Result<Outcome, kube::Error> {
+    async fn write(&self, object: &ClusterOperator) -> Result<WriteOutcome, kube::Error> {
         let api = Api::<ClusterOperator>::all(self.client.clone());
         let parameters = parameters();
         let write = api.replace_status(&self.settings.cluster_operator, &parameters, object);
         match self.leadership.write(in_time(write)).await {
-            // A newer state is on its way.
-            Ok(Err(kube::Error::Api(status))) if status.code == 409 => Ok(Outcome::Outrun),
+            // The watch reports the newer state.
+            Ok(Err(kube::Error::Api(status))) if status.code == 409 => Ok(WriteOutcome::Conflict),
             Ok(written) => {
                 written?;
                 self.metrics.wrote_status();
-                Ok(Outcome::Written)
+                Ok(WriteOutcome::Written)
             }
             Err(lost) => {
                 tracing::info!(%lost, "leadership lost, writes stopped");
-                Ok(Outcome::Outrun)
+                Ok(WriteOutcome::Conflict)
             }
         }
     }

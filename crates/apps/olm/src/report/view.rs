@@ -1,4 +1,4 @@
-//! What is made of what was seen so far.
+//! Evaluation of the latest inputs.
 
 use std::sync::Arc;
 
@@ -6,39 +6,40 @@ use fairway_api::ClusterVersion;
 use fairway_compat::olm::apis::Needs;
 use fairway_compat::olm::{ClusterVersions, Guard, Hindrance, Operator, Policy, Stream};
 
-use crate::catalogs::Shown;
-use crate::needs;
-use crate::observed::Observed;
-use crate::sight::{
-    Blind, CATALOGS, CLUSTER_VERSIONS, INSTALLED, Installed, Only, SUBSCRIPTIONS, Subscriptions,
+use crate::catalogs::CatalogContents;
+use crate::needs::OperatorNeeds;
+use crate::observed::ObservedApis;
+use crate::watches::{
+    CATALOGS, CLUSTER_VERSIONS, INSTALLED, Installed, SUBSCRIPTIONS, Singleton, StaleWatches,
+    Subscriptions,
 };
 
-/// Why something is not known that was asked for.
+/// Reason of an input without a value.
 const NOT_YET: &str = "no response yet";
 
-/// What was seen so far.
+/// Latest inputs.
 #[derive(Default)]
 pub(super) struct View {
-    pub(super) version: Option<Arc<Only<ClusterVersion>>>,
-    pub(super) version_blind: Blind,
+    pub(super) version: Option<Arc<Singleton<ClusterVersion>>>,
+    pub(super) version_stale: StaleWatches,
     pub(super) operators: Option<Arc<Installed>>,
     pub(super) subscriptions: Option<Arc<Subscriptions>>,
-    pub(super) blind: Blind,
-    pub(super) catalogs: Option<Arc<Shown>>,
-    pub(super) needs: Option<Arc<needs::Known>>,
-    pub(super) observed: Option<Arc<Observed>>,
-    /// Whether nobody waits any more for what was not seen.
+    pub(super) stale: StaleWatches,
+    pub(super) catalogs: Option<Arc<CatalogContents>>,
+    pub(super) needs: Option<Arc<OperatorNeeds>>,
+    pub(super) observed: Option<Arc<ObservedApis>>,
+    /// Whether the wait for missing inputs is over.
     pub(super) is_late: bool,
 }
 
 impl View {
-    /// The operators and the running version, or why they are not known; `None` while it is too
-    /// early to say anything, and where the cluster has no version of the platform.
-    pub(super) fn judge(self, policy: Policy) -> Option<Result<(Guard, Stream), Hindrance>> {
+    /// The operators and the running version, or why they are unknown. `None` while the guard waits
+    /// for inputs, and without a ClusterVersion.
+    pub(super) fn evaluate(self, policy: Policy) -> Option<Result<(Guard, Stream), Hindrance>> {
         if self.version.as_deref().is_some_and(Option::is_none) {
             return None;
         }
-        if !self.is_whole() && !self.is_late {
+        if !self.is_complete() && !self.is_late {
             return None;
         }
         Some(self.running().and_then(|running| {
@@ -47,33 +48,33 @@ impl View {
         }))
     }
 
-    /// What is not known though operators are, if something is not.
-    pub(super) fn unseen(&self) -> Option<String> {
+    /// Unknown data about catalogs or APIs.
+    pub(super) fn unknown(&self) -> Option<String> {
         let of_catalogs = |why| format!("The content of the catalogs is unknown: {why}.");
         let of_needs = |why| format!("The APIs that operators use are unknown: {why}.");
-        self.catalogs_unseen().map(of_catalogs).or_else(|| self.needs_unseen().map(of_needs))
+        self.catalogs_unknown().map(of_catalogs).or_else(|| self.needs_unknown().map(of_needs))
     }
 
-    fn catalogs_unseen(&self) -> Option<String> {
-        let why = |kind| self.blind.why(kind).map(|why| format!("{kind}: {why}"));
+    fn catalogs_unknown(&self) -> Option<String> {
+        let why = |kind| self.stale.why(kind).map(|why| format!("{kind}: {why}"));
         why(CATALOGS).or_else(|| why(SUBSCRIPTIONS)).or_else(|| match &self.catalogs {
             Some(shown) => shown.unread.clone(),
             None => Some(NOT_YET.to_owned()),
         })
     }
 
-    fn needs_unseen(&self) -> Option<String> {
+    fn needs_unknown(&self) -> Option<String> {
         match &self.needs {
             Some(known) => known.unread.clone(),
             None => Some(NOT_YET.to_owned()),
         }
     }
 
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         let Self { version, operators, catalogs, needs, observed, .. } = self;
-        // What was seen long ago may be seen again in a moment.
-        let is_seen = self.version_blind.why(CLUSTER_VERSIONS).is_none()
-            && self.blind.why(INSTALLED).is_none();
+        // A stale watch may recover soon.
+        let is_seen = self.version_stale.why(CLUSTER_VERSIONS).is_none()
+            && self.stale.why(INSTALLED).is_none();
         is_seen
             && version.is_some()
             && operators.is_some()
@@ -83,7 +84,7 @@ impl View {
     }
 
     fn running(&self) -> Result<Stream, Hindrance> {
-        if let Some(why) = self.version_blind.why(CLUSTER_VERSIONS) {
+        if let Some(why) = self.version_stale.why(CLUSTER_VERSIONS) {
             return Err(Hindrance::VersionUnseen(why.to_owned()));
         }
         let version = self.version.as_deref().and_then(Option::as_ref);
@@ -92,7 +93,7 @@ impl View {
     }
 
     fn operators(&self, running: Stream) -> Result<Vec<Operator>, Hindrance> {
-        if let Some(why) = self.blind.why(INSTALLED) {
+        if let Some(why) = self.stale.why(INSTALLED) {
             return Err(Hindrance::Unlisted(why.to_owned()));
         }
         let operators = self.operators.as_deref().ok_or(Hindrance::Waiting)?;
@@ -100,7 +101,7 @@ impl View {
         let needs = self.needs.as_deref().map(|known| &known.needs);
         let subscriptions: Vec<_> =
             self.subscriptions.iter().flat_map(|it| it.values().cloned()).collect();
-        let told = operators.iter().map(|(place, (_, operator))| {
+        let evaluated = operators.iter().map(|(place, (_, operator))| {
             let operator = match catalogs {
                 Some(catalogs) => catalogs.tell_about(operator.clone(), &subscriptions),
                 None => operator.clone(),
@@ -110,7 +111,7 @@ impl View {
                 None => operator,
             }
         });
-        Ok(told.collect())
+        Ok(evaluated.collect())
     }
 
     fn using(&self, operator: Operator, needs: &Needs, running: Stream) -> Operator {
@@ -132,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    /// A view of a cluster of that version that is late, and sees what is needed.
+    /// A late view of a cluster at that version, with an empty list of operators.
     fn late(version: &str) -> View {
         let cluster = json!({
             "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion",
@@ -148,8 +149,8 @@ mod tests {
         }
     }
 
-    fn told(view: View) -> String {
-        match view.judge(Policy::default()) {
+    fn text(view: View) -> String {
+        match view.evaluate(Policy::default()) {
             None => "nothing".to_owned(),
             Some(Ok((guard, running))) => {
                 format!("{} operators on {running}", guard.operators().len())
@@ -159,25 +160,25 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_is_a_whole_one_or_a_late_one() {
+    fn judge_requires_all_inputs_or_lateness() {
         let catalogs = || Some(Arc::default());
         let needs = || Some(Arc::default());
         let early = || View { is_late: false, observed: Some(Arc::default()), ..late("4.9.0") };
         let whole = || View { catalogs: catalogs(), needs: needs(), ..early() };
-        let part = Shown { is_partial: true, ..Shown::default() };
-        let unread = needs::Known { unread: Some("a".to_owned()), ..needs::Known::default() };
+        let part = CatalogContents { is_partial: true, ..CatalogContents::default() };
+        let unread = OperatorNeeds { unread: Some("a".to_owned()), ..OperatorNeeds::default() };
         let all = [
-            told(early()),
-            told(View { catalogs: catalogs(), ..early() }),
-            told(View { catalogs: catalogs(), needs: needs(), ..early() }),
-            told(View { catalogs: catalogs(), needs: needs(), operators: None, ..early() }),
-            told(View { catalogs: catalogs(), needs: needs(), version: None, ..early() }),
-            told(View { catalogs: catalogs(), needs: needs(), observed: None, ..early() }),
-            told(View { catalogs: Some(Arc::new(part)), ..whole() }),
-            told(View { needs: Some(Arc::new(unread)), ..whole() }),
-            told(View { version_blind: Blind::to(CLUSTER_VERSIONS, "cut"), ..whole() }),
-            told(View { blind: Blind::to(INSTALLED, "cut"), ..whole() }),
-            told(late("4.9.0")),
+            text(early()),
+            text(View { catalogs: catalogs(), ..early() }),
+            text(View { catalogs: catalogs(), needs: needs(), ..early() }),
+            text(View { catalogs: catalogs(), needs: needs(), operators: None, ..early() }),
+            text(View { catalogs: catalogs(), needs: needs(), version: None, ..early() }),
+            text(View { catalogs: catalogs(), needs: needs(), observed: None, ..early() }),
+            text(View { catalogs: Some(Arc::new(part)), ..whole() }),
+            text(View { needs: Some(Arc::new(unread)), ..whole() }),
+            text(View { version_stale: StaleWatches::of(CLUSTER_VERSIONS, "cut"), ..whole() }),
+            text(View { stale: StaleWatches::of(INSTALLED, "cut"), ..whole() }),
+            text(late("4.9.0")),
         ];
         insta::assert_snapshot!(all.join("\n"), @"
         nothing
@@ -195,15 +196,18 @@ mod tests {
     }
 
     #[test]
-    fn whoever_cannot_look_says_why() {
+    fn judge_without_required_input_returns_reason() {
         let all = [
-            told(late("4.x")),
-            told(late("")),
-            told(View { operators: None, ..late("4.9.0") }),
-            told(View { version: None, ..late("4.9.0") }),
-            told(View { blind: Blind::to(INSTALLED, "forbidden"), ..late("4.9.0") }),
-            told(View { version_blind: Blind::to(CLUSTER_VERSIONS, "gone"), ..late("4.9.0") }),
-            told(View { version: Some(Arc::new(None)), ..late("4.9.0") }),
+            text(late("4.x")),
+            text(late("")),
+            text(View { operators: None, ..late("4.9.0") }),
+            text(View { version: None, ..late("4.9.0") }),
+            text(View { stale: StaleWatches::of(INSTALLED, "forbidden"), ..late("4.9.0") }),
+            text(View {
+                version_stale: StaleWatches::of(CLUSTER_VERSIONS, "gone"),
+                ..late("4.9.0")
+            }),
+            text(View { version: Some(Arc::new(None)), ..late("4.9.0") }),
         ];
         insta::assert_snapshot!(all.join("\n"), @r#"
         VersionInvalid("\"4.x\" is not a version")
@@ -217,10 +221,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_seen_of_catalogs_and_apis_is_said_and_holds_nothing_up() {
+    fn unseen_catalogs_and_apis_do_not_block() {
         let unread = || Some("a: forbidden".to_owned());
-        let shown = Shown { unread: unread(), is_partial: true, ..Shown::default() };
-        let known = needs::Known { unread: unread(), ..needs::Known::default() };
+        let shown =
+            CatalogContents { unread: unread(), is_partial: true, ..CatalogContents::default() };
+        let known = OperatorNeeds { unread: unread(), ..OperatorNeeds::default() };
         let (shown, known) = (Some(Arc::new(shown)), Some(Arc::new(known)));
         let read = || View {
             catalogs: Some(Arc::default()),
@@ -229,15 +234,15 @@ mod tests {
         };
         let views = [
             read(),
-            View { blind: Blind::to(CATALOGS, "forbidden"), ..read() },
+            View { stale: StaleWatches::of(CATALOGS, "forbidden"), ..read() },
             View { catalogs: None, ..read() },
             View { catalogs: shown, ..read() },
             View { needs: None, ..read() },
             View { needs: known, ..read() },
         ];
         let all = views.map(|view| {
-            let unseen = view.unseen().unwrap_or_default();
-            format!("{} {unseen}", told(view)).trim_end().to_owned()
+            let unknown = view.unknown().unwrap_or_default();
+            format!("{} {unknown}", text(view)).trim_end().to_owned()
         });
         insta::assert_snapshot!(all.join("\n"), @"
         0 operators on 4.9

@@ -1,4 +1,4 @@
-//! What the guard may do.
+//! Permissions of the guard.
 
 use anyhow::{Context as _, Result};
 use fairway_api::ClusterOperator;
@@ -13,10 +13,10 @@ use serde_json::json;
 
 use crate::support::{OPERATOR, Platform, up_to};
 
-/// What is deployed.
+/// Manifests of the deployment.
 const MANIFESTS: &str = include_str!("../../../../../deploy/olm-guard/rbac.yaml");
 
-/// A client that may do what is deployed. What has the name of the guard gets that of the namespace.
+/// A client with the permissions of the deployment. Objects get the name of the namespace.
 pub(crate) async fn deployed(platform: &Platform) -> Result<Client> {
     let namespace = platform.namespace.name();
     let manifests = MANIFESTS
@@ -35,7 +35,7 @@ pub(crate) async fn deployed(platform: &Platform) -> Result<Client> {
 }
 
 #[tokio::test]
-async fn the_deployed_permissions_are_enough() -> Result<()> {
+async fn guard_with_deployed_permissions_works() -> Result<()> {
     let platform = Platform::begin(Some("4.7.2")).await?;
     let namespace = platform.namespace.name().to_owned();
     let guards = deployed(&platform).await?;
@@ -55,7 +55,7 @@ async fn the_deployed_permissions_are_enough() -> Result<()> {
         Ok(report.contains("OperatorApisMissing").then_some(()))
     })
     .await?;
-    // It says on the Secret that it serves the certificate, and takes that back when it ends.
+    // It annotates the Secret with the served certificate, and removes the annotation at its end.
     wait::until("the guard to note what it serves", || async {
         Ok((platform.notes().await? == 1).then_some(()))
     })
@@ -63,7 +63,7 @@ async fn the_deployed_permissions_are_enough() -> Result<()> {
     guard.stop().await?;
     assert_eq!(platform.notes().await?, 0);
 
-    // Whoever takes the guard over speaks for nobody else.
+    // The permissions allow no write of another ClusterOperator.
     let others = Api::<ClusterOperator>::all(platform.client());
     let metadata = ObjectMeta { name: Some(namespace.clone()), ..ObjectMeta::default() };
     let other = ClusterOperator { metadata, ..ClusterOperator::default() };

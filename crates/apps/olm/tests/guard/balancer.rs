@@ -1,4 +1,4 @@
-//! What a Service does: connections go to those who were ready a moment ago.
+//! A load balancer with the delay of a Service: it uses guards that were ready a moment ago.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,13 +13,13 @@ use tokio::time::{Instant, interval};
 
 use crate::support::http_client;
 
-/// How long it takes until everybody has heard that somebody is not ready.
+/// Delay until a guard that is not ready gets no connections.
 const DELAY: Duration = Duration::from_secs(1);
 
-/// How often somebody is asked whether it is ready.
+/// Interval of readiness probes.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// Where a guard is, and since when it is not ready, if that is so.
+/// Address of a guard, and the time at which it became unready.
 #[derive(Clone, Copy)]
 struct Guard {
     address: SocketAddr,
@@ -27,14 +27,14 @@ struct Guard {
 }
 
 impl Guard {
-    fn is_asked(&self, now: Instant) -> bool {
+    fn is_used(&self, now: Instant) -> bool {
         self.left.is_none_or(|left| now < left + DELAY)
     }
 }
 
 type Guards = Arc<Mutex<Vec<Guard>>>;
 
-/// A way to several guards.
+/// Load balancer of several guards.
 pub(crate) struct Balancer {
     pub(crate) address: SocketAddr,
     guards: Guards,
@@ -48,12 +48,12 @@ impl Balancer {
         let (address, guards) = (socket.local_addr()?, Guards::default());
         let mut tasks = JoinSet::new();
         tasks.spawn(balance(socket, Arc::clone(&guards)));
-        // As the probes of a kubelet do, it trusts everybody.
+        // Without certificate validation, like the probes of a kubelet.
         let prober = http_client().tls_danger_accept_invalid_certs(true).build()?;
         Ok(Self { address, guards, prober, tasks })
     }
 
-    /// Leads connections to one more guard as soon as it is ready.
+    /// Adds a guard once it is ready.
     pub(crate) async fn add(&mut self, address: SocketAddr) -> Result<()> {
         let prober = self.prober.clone();
         wait::until("a guard to be ready", || async {
@@ -71,7 +71,7 @@ async fn is_ready(client: &reqwest::Client, address: SocketAddr) -> bool {
     answer.is_ok_and(|answer| answer.status().is_success())
 }
 
-/// Asks until a guard is not ready, which it never is again.
+/// Probes a guard until it is not ready.
 async fn probe(address: SocketAddr, client: reqwest::Client, guards: Guards) {
     let mut period = interval(PERIOD);
     while is_ready(&client, address).await {
@@ -87,11 +87,11 @@ async fn balance(socket: TcpListener, guards: Guards) {
     for turn in 0_usize.. {
         let Ok((mut client, _)) = socket.accept().await else { return };
         let now = Instant::now();
-        let asked: Vec<Guard> =
-            lock(&guards).iter().filter(|guard| guard.is_asked(now)).copied().collect();
-        let Some(guard) = asked.get(turn % asked.len().max(1)).copied() else { continue };
+        let used: Vec<Guard> =
+            lock(&guards).iter().filter(|guard| guard.is_used(now)).copied().collect();
+        let Some(guard) = used.get(turn % used.len().max(1)).copied() else { continue };
         tokio::spawn(async move {
-            // Whoever is not there refuses the connection, and it ends.
+            // A guard that has ended refuses the connection.
             if let Ok(mut server) = TcpStream::connect(guard.address).await {
                 let _ = copy_bidirectional(&mut client, &mut server).await;
             }

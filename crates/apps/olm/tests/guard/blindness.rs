@@ -1,9 +1,9 @@
-//! What is said while something is not seen.
+//! Status of the guard with stale watches.
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use fairway_olm::{Patience, Settings};
+use fairway_olm::{Settings, StalenessTimeouts};
 use fairway_sandbox::faults::Fault;
 use serde_json::json;
 
@@ -15,10 +15,10 @@ const WILL: &str = "False IncompatibleOperatorsInstalled: The following operator
 const UNLISTED: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: failed to list ClusterServiceVersions: forbidden by a fault injected by the sandbox";
 const NO_VERSION: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: cannot read ClusterVersion: forbidden by a fault injected by the sandbox";
 
-/// A guard with little patience, though with more than lists take on a slow machine.
+/// Settings with short timeouts, but longer than lists take on a slow host.
 fn hasty(platform: &Platform) -> Result<Settings> {
     let moment = Duration::from_secs(5);
-    let patience = Patience { first_word: moment, blind: moment };
+    let patience = StalenessTimeouts { first_word: moment, blind: moment };
     Ok(Settings { patience, ..platform.settings()? })
 }
 
@@ -78,14 +78,14 @@ async fn status_with_failing_watch_in_the_sandbox_is_dropped() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
     let Some(sandbox) = platform.sandbox() else { return Ok(()) };
     let guard = platform.start(hasty(&platform)?)?;
-    for (resource, told) in [("clusterserviceversions", UNLISTED), ("clusterversions", NO_VERSION)]
+    for (resource, found) in [("clusterserviceversions", UNLISTED), ("clusterversions", NO_VERSION)]
     {
         platform.until_upgradeable(READY).await?;
         for verb in ["list", "watch"] {
             sandbox.faults().add(Fault::refuse(403).resource(resource).verb(verb));
         }
         sandbox.restart();
-        platform.until_upgradeable(told).await?;
+        platform.until_upgradeable(found).await?;
         sandbox.faults().clear();
     }
     platform.until_upgradeable(READY).await?;
@@ -109,7 +109,7 @@ async fn watch_that_recovers_in_the_sandbox_does_not_count_as_failing() -> Resul
     sandbox.faults().add(refused.times(1));
     let mark = platform.cluster.audit_log()?.mark()?;
     sandbox.restart();
-    // It sees nothing new, and yet it looks again.
+    // No event arrives, and the watch is restarted.
     fairway_testkit::wait::until("operators to be listed anew", || async {
         let events = platform.cluster.audit_log()?.since(mark)?;
         let is_list = |it: &&fairway_testkit::AuditEvent| {
@@ -120,7 +120,7 @@ async fn watch_that_recovers_in_the_sandbox_does_not_count_as_failing() -> Resul
             .then_some(()))
     })
     .await?;
-    // What it says next is the first that it says since.
+    // The next status is the first one since.
     platform.install("old.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
     platform.until_upgradeable(&format!("{WILL}: NS/old.v1")).await?;
     fairway_testkit::wait::until("one write", || async {

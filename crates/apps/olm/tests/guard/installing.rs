@@ -1,4 +1,4 @@
-//! Which operators can be installed.
+//! Installation of operators.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use serde_json::json;
 use crate::support::{Platform, up_to, with_property};
 
 #[tokio::test]
-async fn an_operator_that_does_not_run_here_is_refused() -> Result<()> {
+async fn install_of_incompatible_operator_is_refused() -> Result<()> {
     let platform = Platform::begin(Some("4.7.2")).await?;
     platform.install("before.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
     let guard = platform.start(platform.settings()?)?;
-    let told = platform.until_refused("4.6").await?;
-    insta::assert_snapshot!(told, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator NS/too-old supports OpenShift up to 4.6, and this cluster runs 4.7: choose a version of the operator that supports 4.7"#);
+    let message = platform.until_refused("4.6").await?;
+    insta::assert_snapshot!(message, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator NS/too-old supports OpenShift up to 4.6, and this cluster runs 4.7: choose a version of the operator that supports 4.7"#);
 
-    // What is installed may be changed and deleted, whatever it declares.
+    // Installed operators may be changed and deleted.
     platform.change("before.v1", up_to("4.5")).await?;
     platform.uninstall("before.v1").await?;
     let mut copy = up_to("4.6");
@@ -37,7 +37,7 @@ async fn an_operator_that_does_not_run_here_is_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_installed_operator_may_be_updated_step_by_step() -> Result<()> {
+async fn install_of_update_is_allowed() -> Result<()> {
     let platform = Platform::begin(Some("4.7.2")).await?;
     platform.install("etcd.v1.0", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
     let mut copy = up_to("4.6");
@@ -54,46 +54,46 @@ async fn an_installed_operator_may_be_updated_step_by_step() -> Result<()> {
     platform.put(kind, "etcd.v1.1", step("etcd.v1.1", "etcd.v1.0")).await?;
     for (name, replaces) in [("kafka.v1.1", "kafka.v1.0"), ("copy.v1.1", "copy.v1.0")] {
         let refused = platform.put(kind, name, step(name, replaces)).await;
-        ensure!(refused.is_err(), "{name} takes nobody's place");
+        ensure!(refused.is_err(), "{name} replaces no installed operator");
     }
     guard.stop().await
 }
 
 #[tokio::test]
-async fn a_dead_guard_blocks_nothing_and_a_new_one_goes_on() -> Result<()> {
+async fn install_without_guard_is_allowed() -> Result<()> {
     let platform = Platform::begin(Some("4.7.2")).await?;
     let guard = platform.start(platform.settings()?)?;
     platform.until_refused("4.6").await?;
     guard.stop().await?;
     platform.install("meanwhile.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
-    let before = platform.authorities().await?;
+    let before = platform.ca_certificates().await?;
 
     let guard = platform.start(platform.settings()?)?;
     platform.until_refused("4.6").await?;
-    assert_eq!(platform.authorities().await?, before);
+    assert_eq!(platform.ca_certificates().await?, before);
     guard.stop().await
 }
 
 #[tokio::test]
-async fn nothing_slips_through_while_the_certificate_is_renewed() -> Result<()> {
+async fn install_during_certificate_renewal_is_refused() -> Result<()> {
     let platform = Platform::begin(Some("4.7.2")).await?;
     let settings = platform.settings()?;
     let guard = platform.start(settings.clone())?;
     platform.until_refused("4.6").await?;
-    let old = platform.authorities().await?;
+    let old = platform.ca_certificates().await?;
     guard.stop().await?;
 
-    // By its measure, what is there is nearly over.
+    // With this lifetime, the certificate is due for renewal.
     let lifetime = Duration::from_hours(10);
     let certificate = CertificateSettings { lifetime, ..settings.certificate };
     let guard = platform.start(Settings { certificate, ..settings })?;
     platform.until_refused("4.6").await?;
     wait::until("the certificate to be renewed", || async {
-        ensure!(platform.rehearse("too-old", up_to("4.6")).await.is_err(), "it slipped through");
-        let now = platform.authorities().await?;
+        ensure!(platform.install_dry_run("too-old", up_to("4.6")).await.is_err(), "not refused");
+        let now = platform.ca_certificates().await?;
         Ok((now.len() == 1 && now != old).then_some(()))
     })
     .await?;
-    ensure!(platform.rehearse("too-old", up_to("4.6")).await.is_err(), "it slipped through");
+    ensure!(platform.install_dry_run("too-old", up_to("4.6")).await.is_err(), "not refused");
     guard.stop().await
 }

@@ -1,4 +1,4 @@
-//! The guard in a cluster, whichever stands behind it.
+//! The guard in a cluster, sandbox or Kubernetes.
 
 mod access;
 mod balancer;

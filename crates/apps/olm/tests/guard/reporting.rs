@@ -1,4 +1,4 @@
-//! What the platform is told.
+//! The ClusterOperator of the guard.
 
 use anyhow::{Context as _, Result};
 use fairway_api::ClusterOperator;
@@ -12,7 +12,7 @@ use crate::access::deployed;
 use crate::support::{OPERATOR, Platform, up_to, with_property};
 
 #[tokio::test]
-async fn the_condition_follows_the_operators_and_the_platform() -> Result<()> {
+async fn upgradeable_follows_operators_and_version() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
     let guard = platform.start(platform.settings()?)?;
     let ready = "True AsExpected: Ready for upgrade";
@@ -28,7 +28,7 @@ async fn the_condition_follows_the_operators_and_the_platform() -> Result<()> {
     let will = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version";
     platform.until_upgradeable(&format!("{will}: NS/old.v1")).await?;
 
-    // Copies are the same operator again.
+    // Copies are not counted.
     let mut copy = up_to("4.6");
     copy["labels"] = json!({ "olm.copiedFrom": "elsewhere" });
     platform.install("copy.v1", copy).await.map_err(anyhow::Error::msg)?;
@@ -48,7 +48,7 @@ async fn the_condition_follows_the_operators_and_the_platform() -> Result<()> {
 }
 
 #[tokio::test]
-async fn every_target_has_its_own_risks() -> Result<()> {
+async fn risks_have_targets() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
     platform.install("old.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
     platform.install("later.v1", up_to("4.7")).await.map_err(anyhow::Error::msg)?;
@@ -59,15 +59,15 @@ async fn every_target_has_its_own_risks() -> Result<()> {
     let status = operator.status.context("no status")?;
     let report = status.extension.as_ref().context("no report")?;
     let risks = report["risks"].as_array().context("no risks")?;
-    let told: Vec<String> = risks
+    let listed: Vec<String> = risks
         .iter()
         .map(|risk| {
-            let word = |key: &str| risk[key].as_str().unwrap_or_default();
-            format!("{} {}", word("name"), word("targets"))
+            let field = |key: &str| risk[key].as_str().unwrap_or_default();
+            format!("{} {}", field("name"), field("targets"))
         })
         .collect();
-    let told = told.join("\n").replace(platform.namespace.name(), "NS");
-    insta::assert_snapshot!(told, @"
+    let listed = listed.join("\n").replace(platform.namespace.name(), "NS");
+    insta::assert_snapshot!(listed, @"
     OperatorWillNotRun-NS:old.v1 >=4.7.0
     OperatorWillNotRun-NS:later.v1 >=4.8.0
     ");
@@ -83,14 +83,14 @@ async fn every_target_has_its_own_risks() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_api_that_goes_is_a_risk_of_who_uses_it() -> Result<()> {
+async fn operator_with_removed_api_is_a_risk() -> Result<()> {
     let platform = Platform::begin(Some("4.8.1")).await?;
     let native = json!([{ "group": "policy", "version": "v1beta1", "kind": "PodSecurityPolicy" }]);
     let spec = |apis: &Value| json!({ "metadata": up_to("4.20"), "spec": { "nativeAPIs": apis } });
     platform.put("ClusterServiceVersion", "uses.v1", spec(&native)).await?;
     let guard = platform.start(platform.settings()?)?;
     let api = Api::<ClusterOperator>::all(platform.client());
-    let told = |wanted: usize| {
+    let risks_of = |wanted: usize| {
         let api = api.clone();
         async move {
             let operator = api.get_opt(OPERATOR).await?;
@@ -99,21 +99,21 @@ async fn an_api_that_goes_is_a_risk_of_who_uses_it() -> Result<()> {
             Ok((risks.len() == wanted).then_some(risks))
         }
     };
-    let risks = wait::until("both risks", || told(2)).await?;
+    let risks = wait::until("both risks", || risks_of(2)).await?;
     assert_eq!(risks[0]["targets"], ">=4.12.0");
     let message = risks[0]["message"].as_str().unwrap_or_default();
     let message = message.replace(platform.namespace.name(), "NS");
     insta::assert_snapshot!(message, @"The operator NS/uses.v1 may stop working on 4.12: it uses an API that the target does not serve: podsecuritypolicies.v1beta1.policy (required; no replacement).");
 
-    // It learns to do without.
+    // Its next version does not use the API.
     platform.put("ClusterServiceVersion", "uses.v1", spec(&json!([]))).await?;
-    let risks = wait::until("one risk", || told(1)).await?;
+    let risks = wait::until("one risk", || risks_of(1)).await?;
     assert_eq!(risks[0]["targets"], ">=4.21.0");
     guard.stop().await
 }
 
 #[tokio::test]
-async fn an_operator_is_seen_to_ask_for_what_goes() -> Result<()> {
+async fn operator_that_requests_removed_api_is_a_risk() -> Result<()> {
     let platform = Platform::begin(Some("4.8.1")).await?;
     let rules = json!([{ "apiGroups": ["batch"], "resources": ["cronjobs"], "verbs": ["list"] }]);
     let permissions = json!([{ "serviceAccountName": "asks", "rules": rules }]);
@@ -122,7 +122,7 @@ async fn an_operator_is_seen_to_ask_for_what_goes() -> Result<()> {
     platform.put("ClusterServiceVersion", "asks.v1", asks).await?;
     let account = format!("system:serviceaccount:{}:asks", platform.namespace.name());
     platform.count_request("cronjobs.v1beta1.batch", &account).await?;
-    // With no more than what is deployed.
+    // With the deployed permissions.
     let guard = platform.start_as(deployed(&platform).await?, platform.settings()?)?;
     let api = Api::<ClusterOperator>::all(platform.client());
     let message = wait::until("the risk", || async {
@@ -137,7 +137,7 @@ async fn an_operator_is_seen_to_ask_for_what_goes() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_platform_of_other_versions_asks_its_kubernetes() -> Result<()> {
+async fn platform_of_unknown_version_uses_kubernetes_version() -> Result<()> {
     let platform = Platform::begin(Some("7.1.0")).await?;
     let group = "flowcontrol.apiserver.k8s.io";
     let native = json!([{ "group": group, "version": "v1beta3", "kind": "FlowSchema" }]);
@@ -149,13 +149,13 @@ async fn a_platform_of_other_versions_asks_its_kubernetes() -> Result<()> {
     let report = operator.status.and_then(|status| status.extension).unwrap_or_default();
     let kubernetes = platform.client().apiserver_version().await?;
     let is_ahead = kubernetes.minor.trim_end_matches('+').parse::<u32>()? < 32;
-    let told = report.pointer("/notes/0/message").and_then(Value::as_str).unwrap_or_default();
-    assert_eq!(told.contains("uses.v1 with Kubernetes 1.32"), is_ahead, "{report}");
+    let note = report.pointer("/notes/0/message").and_then(Value::as_str).unwrap_or_default();
+    assert_eq!(note.contains("uses.v1 with Kubernetes 1.32"), is_ahead, "{report}");
     guard.stop().await
 }
 
 #[tokio::test]
-async fn a_catalog_has_the_last_word() -> Result<()> {
+async fn catalog_overrides_installed_maximum() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
     platform.install("etcd.v1.0.0", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
     let guard = platform.start(platform.settings()?)?;
@@ -166,7 +166,7 @@ async fn a_catalog_has_the_last_word() -> Result<()> {
     subscribe(&platform).await?;
     platform.until_upgradeable("True AsExpected: Ready for upgrade").await?;
 
-    // Its maintainers have found out more.
+    // The catalog lowers the maximum.
     publish(&platform, "4.6").await?;
     platform.put("CatalogSource", "main", json!({ "spec": { "displayName": "new" } })).await?;
     platform.until_upgradeable(will).await?;
@@ -185,29 +185,29 @@ async fn catalog_that_fails_in_the_sandbox_keeps_its_last_answer() -> Result<()>
     let will = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version: NS/etcd.v1.0.0";
     platform.until_upgradeable(will).await?;
 
-    // While a catalog changes, packages are not there, or nobody can tell.
+    // While a catalog changes, packages are missing, or requests fail.
     for (code, name) in [(404, "new"), (503, "newer")] {
         let fault = Fault::refuse(code).resource("packagemanifests").verb("list");
         sandbox.faults().add(fault.times(1));
         platform.put("CatalogSource", "main", json!({ "spec": { "displayName": name } })).await?;
-        wait::until("the guard to ask in vain", || async {
+        wait::until("the guard to send the failing request", || async {
             Ok(sandbox.faults().is_empty().then_some(()))
         })
         .await?;
-        // What it writes next, it writes with what it has made of that.
+        // The next status is written with the result of that request.
         let other = format!("{name}.v1");
         platform.install(&other, up_to("4.6")).await.map_err(anyhow::Error::msg)?;
         platform.until_upgradeable(&format!("{will}, NS/{other}")).await?;
         platform.uninstall(&other).await?;
         platform.until_upgradeable(will).await?;
     }
-    // Then it asks again by itself.
+    // The guard reads the catalog again.
     publish(&platform, "4.7").await?;
     platform.until_upgradeable("True AsExpected: Ready for upgrade").await?;
     guard.stop().await
 }
 
-/// What the catalog says by now about the one version of etcd.
+/// Publishes the maximum version of etcd in the catalog.
 async fn publish(platform: &Platform, maximum: &str) -> Result<()> {
     let namespace = platform.namespace.name();
     let labels = json!({ "catalog": "main", "catalog-namespace": namespace });
@@ -224,7 +224,7 @@ async fn publish(platform: &Platform, maximum: &str) -> Result<()> {
     platform.put("PackageManifest", "etcd", package).await
 }
 
-/// Follows the catalog.
+/// Subscribes to the catalog.
 async fn subscribe(platform: &Platform) -> Result<()> {
     let subscription = json!({
         "spec": { "name": "etcd", "source": "main", "sourceNamespace": platform.namespace.name() },
@@ -234,7 +234,7 @@ async fn subscribe(platform: &Platform) -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_malformed_costs_a_message_and_never_the_guard() -> Result<()> {
+async fn malformed_operators_are_reported() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
     let strict = Policy { invalid: InvalidPolicy::Block, ..Policy::default() };
     let guard = platform.start(fairway_olm::Settings { policy: strict, ..platform.settings()? })?;
@@ -258,18 +258,18 @@ async fn what_is_malformed_costs_a_message_and_never_the_guard() -> Result<()> {
 }
 
 #[tokio::test]
-async fn on_plain_kubernetes_nothing_is_said() -> Result<()> {
+async fn plain_kubernetes_has_no_status() -> Result<()> {
     let platform = Platform::begin(None).await?;
     let guard = platform.start(platform.settings()?)?;
     platform.install("old.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
-    // The webhook is there, is asked, and lets everything pass.
+    // The webhook is called, and allows everything.
     wait::until("the webhook to be asked", || async {
-        platform.rehearse("older.v1", up_to("4.5")).await.map_err(anyhow::Error::msg)?;
+        platform.install_dry_run("older.v1", up_to("4.5")).await.map_err(anyhow::Error::msg)?;
         let Ok(metrics) = platform.metrics().await else { return Ok(None) };
         Ok(metrics.contains(r#"fairway_olm_reviews_total{decision="allowed"}"#).then_some(()))
     })
     .await?;
-    let said = Api::<ClusterOperator>::all(platform.client()).get_opt(OPERATOR).await?;
-    assert!(said.is_none());
+    let operator = Api::<ClusterOperator>::all(platform.client()).get_opt(OPERATOR).await?;
+    assert!(operator.is_none());
     guard.stop().await
 }

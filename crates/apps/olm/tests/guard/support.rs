@@ -1,4 +1,4 @@
-//! A cluster with OLM's kinds, and guards in it.
+//! A cluster with the kinds of OLM, and guards in it.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use fairway_api::condition::Conditions as _;
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_compat::olm::{MAXIMUM_ANNOTATION, PROPERTIES_ANNOTATION, Policy};
 use fairway_election::{ElectionSettings, LeaseName, Timing};
-use fairway_olm::{CertificateSettings, GuardError, Patience, Reach, Settings};
+use fairway_olm::{CertificateSettings, GuardError, Settings, StalenessTimeouts, WebhookAddress};
 use fairway_sandbox::sandbox::Sandbox;
 use fairway_testkit::{TestCluster, TestNamespace, objects, olm, wait};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
@@ -20,37 +20,37 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Not the name of a real OLM's.
+/// Not the name of a real OLM.
 pub(crate) const OPERATOR: &str = "olm-guard-test";
 
-/// The kind of installed operators.
+/// Kind of installed operators.
 const OPERATORS: &str = "ClusterServiceVersion";
 
-/// The configuration of the webhook.
+/// Name of the webhook configuration.
 const CONFIGURATION: &str = "fairway-olm-guard";
 
-/// A cluster with OLM's kinds.
+/// A cluster with the kinds of OLM.
 pub(crate) struct Platform {
     pub(crate) cluster: TestCluster,
     pub(crate) namespace: TestNamespace,
-    /// Where guards listen, one after the other.
+    /// Socket of the guards, which run one after the other.
     socket: TcpListener,
 }
 
-/// A guard that runs.
+/// A running guard.
 pub(crate) struct Running {
     stop: CancellationToken,
     task: JoinHandle<Result<(), GuardError>>,
 }
 
-/// A client that knows the webhook by these authorities.
-pub(crate) fn trusting(authorities: &[String]) -> Result<reqwest::Client> {
+/// A client that trusts CA certificates.
+pub(crate) fn trusting(ca_certificates: &[String]) -> Result<reqwest::Client> {
     let read = |pem: &String| reqwest::Certificate::from_pem(pem.as_bytes());
-    let authorities = authorities.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    Ok(http_client().tls_certs_only(authorities).build()?)
+    let ca_certificates = ca_certificates.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    Ok(http_client().tls_certs_only(ca_certificates).build()?)
 }
 
-/// A client with a connection for each request, as one balances them.
+/// A client with a connection for each request, so that each is balanced.
 pub(crate) fn http_client() -> reqwest::ClientBuilder {
     // An error means that another test of this process has done it already.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -58,7 +58,7 @@ pub(crate) fn http_client() -> reqwest::ClientBuilder {
 }
 
 impl Running {
-    /// Ends it in good order.
+    /// Stops it and waits for its end.
     pub(crate) async fn stop(mut self) -> Result<()> {
         self.stop.cancel();
         Ok((&mut self.task).await??)
@@ -72,7 +72,7 @@ impl Drop for Running {
 }
 
 impl Platform {
-    /// A cluster at that version; without one, it is plain Kubernetes.
+    /// A cluster at that version; `None` is plain Kubernetes.
     pub(crate) async fn begin(version: Option<&str>) -> Result<Self> {
         let cluster = TestCluster::in_turn().await?;
         let namespace = cluster.namespace("olm").await?;
@@ -92,7 +92,7 @@ impl Platform {
         self.cluster.client()
     }
 
-    /// Makes or changes an object of one of OLM's kinds.
+    /// Creates or changes an object of OLM.
     pub(crate) async fn put(&self, kind: &str, name: &str, content: Value) -> Result<()> {
         let api = olm::objects(&self.client(), kind, self.namespace.name())?;
         let object = olm::object(kind, name, content)?;
@@ -104,7 +104,7 @@ impl Platform {
         Ok(())
     }
 
-    /// Somebody asked for an API.
+    /// Adds a request of a user for an API.
     pub(crate) async fn count_request(&self, api: &str, user: &str) -> Result<()> {
         let counts = olm::request_counts(&self.client()).await?;
         let user = json!({ "username": user });
@@ -117,12 +117,12 @@ impl Platform {
         Ok(())
     }
 
-    /// The operators of the test's namespace.
+    /// Operators of the test's namespace.
     fn installed(&self) -> Api<DynamicObject> {
         olm::objects(&self.client(), OPERATORS, self.namespace.name()).expect("one of the kinds")
     }
 
-    /// The cluster has got to that version.
+    /// Sets the version of the cluster.
     pub(crate) async fn reach_version(&self, version: &str) -> Result<()> {
         let api = Api::<ClusterVersion>::all(self.client());
         let mut cluster_version = api.get("version").await?;
@@ -131,15 +131,15 @@ impl Platform {
         Ok(())
     }
 
-    /// Installs an operator, or is told why not.
+    /// Installs an operator; returns the message of a refusal.
     pub(crate) async fn install(&self, name: &str, metadata: Value) -> Result<(), String> {
         self.try_to_install(name, metadata, &PostParams::default()).await
     }
 
-    /// Whether an operator could be installed now.
-    pub(crate) async fn rehearse(&self, name: &str, metadata: Value) -> Result<(), String> {
-        let rehearsal = PostParams { dry_run: true, ..PostParams::default() };
-        self.try_to_install(name, metadata, &rehearsal).await
+    /// Installs an operator as a dry run.
+    pub(crate) async fn install_dry_run(&self, name: &str, metadata: Value) -> Result<(), String> {
+        let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+        self.try_to_install(name, metadata, &dry_run).await
     }
 
     async fn try_to_install(
@@ -171,7 +171,7 @@ impl Platform {
         Ok(())
     }
 
-    /// How a guard is here.
+    /// Settings of a guard.
     pub(crate) fn settings(&self) -> Result<Settings> {
         let address: SocketAddr = self.socket.local_addr()?;
         let namespace = self.namespace.name().to_owned();
@@ -181,7 +181,7 @@ impl Platform {
             policy: Policy::default(),
             release_version: None,
             listen: address,
-            reach: Reach::Url(format!("https://{address}/validate").parse()?),
+            reach: WebhookAddress::Url(format!("https://{address}/validate").parse()?),
             certificate: CertificateSettings {
                 lifetime: Duration::from_hours(1),
                 settling: Duration::from_secs(3),
@@ -191,7 +191,7 @@ impl Platform {
                 identity: "test".to_owned(),
                 timing: Timing::default(),
             },
-            patience: Patience::default(),
+            patience: StalenessTimeouts::default(),
             farewell: Duration::ZERO,
         })
     }
@@ -201,33 +201,33 @@ impl Platform {
         self.start_as(self.client(), settings)
     }
 
-    /// Starts a guard of somebody.
+    /// Starts a guard with a client.
     pub(crate) fn start_as(&self, client: Client, settings: Settings) -> Result<Running> {
         let socket = tokio::net::TcpListener::from_std(self.socket.try_clone()?)?;
         Ok(start_on(socket, client, settings))
     }
 
-    /// What a guard has counted.
+    /// Metrics of the guard.
     pub(crate) async fn metrics(&self) -> Result<String> {
-        let client = trusting(&self.authorities().await?)?;
+        let client = trusting(&self.ca_certificates().await?)?;
         let url = format!("https://{}/metrics", self.socket.local_addr()?);
         Ok(client.get(url).send().await?.text().await?)
     }
 
-    /// The cluster, if it fails on demand.
+    /// The sandbox, if the cluster is one.
     pub(crate) fn sandbox(&self) -> Option<&Sandbox> {
         self.cluster.failing_on_demand()
     }
 
-    /// Waits until the ClusterOperator says so about updates to the next minor version.
-    pub(crate) async fn until_upgradeable(&self, said: &str) -> Result<()> {
-        let said = said.replace("NS", self.namespace.name());
+    /// Waits for a condition `Upgradeable`.
+    pub(crate) async fn until_upgradeable(&self, expected: &str) -> Result<()> {
+        let expected = expected.replace("NS", self.namespace.name());
         let api = Api::<ClusterOperator>::all(self.client());
         let last = std::sync::Mutex::new(String::new());
-        let told = wait::until(&format!("{said:?}"), || async {
+        let reached = wait::until(&format!("{expected:?}"), || async {
             let Some(operator) = api.get_opt(OPERATOR).await? else { return Ok(None) };
             let conditions = operator.status.unwrap_or_default().conditions;
-            // Between its creation and its status it says nothing.
+            // The status follows the creation.
             let Some(condition) = conditions.find("Upgradeable").cloned() else { return Ok(None) };
             let found = format!(
                 "{} {}: {}",
@@ -235,34 +235,34 @@ impl Platform {
                 condition.reason.unwrap_or_default(),
                 condition.message.unwrap_or_default()
             );
-            last.lock().expect("nobody panics").clone_from(&found);
-            Ok((found == said).then_some(()))
+            last.lock().expect("no panic").clone_from(&found);
+            Ok((found == expected).then_some(()))
         })
         .await;
-        told.with_context(|| format!("it says {:?}", last.lock().expect("nobody panics")))
+        reached.with_context(|| format!("it is {:?}", last.lock().expect("no panic")))
     }
 
-    /// Waits until the ClusterOperator says that something keeps it from its work.
-    pub(crate) async fn until_degraded(&self, said: &str) -> Result<()> {
+    /// Waits for a message of the condition `Degraded`.
+    pub(crate) async fn until_degraded(&self, expected: &str) -> Result<()> {
         let api = Api::<ClusterOperator>::all(self.client());
-        wait::until(&format!("{said:?}"), || async {
+        wait::until(&format!("{expected:?}"), || async {
             let operator = api.get_opt(OPERATOR).await?;
             let conditions = operator.and_then(|it| it.status).unwrap_or_default().conditions;
             let degraded = conditions.find("Degraded").and_then(|it| it.message.as_deref());
-            Ok(degraded.is_some_and(|message| message.contains(said)).then_some(()))
+            Ok(degraded.is_some_and(|message| message.contains(expected)).then_some(()))
         })
         .await
     }
 
-    /// Waits until an operator with that maximum cannot be installed; what whoever tries is told.
+    /// Waits until an operator with that maximum is refused; returns the message.
     pub(crate) async fn until_refused(&self, maximum: &str) -> Result<String> {
         wait::until("the webhook to refuse", || async {
-            Ok(self.rehearse("too-old", up_to(maximum)).await.err())
+            Ok(self.install_dry_run("too-old", up_to(maximum)).await.err())
         })
         .await
     }
 
-    /// How many guards have noted on the Secret what they serve.
+    /// Number of replicas that have annotated the Secret.
     pub(crate) async fn notes(&self) -> Result<usize> {
         let api = self.namespace.api::<Secret>();
         let Some(secret) = api.get_opt("olm-guard-serving").await? else { return Ok(0) };
@@ -270,22 +270,22 @@ impl Platform {
         Ok(secret.annotations().keys().filter(is_note).count())
     }
 
-    /// The authorities that API servers know the webhook by.
-    pub(crate) async fn authorities(&self) -> Result<Vec<String>> {
+    /// CA certificates of the webhook configuration.
+    pub(crate) async fn ca_certificates(&self) -> Result<Vec<String>> {
         let api = Api::<ValidatingWebhookConfiguration>::all(self.client());
         let configuration = api.get(CONFIGURATION).await?;
         let webhooks = configuration.webhooks.unwrap_or_default();
         let bundle = webhooks.into_iter().find_map(|it| it.client_config.ca_bundle);
         let bundle = String::from_utf8(bundle.context("no bundle")?.0)?;
         let end = "-----END CERTIFICATE-----";
-        let authorities = bundle.split_inclusive(end).map(str::trim).filter(|it| !it.is_empty());
-        let authorities: Vec<String> = authorities.map(str::to_owned).collect();
-        ensure!(!authorities.is_empty(), "no authority");
-        Ok(authorities)
+        let certificates = bundle.split_inclusive(end).map(str::trim).filter(|it| !it.is_empty());
+        let certificates: Vec<String> = certificates.map(str::to_owned).collect();
+        ensure!(!certificates.is_empty(), "no CA certificate");
+        Ok(certificates)
     }
 }
 
-/// Starts a guard that listens there.
+/// Starts a guard on a socket.
 pub(crate) fn start_on(
     socket: tokio::net::TcpListener,
     client: Client,
@@ -301,7 +301,7 @@ impl Drop for Platform {
         let name = self.namespace.name().to_owned();
         self.cluster.clean_up(|client| async move {
             let parameters = DeleteParams::default();
-            // What a test has made of these has the name of its namespace.
+            // Objects of a test have the name of its namespace.
             let _ = Api::<ClusterRole>::all(client.clone()).delete(&name, &parameters).await;
             let bindings = Api::<ClusterRoleBinding>::all(client.clone());
             let _ = bindings.delete(&name, &parameters).await;
@@ -317,13 +317,12 @@ impl Drop for Platform {
     }
 }
 
-/// The metadata of an operator that runs up to that version, by the annotation.
+/// Metadata of an operator with a maximum version in the annotation.
 pub(crate) fn up_to(maximum: &str) -> Value {
     json!({ "annotations": { MAXIMUM_ANNOTATION: maximum } })
 }
 
-/// The metadata of an operator that runs up to that version, by the property in which OLM keeps it;
-/// the value is JSON text.
+/// Metadata of an operator with a maximum version in the properties of OLM; the value is JSON.
 pub(crate) fn with_property(value: &str) -> Value {
     let properties =
         format!(r#"{{"properties":[{{"type":"olm.maxOpenShiftVersion","value":{value}}}]}}"#);

@@ -1,8 +1,8 @@
-//! What brings objects into the cluster.
+//! The applier: writes the objects of manifests, with a cache of managed objects for each kind.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fairway_apply::ObjectWriter;
@@ -16,40 +16,40 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
-use super::arrivals::{Arrival, Arrivals};
-use super::changes::{Changes, Listeners};
+use super::cache::{ChangeListeners, Changes};
+use super::cache::{Key, KindCache};
 use super::discovery::{Discovery, Kind, kind_of, served_kinds};
+use super::drift_backoff::ContentionEvents;
 use super::error::ApplyError;
-use super::fight::Herald;
 use super::health::Health;
-use super::live::Live;
+use super::live_object::LiveObject;
 use super::new_kinds::NewKinds;
-use super::prepare::{Context, Intent};
-use super::task::{Applied, GONE, Task};
-use super::watched::{Key, Watched};
+use super::prepare::{ApplyContext, Intent};
+use super::prerequisites::{Prerequisite, PrerequisiteTracker};
+use super::reconcile::{ApplyResult, DELETED, ObjectReconciler};
 use crate::election::Leadership;
 use crate::event;
+use crate::sync::lock;
 
-/// Objects that are written at once: as many as an API server takes without making others wait.
-const AT_ONCE: usize = 16;
+/// Maximum concurrent writes, so that the load on the API server does not delay other clients.
+const MAX_CONCURRENT_WRITES: usize = 16;
 
-/// Manifests with more bytes are large: the operator holds them in memory while they are written,
-/// with what the API server answers, as trees that take ten times as much.
-const LARGE: usize = 32 << 10;
+/// Size in bytes from which a manifest is large. During a write, the operator holds the manifest and
+/// the response in memory, as JSON trees that take ten times their size.
+const LARGE_BYTES: usize = 32 << 10;
 
-/// Kibibytes of large manifests that are written at once. The largest may be larger: it is alone.
-const LARGE_AT_ONCE: usize = 512;
+/// Kibibytes of large manifests in concurrent writes. A larger manifest is written alone.
+const MAX_CONCURRENT_LARGE_KIB: usize = 512;
 
-/// How long after the first use of a new kind it is watched. API servers refuse that until they have
-/// read the first object, and a second longer.
+/// Delay between the first use of a new kind and its watch. API servers refuse a watch until about a
+/// second after they have read the first object.
 const NEW_KIND_DELAY: Duration = Duration::from_secs(5);
 
-/// How long API servers hold up the creation of an object after its CRD was established. Waiting
-/// here keeps the slot for other objects.
+/// Time for which API servers delay the creation of an object after its CRD was established. Waiting
+/// here keeps the write slot free for other objects.
 const CREATION_DELAY: Duration = Duration::from_secs(2);
 
-/// Brings objects of a release into the cluster; clones share everything. Its watches end with the
-/// last of them.
+/// Applies objects of releases. Clones share all state; the watches end with the last clone.
 #[derive(Clone)]
 pub struct Applier(Arc<Shared>);
 
@@ -57,65 +57,64 @@ struct Shared {
     client: Client,
     leadership: Leadership,
     discovery: Arc<Discovery>,
-    arrivals: Arc<Arrivals>,
+    prerequisites: Arc<PrerequisiteTracker>,
     new_kinds: NewKinds,
     watches: Mutex<Watches>,
-    listeners: Listeners,
-    /// Whether the API server is taken to stream lists.
+    listeners: ChangeListeners,
+    /// Whether the API server streams lists (KEP-3157); set to `false` by the first watch that fails.
     streams_lists: Arc<AtomicBool>,
-    herald: Herald,
+    contention_events: ContentionEvents,
     permits: Semaphore,
-    /// Large ones wait for each other, and hold up no others.
+    /// Limits large manifests only, so that others never wait for them.
     large: Semaphore,
-    /// Objects that are being written. They outlive whoever asked for them.
+    /// Writes in progress. They continue when their caller is dropped.
     writes: TaskTracker,
 }
 
-/// One watch for each kind that was applied.
+/// Caches by kind, and the tasks of their watches.
 #[derive(Default)]
 struct Watches {
-    of: BTreeMap<(String, String, String), Arc<Watched>>,
+    of: BTreeMap<(String, String, String), Arc<KindCache>>,
     tasks: JoinSet<()>,
-    /// Whether CRDs and `APIServices` are watched: only where a kind was missing.
+    /// Whether CRDs and `APIServices` are watched, which starts when a kind is missing.
     of_kinds: bool,
 }
 
 impl Applier {
-    /// One that writes for as long as it leads.
+    /// Creates an applier that writes while `leadership` is held.
     pub fn new(client: Client, leadership: Leadership) -> Self {
-        let arrivals = Arc::<Arrivals>::default();
+        let prerequisites = Arc::<PrerequisiteTracker>::default();
         Self(Arc::new(Shared {
-            discovery: Arc::new(Discovery::new(client.clone(), Arc::clone(&arrivals))),
-            arrivals,
+            discovery: Arc::new(Discovery::new(client.clone(), Arc::clone(&prerequisites))),
+            prerequisites,
             new_kinds: NewKinds::default(),
-            herald: Herald::new(client.clone(), leadership.clone()),
+            contention_events: ContentionEvents::new(client.clone(), leadership.clone()),
             client,
             leadership,
             watches: Mutex::default(),
             streams_lists: Arc::new(AtomicBool::new(true)),
-            listeners: Listeners::default(),
-            permits: Semaphore::new(AT_ONCE),
-            large: Semaphore::new(LARGE_AT_ONCE),
+            listeners: ChangeListeners::default(),
+            permits: Semaphore::new(MAX_CONCURRENT_WRITES),
+            large: Semaphore::new(MAX_CONCURRENT_LARGE_KIB),
             writes: TaskTracker::new(),
         }))
     }
 
-    /// Hears of every change of an object that was applied, other than by this applier.
+    /// Subscribes to changes of managed objects by other clients.
     pub fn changes(&self) -> Changes {
-        self.0.listeners.listen()
+        self.0.listeners.subscribe()
     }
 
-    /// The object of a manifest as the cluster has it, if it was applied and is there. Asks nobody.
-    pub fn live(&self, manifest: &Manifest) -> Option<Live> {
+    /// The live object of a manifest from the cache; `None` if it is not managed or does not exist.
+    pub fn live(&self, manifest: &Manifest) -> Option<LiveObject> {
         let id = &manifest.id;
-        let watched = self.watches().of.get(&kind_key(&kind_of(manifest))).cloned()?;
-        let at = |namespace: &str| watched.live(&(namespace.to_owned(), id.name.clone()));
+        let cache = lock(&self.0.watches).of.get(&kind_key(&kind_of(manifest))).cloned()?;
+        let at = |namespace: &str| cache.live(&(namespace.to_owned(), id.name.clone()));
         at(&id.namespace).or_else(|| at(""))
     }
 
-    /// Tells in an event that somebody else changes the object of a manifest again and again, and
-    /// who that is. Nobody waits for it.
-    pub fn tell_of_fight(&self, manifest: &Manifest) {
+    /// Writes an event about contention for the object of a manifest, in the background.
+    pub fn record_contention(&self, manifest: &Manifest) {
         let live = self.live(manifest);
         let text = |key: &str| live.as_ref()?.object()["metadata"][key].as_str().map(str::to_owned);
         let object = ObjectReference {
@@ -126,11 +125,11 @@ impl Applier {
             uid: text("uid"),
             ..ObjectReference::default()
         };
-        let rival = live.as_ref().and_then(Live::rival);
-        let told = self.0.herald.clone().tell(object, rival);
-        let tasks = &mut self.watches().tasks;
+        let other_writer = live.as_ref().and_then(LiveObject::other_writer);
+        let recorded = self.0.contention_events.clone().record(object, other_writer);
+        let tasks = &mut lock(&self.0.watches).tasks;
         while tasks.try_join_next().is_some() {}
-        tasks.spawn(told);
+        tasks.spawn(recorded);
     }
 
     /// Writes an object as its manifest says, unless the live object matches already. A write that
@@ -138,11 +137,11 @@ impl Applier {
     pub async fn apply(
         &self,
         manifest: &Manifest,
-        context: &Context,
-    ) -> Result<Applied, ApplyError> {
-        let intent = Intent::of(manifest)?;
+        context: &ApplyContext,
+    ) -> Result<ApplyResult, ApplyError> {
+        let intent = Intent::from_manifest(manifest)?;
         let kind = match self.0.discovery.find(&kind_of(manifest)).await {
-            Err(ApplyError::UnknownKind(_)) if intent == Intent::Delete => return Ok(GONE),
+            Err(ApplyError::UnknownKind(_)) if intent == Intent::Delete => return Ok(DELETED),
             Err(error @ ApplyError::UnknownKind(_)) => {
                 self.watch_kinds();
                 return Err(error);
@@ -150,25 +149,25 @@ impl Applier {
             kind => kind?,
         };
         let key = kind.key(&manifest.id)?;
-        let watched = self.watch(&kind);
-        watched.seen().await?;
-        watched.keep(key.clone(), manifest.id.clone());
+        let cache = self.watch(&kind);
+        cache.synced().await?;
+        cache.manage(key.clone(), manifest.id.clone());
         if intent == Intent::CreateOnly {
             self.await_creation(&kind).await;
         }
-        // Not before: an object that waits for its kind or its watch occupies no slot.
+        // After the waits above: an object that waits for its kind or its watch holds no slot.
         let _room = self.0.large.acquire_many(kibibytes_if_large(manifest)).await;
         let _permit = self.0.permits.acquire().await;
         let (this, manifest, context) = (self.clone(), manifest.clone(), context.clone());
         let write = async move {
-            let task = this.task(&manifest, &context, &kind, &watched, &key);
+            let reconciler = this.reconciler(&manifest, &context, &kind, &cache, &key);
             let applied = match intent {
-                Intent::Keep => task.keep().await,
-                Intent::CreateOnly => task.create_only().await,
-                Intent::Delete => task.delete().await,
+                Intent::Reconcile => reconciler.reconcile().await,
+                Intent::CreateOnly => reconciler.create_only().await,
+                Intent::Delete => reconciler.delete().await,
             };
-            if let Ok(Applied { health: Health::Good, .. }) = &applied {
-                this.arrived(&manifest);
+            if let Ok(ApplyResult { health: Health::Good, .. }) = &applied {
+                this.record_prerequisites(&manifest);
             }
             applied
         };
@@ -183,15 +182,15 @@ impl Applier {
         match self.0.writes.spawn(write).await {
             Ok(written) => written,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            // Only the end of the runtime cancels it.
+            // Only the end of the runtime cancels the task.
             Err(_) => std::future::pending().await,
         }
     }
 
-    /// Waits until the API server creates objects of a kind at once.
+    /// Waits until the API server creates objects of a kind without delay.
     async fn await_creation(&self, kind: &Kind) {
         let ApiResource { group, kind, .. } = &kind.resource;
-        let arrived = self.0.arrivals.latest(&Arrival::Kind(group.clone(), kind.clone()));
+        let arrived = self.0.prerequisites.latest(&Prerequisite::Kind(group.clone(), kind.clone()));
         if let Some(arrived) = arrived {
             fairway_clock::sleep_until(Some(arrived + CREATION_DELAY)).await;
         }
@@ -202,95 +201,98 @@ impl Applier {
         Ok(self.0.discovery.find_now(&kind_of(manifest)).await?.is_some())
     }
 
-    /// Waits until every write that has begun is answered: a write of an earlier release must not
-    /// overtake one of the next.
+    /// Waits until all writes in progress are answered, so that a write of an earlier release does
+    /// not overtake one of the next.
     pub async fn drain(&self) {
         self.0.writes.close();
         self.0.writes.wait().await;
         self.0.writes.reopen();
     }
 
-    /// Waits until something arrives that a manifest needs, counted from `since`.
-    pub async fn wait_for(&self, arrival: &Arrival, since: Instant) {
-        self.0.arrivals.wait(arrival, since).await;
+    /// Waits until a prerequisite becomes available, counted from `since`.
+    pub async fn wait_for(&self, prerequisite: &Prerequisite, since: Instant) {
+        self.0.prerequisites.wait(prerequisite, since).await;
     }
 
-    /// Whether something has arrived since the operator started.
-    pub fn has_arrived(&self, arrival: &Arrival) -> bool {
-        self.0.arrivals.latest(arrival).is_some()
+    /// Whether a prerequisite became available since the operator started.
+    pub fn is_available(&self, prerequisite: &Prerequisite) -> bool {
+        self.0.prerequisites.latest(prerequisite).is_some()
     }
 
-    /// Tells what waits for it that an object is there.
-    fn arrived(&self, manifest: &Manifest) {
+    /// Records the prerequisites that an applied object provides.
+    fn record_prerequisites(&self, manifest: &Manifest) {
         self.0.discovery.add(served_kinds(manifest));
         if manifest.id.group.is_empty() && manifest.id.kind == "Namespace" {
-            self.0.arrivals.record(Arrival::Namespace(manifest.id.name.clone()));
+            self.0.prerequisites.record(Prerequisite::Namespace(manifest.id.name.clone()));
         }
     }
 
-    /// What applying would come to if there is nothing to be done. Nothing is written, and a kind
-    /// that is missing is not waited for.
-    pub async fn look(
+    /// The result of [`Self::apply`] if it would not write anything. Does not write, and does not wait
+    /// for a missing kind.
+    pub async fn check(
         &self,
         manifest: &Manifest,
-        context: &Context,
-    ) -> Result<Option<Applied>, ApplyError> {
-        let intent = Intent::of(manifest)?;
+        context: &ApplyContext,
+    ) -> Result<Option<ApplyResult>, ApplyError> {
+        let intent = Intent::from_manifest(manifest)?;
         let Some(kind) = self.0.discovery.find_now(&kind_of(manifest)).await? else {
             return Ok(None);
         };
         let key = kind.key(&manifest.id)?;
-        let watched = self.watch(&kind);
-        watched.seen().await?;
-        self.task(manifest, context, &kind, &watched, &key).look(intent).await
+        let cache = self.watch(&kind);
+        cache.synced().await?;
+        self.reconciler(manifest, context, &kind, &cache, &key).check(intent).await
     }
 
-    fn task<'a>(
+    fn reconciler<'a>(
         &'a self,
         manifest: &'a Manifest,
-        context: &'a Context,
+        context: &'a ApplyContext,
         kind: &'a Kind,
-        watched: &'a Watched,
+        cache: &'a KindCache,
         key: &'a Key,
-    ) -> Task<'a> {
+    ) -> ObjectReconciler<'a> {
         let leadership = &self.0.leadership;
-        let place = ObjectWriter::new(&kind.api(self.0.client.clone(), key), &key.1, leadership);
-        Task { manifest, context, kind, place, watched, key, new_kinds: &self.0.new_kinds }
+        let writer = ObjectWriter::new(&kind.api(self.0.client.clone(), key), &key.1, leadership);
+        ObjectReconciler {
+            manifest,
+            context,
+            kind,
+            writer,
+            cache,
+            key,
+            new_kinds: &self.0.new_kinds,
+        }
     }
 
-    fn watches(&self) -> std::sync::MutexGuard<'_, Watches> {
-        // No code of others runs under the lock, so a poisoned one guards whole values.
-        self.0.watches.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Watches what adds kinds, from the first time that one is missing.
+    /// Watches CRDs and `APIServices`, from the first time that a kind is missing.
     fn watch_kinds(&self) {
-        let Watches { tasks, of_kinds, .. } = &mut *self.watches();
+        let Watches { tasks, of_kinds, .. } = &mut *lock(&self.0.watches);
         if !std::mem::replace(of_kinds, true) {
             let discovery = Arc::clone(&self.0.discovery);
             tasks.spawn(async move { discovery.watch_changes().await });
         }
     }
 
-    /// The watch of a kind, which begins with its first object, and again after it has ended.
-    fn watch(&self, kind: &Kind) -> Arc<Watched> {
-        let Watches { of, tasks, .. } = &mut *self.watches();
+    /// The cache of a kind. Its watch starts with the first object, and again after it has ended.
+    fn watch(&self, kind: &Kind) -> Arc<KindCache> {
+        let Watches { of, tasks, .. } = &mut *lock(&self.0.watches);
         let resource = &kind.resource;
         let key = (resource.group.clone(), resource.version.clone(), resource.kind.clone());
-        if let Some(watched) = of.get(&key).filter(|watched| !watched.has_ended()) {
-            return Arc::clone(watched);
+        if let Some(cache) = of.get(&key).filter(|cache| !cache.has_ended()) {
+            return Arc::clone(cache);
         }
         let listeners = self.0.listeners.clone();
-        let (watched, delay) = if self.0.new_kinds.take(resource) {
-            (Watched::of_new_kind(listeners), NEW_KIND_DELAY)
+        let (cache, delay) = if self.0.new_kinds.take(resource) {
+            (KindCache::new_empty(listeners), NEW_KIND_DELAY)
         } else {
-            (Watched::new(listeners), Duration::ZERO)
+            (KindCache::new(listeners), Duration::ZERO)
         };
-        let (watched, start) = (Arc::new(watched), Instant::now() + delay);
-        of.insert(key, Arc::clone(&watched));
+        let (cache, start) = (Arc::new(cache), Instant::now() + delay);
+        of.insert(key, Arc::clone(&cache));
         let (discovery, client) = (Arc::clone(&self.0.discovery), self.0.client.clone());
         let streams_lists = Arc::clone(&self.0.streams_lists);
-        let (kind, follower) = (kind.clone(), Arc::clone(&watched));
+        let (kind, follower) = (kind.clone(), Arc::clone(&cache));
         while tasks.try_join_next().is_some() {}
         tasks.spawn(async move {
             fairway_clock::sleep_until(Some(start)).await;
@@ -298,14 +300,15 @@ impl Applier {
             discovery.forget(&kind.resource);
             follower.end();
         });
-        watched
+        cache
     }
 }
 
-/// How much of [`LARGE_AT_ONCE`] a manifest takes.
+/// Permits of [`MAX_CONCURRENT_LARGE_KIB`] that a manifest needs.
 fn kibibytes_if_large(manifest: &Manifest) -> u32 {
     let length = manifest.json_len();
-    let kibibytes = if length > LARGE { (length >> 10).min(LARGE_AT_ONCE) } else { 0 };
+    let kibibytes =
+        if length > LARGE_BYTES { (length >> 10).min(MAX_CONCURRENT_LARGE_KIB) } else { 0 };
     u32::try_from(kibibytes).unwrap_or_default()
 }
 

@@ -1,12 +1,12 @@
 //! Discovery: the kinds that the API server serves, cached by group and version.
 //!
-//! A kind that is missing is asked for once. From then on the cache waits: a CRD that the operator
-//! has applied adds its kinds without a request, and a change of another CRD or an `APIService` of
-//! the group is the signal to ask again.
+//! A missing kind is requested once. After that the cache waits for a signal: a CRD that the operator
+//! applied adds its kinds without a request, and a change of another CRD or `APIService` of the group
+//! triggers the next request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fairway_apply::{MANAGED, WriteError, within_time};
@@ -27,42 +27,44 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::arrivals::{Arrival, Arrivals};
+use super::cache::Key;
 use super::error::{ApplyError, is_gone};
-use super::prepare::Unprepared;
-use super::watched::Key;
+use super::prepare::PrepareError;
+use super::prerequisites::{Prerequisite, PrerequisiteTracker};
+use crate::sync::lock;
 
-/// API servers list a kind a moment after its CRD is established. Callers that wait for kinds of
-/// one group share each request, and send no more than one in this time.
+/// Minimum interval of requests for one group. API servers list a kind a moment after its CRD is
+/// established; callers that wait for kinds of one group share each request.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// For how long after a change of its group a missing kind is expected to be listed.
+/// Time after a change of its group during which a missing kind is expected to be listed.
 const PUBLISH_GRACE_PERIOD: Duration = Duration::from_secs(2);
 
-/// Rechecks of one call, so that a CRD that changes all the time does not hold it for ever.
+/// Maximum rechecks of one call, so that a CRD that changes continuously does not hold it for ever.
 const MAX_RECHECKS: usize = 12;
 
-/// A missing kind is asked for again after this time, whatever else happens: the signal is lost
-/// where the watches are forbidden.
+/// Lifetime of the entry of a missing kind: without permission to watch CRDs, there is no signal.
 const MISSING_TTL: Duration = Duration::from_mins(1);
 
-/// The label of an `APIService` that the API server has added for a CRD.
+/// Label of an `APIService` that the API server has added for a CRD.
 const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 
-/// The kind that a manifest names.
+/// The kind of a manifest.
 pub(super) fn kind_of(manifest: &Manifest) -> GroupVersionKind {
     GroupVersionKind::gvk(&manifest.id.group, &manifest.version, &manifest.id.kind)
 }
 
-/// The kinds that an established CRD serves, none for all other objects.
+/// The kinds that a CRD serves; none for other objects.
 pub(super) fn served_kinds(manifest: &Manifest) -> Vec<Kind> {
     let id = &manifest.id;
     if (id.group.as_str(), id.kind.as_str()) != ("apiextensions.k8s.io", "CustomResourceDefinition")
     {
         return Vec::new();
     }
-    let Ok(Definition { spec }) = serde_json::from_str(&manifest.json()) else { return Vec::new() };
-    let DefinitionNames { kind, plural } = &spec.names;
+    let Ok(CrdManifest { spec }) = serde_json::from_str(&manifest.json()) else {
+        return Vec::new();
+    };
+    let CrdNames { kind, plural } = &spec.names;
     let namespaced = spec.scope == "Namespaced";
     let served = spec.versions.iter().filter(|version| version.served);
     served
@@ -73,38 +75,38 @@ pub(super) fn served_kinds(manifest: &Manifest) -> Vec<Kind> {
         .collect()
 }
 
-/// What tells the kinds of a CRD: reading its schemas would take a hundred times the memory.
+/// The part of a CRD that names its kinds: parsing its schemas needs a hundred times the memory.
 #[derive(Deserialize)]
-struct Definition {
-    spec: DefinitionSpec,
+struct CrdManifest {
+    spec: CrdSpec,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct DefinitionSpec {
+struct CrdSpec {
     group: String,
-    names: DefinitionNames,
+    names: CrdNames,
     scope: String,
-    versions: Vec<DefinitionVersion>,
+    versions: Vec<CrdVersion>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct DefinitionNames {
+struct CrdNames {
     kind: String,
     plural: String,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct DefinitionVersion {
+struct CrdVersion {
     name: String,
     served: bool,
 }
 
-/// Whether a manifest is the CRD of another one's kind.
+/// Whether a manifest is the CRD of another manifest's kind.
 pub(crate) fn defines(crd: &Manifest, manifest: &Manifest) -> bool {
-    // Reading a CRD takes long, and its name has the group.
+    // Parsing a CRD is expensive, and its name has the group.
     group_in_name(&crd.id.name) == Some(&manifest.id.group)
         && served_kinds(crd).iter().any(|it| {
             (&it.resource.kind, &it.resource.version) == (&manifest.id.kind, &manifest.version)
@@ -125,7 +127,7 @@ pub(super) struct Kind {
 
 impl Kind {
     /// Removes the namespace from an object whose kind is cluster-scoped.
-    pub(super) fn in_its_place(&self, mut object: Value) -> Value {
+    pub(super) fn scoped(&self, mut object: Value) -> Value {
         let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
         if let Some(metadata) = metadata.filter(|_| !self.namespaced) {
             metadata.remove("namespace");
@@ -134,9 +136,9 @@ impl Kind {
     }
 
     /// Namespace and name of an object; cluster-scoped kinds ignore the manifest's namespace.
-    pub(super) fn key(&self, id: &ObjectId) -> Result<Key, Unprepared> {
+    pub(super) fn key(&self, id: &ObjectId) -> Result<Key, PrepareError> {
         match (self.namespaced, id.namespace.as_str()) {
-            (true, "") => Err(Unprepared::NoNamespace),
+            (true, "") => Err(PrepareError::NoNamespace),
             (true, namespace) => Ok((namespace.to_owned(), id.name.clone())),
             (false, _) => Ok((String::new(), id.name.clone())),
         }
@@ -157,9 +159,9 @@ pub(super) struct Discovery {
     client: Client,
     /// By `apiVersion`.
     groups: Mutex<BTreeMap<String, Arc<GroupVersion>>>,
-    /// Every `apiVersion` that the API server listed when the cache was first used.
+    /// Every `apiVersion` that the API server listed at the first use of the cache.
     listed: tokio::sync::Mutex<Option<Arc<Listed>>>,
-    arrivals: Arc<Arrivals>,
+    prerequisites: Arc<PrerequisiteTracker>,
 }
 
 struct Listed {
@@ -171,12 +173,12 @@ struct Listed {
 #[derive(Default)]
 struct GroupVersion {
     answer: Mutex<Option<DiscoveryAnswer>>,
-    /// Held while the API server is asked. Cached kinds are returned without it.
+    /// Held during the request, so that concurrent callers share it. Cached kinds need no lock.
     asking: tokio::sync::Mutex<()>,
 }
 
 struct DiscoveryAnswer {
-    /// When the API server was asked; `None` if it was not.
+    /// Time of the request; `None` if there was none.
     at: Option<Instant>,
     kinds: BTreeMap<String, Kind>,
 }
@@ -184,15 +186,15 @@ struct DiscoveryAnswer {
 enum Lookup {
     Found(Kind),
     Missing {
-        /// When to look again; `None` if nothing suggests that the kind is about to be served.
+        /// Time of the next request; `None` if nothing indicates that the kind is about to be served.
         recheck: Option<Instant>,
     },
 }
 
 impl Discovery {
-    pub(super) fn new(client: Client, arrivals: Arc<Arrivals>) -> Self {
+    pub(super) fn new(client: Client, prerequisites: Arc<PrerequisiteTracker>) -> Self {
         let (groups, listed) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self { client, groups, listed, arrivals }
+        Self { client, groups, listed, prerequisites }
     }
 
     /// Finds a kind. Waits a moment for one whose group has just changed.
@@ -207,7 +209,7 @@ impl Discovery {
         Err(ApplyError::UnknownKind(wanted.clone()))
     }
 
-    /// Finds a kind that is served now, without waiting for it.
+    /// Finds a kind that is served now, without waiting.
     pub(super) async fn find_now(
         &self,
         wanted: &GroupVersionKind,
@@ -236,20 +238,20 @@ impl Discovery {
             let entry = Arc::clone(lock(&self.groups).entry(api_version).or_default());
             let mut answer = lock(&entry.answer);
             let answer = answer.get_or_insert_with(|| DiscoveryAnswer {
-                // The API server was not asked about the other kinds of the group.
+                // The other kinds of the group were not requested.
                 at: None,
                 kinds: BTreeMap::new(),
             });
             let is_new = answer.kinds.insert(resource.kind.clone(), kind.clone()).is_none();
             if is_new {
                 let (group, kind) = (resource.group.clone(), resource.kind.clone());
-                self.arrivals.record(Arrival::Kind(group, kind));
+                self.prerequisites.record(Prerequisite::Kind(group, kind));
             }
         }
     }
 
-    /// Watches what adds kinds, for as long as it is polled. Only metadata is transferred: the name
-    /// of the object has the group.
+    /// Watches CRDs and `APIServices` while it is polled. Only metadata is transferred: the name of
+    /// the object has the group.
     pub(super) async fn watch_changes(&self) {
         let crds = self.watch_kind::<CustomResourceDefinition>();
         join(crds, self.watch_kind::<APIService>()).await;
@@ -260,8 +262,8 @@ impl Discovery {
         K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
     {
         let api: Api<PartialObjectMeta<K>> = Api::all(self.client.clone());
-        // Managed ones are known already, and change often while a release is rolled out. API servers
-        // add an `APIService` for the group of every CRD, which says nothing new either.
+        // Managed objects are known, and change often during a rollout. API servers add an
+        // `APIService` for the group of every CRD, which carries no information either.
         let (label, value) = MANAGED;
         let others = format!("{label}!={value},!{AUTOMANAGED}");
         let others = watcher::Config::default().labels(&others);
@@ -271,7 +273,7 @@ impl Discovery {
             match event {
                 Ok(Event::InitApply(object) | Event::Apply(object)) => {
                     if let Some(group) = group_in_name(&object.name_any()) {
-                        self.arrivals.record(Arrival::Group(group.to_owned()));
+                        self.prerequisites.record(Prerequisite::Group(group.to_owned()));
                     }
                 }
                 Ok(Event::Init | Event::InitDone | Event::Delete(_)) => {}
@@ -284,8 +286,8 @@ impl Discovery {
         }
     }
 
-    /// Looks into the cache, and asks the API server where the cached answer is out of date.
-    /// Concurrent callers for one `apiVersion` share the request.
+    /// Reads the cache, and requests the kinds if the cached list is out of date. Concurrent callers
+    /// for one `apiVersion` share the request.
     async fn look_up(&self, wanted: &GroupVersionKind) -> Result<Lookup, ApplyError> {
         let group = Arc::clone(lock(&self.groups).entry(wanted.api_version()).or_default());
         if let Some(known) = self.cached(&group, wanted) {
@@ -297,7 +299,7 @@ impl Discovery {
         }
         let (at, mut kinds) = self.ask(wanted).await?;
         let mut answer = lock(&group.answer);
-        // What an established CRD has added is served, even if it is not listed yet.
+        // The kinds of an established CRD are served, even if they are not listed yet.
         let mut known = answer.take().map(|answer| answer.kinds).unwrap_or_default();
         known.append(&mut kinds);
         let kinds = known;
@@ -306,7 +308,7 @@ impl Discovery {
         Ok(kind.map_or(self.missing(wanted, at), Lookup::Found))
     }
 
-    /// The cached answer, unless a kind is missing in it that may be served by now.
+    /// The cached entry, unless a missing kind may be served by now.
     fn cached(&self, group: &GroupVersion, wanted: &GroupVersionKind) -> Option<Lookup> {
         let answer = lock(&group.answer);
         let answer = answer.as_ref()?;
@@ -323,23 +325,23 @@ impl Discovery {
     }
 
     fn changed_since(&self, wanted: &GroupVersionKind, at: Instant) -> bool {
-        self.arrivals.latest(&Arrival::kind(wanted)).is_some_and(|latest| latest > at)
+        self.prerequisites.latest(&Prerequisite::kind(wanted)).is_some_and(|latest| latest > at)
     }
 
-    /// A kind that was missing at that time.
+    /// The entry of a kind that was missing at a time.
     fn missing(&self, wanted: &GroupVersionKind, at: Instant) -> Lookup {
-        let arrived = self.arrivals.latest(&Arrival::kind(wanted));
+        let arrived = self.prerequisites.latest(&Prerequisite::kind(wanted));
         let expected = arrived.is_some_and(|arrived| arrived + PUBLISH_GRACE_PERIOD > at);
         Lookup::Missing { recheck: expected.then(|| at + RECHECK_INTERVAL) }
     }
 
-    /// Asks for the kinds of an `apiVersion`, and says when.
+    /// Requests the kinds of an `apiVersion`; returns them with the time of the request.
     async fn ask(
         &self,
         wanted: &GroupVersionKind,
     ) -> Result<(Instant, BTreeMap<String, Kind>), ApplyError> {
         let api_version = wanted.api_version();
-        // One list of all groups instead of a 404 for each that a new cluster does not have yet.
+        // One list of all groups instead of a 404 for each group that a new cluster lacks.
         let listed = self.listed().await?;
         let is_old = listed.at.elapsed() >= MISSING_TTL || self.changed_since(wanted, listed.at);
         if !wanted.group.is_empty() && !is_old && !listed.api_versions.contains(&api_version) {
@@ -375,11 +377,6 @@ impl Discovery {
     }
 }
 
-/// Locks a value that is whole even if a thread panicked: nothing runs under these locks that can.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn kinds(group: &str, version: &str, list: APIResourceList) -> BTreeMap<String, Kind> {
     // Names with a slash are subresources.
     let whole = list.resources.into_iter().filter(|resource| !resource.name.contains('/'));
@@ -408,10 +405,10 @@ mod tests {
     }
 
     fn arrived(discovery: &Discovery, group: &str) {
-        discovery.arrivals.record(Arrival::Group(group.to_owned()));
+        discovery.prerequisites.record(Prerequisite::Group(group.to_owned()));
     }
 
-    /// Puts an answer without any kind but ConfigMap into the cache.
+    /// Caches a list that has only the kind ConfigMap.
     fn answered(
         discovery: &Discovery,
         wanted: &GroupVersionKind,
@@ -427,7 +424,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn known_kind_is_returned_while_the_api_server_is_asked() {
+    async fn find_of_cached_kind_does_not_wait_for_request() {
         let discovery = discovery();
         let map = GroupVersionKind::gvk("", "v1", "ConfigMap");
         let group = answered(&discovery, &map, Instant::now() - MISSING_TTL * 2);
@@ -438,14 +435,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn missing_kind_is_asked_for_again_only_after_its_group_changed() {
+    async fn find_of_missing_kind_requests_again_after_group_change() {
         let discovery = discovery();
         let widget = GroupVersionKind::gvk("example.com", "v1", "Widget");
         let group = answered(&discovery, &widget, Instant::now());
         let _asking = group.asking.lock().await;
         let asks = |discovery: &Discovery| discovery.find(&widget).now_or_never().is_none();
         tokio::time::advance(RECHECK_INTERVAL * 2).await;
-        assert!(!asks(&discovery), "nothing suggests that it is served");
+        assert!(!asks(&discovery), "no signal");
         arrived(&discovery, "other.example.com");
         assert!(!asks(&discovery), "another group changed");
         arrived(&discovery, "example.com");
@@ -453,7 +450,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn missing_kind_is_expected_for_a_moment_after_its_group_changed() {
+    async fn missing_after_group_change_is_rechecked() {
         let discovery = discovery();
         let widget = GroupVersionKind::gvk("example.com", "v1", "Widget");
         arrived(&discovery, "example.com");
@@ -481,7 +478,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn kind_of_an_established_crd_is_found_without_a_request() {
+    async fn find_of_established_crd_sends_no_request() {
         let discovery = discovery();
         discovery.add(served_kinds(&crd()));
         let widget = |version: &str| GroupVersionKind::gvk("example.com", version, "Widget");

@@ -1,31 +1,31 @@
-//! Why an object of a release is not in place.
+//! Errors of applying an object, and their reasons in conditions.
 
 use fairway_api::reason::{Reason, rollout};
 use fairway_apply::WriteError;
 use kube::core::GroupVersionKind;
 use kube::runtime::watcher;
 
-use super::prepare::Unprepared;
+use super::prepare::PrepareError;
 
-/// Why an object of a release is not in place.
+/// Errors of applying an object.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// It cannot be written.
+    /// The write failed.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// Objects of its kind cannot be watched.
+    /// The watch of its kind failed.
     #[error("cannot watch objects of its kind: {0}")]
     Unwatched(String),
-    /// The API server does not have its kind.
+    /// The API server does not serve its kind.
     #[error("the API server does not serve {} in {}", .0.kind, .0.api_version())]
     UnknownKind(GroupVersionKind),
-    /// Its manifest asks for something that cannot be done.
+    /// The manifest is invalid.
     #[error(transparent)]
-    Manifest(#[from] Unprepared),
+    Manifest(#[from] PrepareError),
 }
 
 impl ApplyError {
-    /// The reason of a condition, and the cause in words; the cause is empty where there is none.
+    /// The reason of the condition, and the cause in words; the cause may be empty.
     pub fn reason(&self) -> (&'static str, &'static str) {
         let (reason, cause) = match self {
             Self::Write(WriteError::Api(error)) => of_api(error),
@@ -40,7 +40,7 @@ impl ApplyError {
         (reason.code, cause)
     }
 
-    /// Whether trying again leads nowhere before something else changes.
+    /// Whether a retry cannot succeed before something else changes.
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Manifest(_) | Self::Write(WriteError::LostLease(_)))
     }
@@ -61,7 +61,7 @@ fn of_api(error: &kube::Error) -> Class {
     }
 }
 
-/// Proxies and some servers answer with a code alone.
+/// Classifies a status. Proxies and some servers respond with a code only.
 fn of_status(reason: &str, code: u16) -> Class {
     match (reason, code) {
         ("NotFound" | "AlreadyExists", _) | ("", 404) => {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_has_its_reason() {
+    fn reason_of_each_error() {
         for (reason, code, expected) in [
             ("NotFound", 404, "UpdatePayloadResourceNotFound"),
             ("AlreadyExists", 409, "UpdatePayloadResourceNotFound"),

@@ -1,36 +1,37 @@
-//! One object of a release, into the cluster, and kept there.
+//! Applies the objects of a release, and detects drift.
 //!
-//! [`Applier`] does it: `prepare` says what the object is to be, [`fairway_apply::drift`] whether it
-//! is, and only what is not right is written. Every object that is written carries a label, so that one watch
-//! for each kind tells all there is to know: nothing is asked for twice, and whatever changes or
-//! vanishes is told at once ([`Changes`]). [`Keeper`] says when it is repaired, and [`health`]
-//! whether an object does what it is there for.
+//! [`Applier`] writes one object: `prepare` makes the desired object from its manifest,
+//! [`fairway_apply::drift`] compares it with the live object, and only objects with drift are
+//! written. Every written object has a label, so that one watch for each kind covers all managed
+//! objects ([`Changes`]). [`DriftBackoff`] decides when drift correction happens, and [`health`]
+//! whether an object is ready.
 
 mod applier;
-mod arrivals;
-mod changes;
+mod cache;
 mod discovery;
+mod drift_backoff;
+mod dry_run;
 mod error;
-mod fight;
 pub mod health;
-mod keeper;
-mod live;
+mod live_object;
 mod new_kinds;
 mod prepare;
-mod rehearsal;
-mod settled;
-mod task;
-mod watched;
+mod prerequisites;
+mod reconcile;
+mod server_defaults;
 
 pub use applier::Applier;
-pub use arrivals::Arrival;
-pub use changes::Changes;
+pub use cache::Changes;
 pub(crate) use discovery::defines;
+pub use drift_backoff::DriftBackoff;
+pub use dry_run::{DryRun, DryRunResult};
 pub use error::ApplyError;
 pub use health::Health;
-pub use keeper::Keeper;
-pub use live::Live;
-pub use prepare::{Context, Owner, Unprepared};
-pub(crate) use prepare::{depends_on_surroundings, is_create_only};
-pub use rehearsal::{Rehearsal, Rehearsed};
-pub use task::{Applied, Outcome};
+pub use live_object::LiveObject;
+pub use prepare::{ApplyContext, Owner, PrepareError};
+pub(crate) use prepare::{depends_on_injected_config, is_create_only};
+pub use prerequisites::Prerequisite;
+pub use reconcile::{ApplyOutcome, ApplyResult};
+
+#[doc(hidden)]
+pub use self::{ApplyContext as Context, DryRun as Rehearsal, DryRunResult as Rehearsed};

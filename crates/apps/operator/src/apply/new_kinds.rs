@@ -1,18 +1,19 @@
-//! Kinds that the operator has added to the cluster itself.
+//! Kinds whose CRD this process has created.
 //!
-//! They have no objects yet, so nothing is listed before the first is written. API servers refuse
-//! watches of a new kind for a second, which would hold up every component that brings a CRD.
+//! Their caches start as synced, because such a kind has no objects: API servers refuse watches of a
+//! new kind for a second, which would delay every component with a CRD.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use fairway_release::Manifest;
 use kube::discovery::ApiResource;
 use serde_json::Value;
 
 use super::discovery::served_kinds;
+use crate::sync::lock;
 
-/// Kinds whose CRD this process has created, and which are not watched yet.
+/// Kinds whose CRD this process has created and that are not watched yet.
 #[derive(Default)]
 pub(super) struct NewKinds(Mutex<BTreeSet<KindKey>>);
 
@@ -20,23 +21,18 @@ pub(super) struct NewKinds(Mutex<BTreeSet<KindKey>>);
 type KindKey = (String, String, String);
 
 impl NewKinds {
-    /// Notes the kinds of a CRD that was just applied, if the API server did not have it before:
-    /// every CRD that it has processed once has conditions.
-    pub(super) fn note(&self, crd: &Manifest, answer: &Value) {
+    /// Records the kinds of an applied CRD, if the API server did not have it before: it sets
+    /// conditions on every CRD that it has processed.
+    pub(super) fn record(&self, crd: &Manifest, answer: &Value) {
         let conditions = answer["status"]["conditions"].as_array();
         if conditions.is_none_or(Vec::is_empty) {
-            self.kinds().extend(served_kinds(crd).iter().map(|kind| key(&kind.resource)));
+            lock(&self.0).extend(served_kinds(crd).iter().map(|kind| key(&kind.resource)));
         }
     }
 
-    /// Whether a kind is new. It is not after this, because its objects come next.
+    /// Removes a kind and returns whether it was new.
     pub(super) fn take(&self, resource: &ApiResource) -> bool {
-        self.kinds().remove(&key(resource))
-    }
-
-    /// No code of others runs under the lock, so a poisoned one guards whole values.
-    fn kinds(&self) -> MutexGuard<'_, BTreeSet<KindKey>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).remove(&key(resource))
     }
 }
 
@@ -71,19 +67,19 @@ mod tests {
     }
 
     #[test]
-    fn a_served_kind_is_new_once_after_its_crd_was_created() {
+    fn take_after_crd_creation_returns_true_once() {
         let kinds = NewKinds::default();
-        kinds.note(&crd(), &json!({"status": {"storedVersions": ["v1"]}}));
+        kinds.record(&crd(), &json!({"status": {"storedVersions": ["v1"]}}));
         assert!(kinds.take(&resource("v1")));
         assert!(!kinds.take(&resource("v1")));
         assert!(!kinds.take(&resource("v2")), "it is not served");
     }
 
     #[test]
-    fn a_crd_that_was_there_before_brings_nothing_new() {
+    fn take_of_existing_crd_returns_false() {
         let kinds = NewKinds::default();
         let established = json!([{"type": "Established", "status": "True"}]);
-        kinds.note(&crd(), &json!({"status": {"conditions": established}}));
+        kinds.record(&crd(), &json!({"status": {"conditions": established}}));
         assert!(!kinds.take(&resource("v1")));
     }
 }

@@ -1,99 +1,142 @@
-//! What the operator sees of the cluster, by watching.
+//! Watches of the objects that the operator reads.
 //!
-//! A stage that needs an object has its latest state at hand and never asks for it: an idle
-//! operator sends no request but its lease.
+//! Stages read the latest state from memory and send no GET or LIST: the only request of an idle
+//! operator is the renewal of its Lease.
 
-mod features;
-mod follow;
-mod optional;
+mod platform_config;
 mod preflight;
-mod proxy;
-mod reader_roles;
-mod surroundings;
+mod reflector;
 mod tls_profile;
 
+#[doc(hidden)]
+use reflector as follow;
+
 pub use fairway_release::inclusion::Features;
-pub use follow::Objects;
+pub use platform_config::InjectedConfig;
 pub(crate) use preflight::PreflightSight;
-pub use reader_roles::ReaderRoles;
-pub use surroundings::Surroundings;
+pub use reflector::Objects;
 pub use tls_profile::TlsProfile;
+
+#[doc(hidden)]
+pub use self::{ClusterWatches as Sight, InjectedConfig as Surroundings};
 
 use std::sync::Arc;
 
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion};
 use fairway_cincinnati::route::ProxySettings;
+use fairway_findings::labels::AGGREGATE;
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use follow::Following;
+use crate::sync::any_changed;
+use reflector::Reflectors;
 
-/// Every `ConfigMap` that the operator reads: its namespace and name.
+/// Namespace and name of every `ConfigMap` that the operator reads.
 mod config_map {
-    /// The authorities to trust when the update service is asked.
+    /// CA bundle for the update service and registries.
     pub(super) const TRUSTED_CA: (&str, &str) = ("openshift-config-managed", "trusted-ca-bundle");
-    /// What a release wants administrators to confirm.
+    /// Admin gates of the running release.
     pub(super) const ADMIN_GATES: (&str, &str) = ("openshift-config-managed", "admin-gates");
-    /// What administrators confirmed.
+    /// Admin acks.
     pub(super) const ADMIN_ACKS: (&str, &str) = ("openshift-config", "admin-acks");
-    /// What installed the cluster.
+    /// Installer and its version.
     pub(super) const INSTALL: (&str, &str) = ("openshift-config", "openshift-install");
 }
 
-/// The latest state of everything that is watched. `None` is what was not seen yet.
+/// Receivers with the latest state of all watched objects; `None` until the first list is complete.
+/// Clones share the watches.
 #[derive(Clone)]
-pub struct Sight {
+pub struct ClusterWatches {
     /// The ClusterVersion.
     pub cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
     /// All ClusterOperators.
     pub cluster_operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
-    /// The way to the outside, on platforms that have a Proxy.
+    /// Proxy settings of `Proxy/cluster`; default if the platform has no such kind.
     pub proxy: watch::Receiver<Option<ProxySettings>>,
-    /// What manifests of a release can ask for.
-    pub surroundings: watch::Receiver<Option<Surroundings>>,
-    /// The features, on platforms that have a `FeatureGate`.
+    /// Configuration that the operator injects into manifests.
+    pub surroundings: watch::Receiver<Option<InjectedConfig>>,
+    /// Features of `FeatureGate/cluster`; default if the platform has no such kind.
     pub features: watch::Receiver<Option<Features>>,
-    /// The authorities to trust.
+    /// CA bundle of the platform.
     pub trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
-    /// What a release wants administrators to confirm.
+    /// Admin gates.
     pub admin_gates: watch::Receiver<Option<Objects<ConfigMap>>>,
-    /// What administrators confirmed.
+    /// Admin acks.
     pub admin_acks: watch::Receiver<Option<Objects<ConfigMap>>>,
-    /// What installed the cluster.
+    /// Installer and its version.
     pub install: watch::Receiver<Option<Objects<ConfigMap>>>,
-    /// What releases may read that are asked about the cluster, beside what Fairway lets them read.
+    /// Cluster roles that a platform adds to the permissions of preflight checks.
     pub reader_roles: ReaderRoles,
 }
 
-impl Sight {
-    /// Starts watching. It goes on until the tasks are aborted.
+impl ClusterWatches {
+    /// Starts all watches as tasks. Each ends when its last receiver is dropped.
     pub fn open(client: &Client, tasks: &TaskTracker) -> Self {
-        let follow = Following::new(tasks.clone());
+        let reflectors = Reflectors::new(tasks.clone());
         let named =
             |name: &str| watcher::Config::default().fields(&format!("metadata.name={name}"));
         let config_map = |(namespace, name): (&str, &str)| {
-            follow.objects(Api::<ConfigMap>::namespaced(client.clone(), namespace), named(name))
+            reflectors.objects(Api::<ConfigMap>::namespaced(client.clone(), namespace), named(name))
         };
-        let proxy = proxy::follow(client, &follow);
+        let all = Api::all(client.clone());
+        let proxy = platform_config::watch_proxy(client, &reflectors);
         Self {
-            cluster_version: follow.objects(Api::all(client.clone()), named(CLUSTER_VERSION_NAME)),
-            cluster_operators: follow.objects(Api::all(client.clone()), watcher::Config::default()),
-            surroundings: surroundings::follow(client, &follow, proxy.clone()),
+            cluster_version: reflectors.objects(all, named(CLUSTER_VERSION_NAME)),
+            cluster_operators: reflectors
+                .objects(Api::all(client.clone()), watcher::Config::default()),
+            surroundings: platform_config::watch_injected_config(
+                client,
+                &reflectors,
+                proxy.clone(),
+            ),
             proxy,
-            features: features::follow(client, &follow),
+            features: platform_config::watch_features(client, &reflectors),
             trusted_ca: config_map(config_map::TRUSTED_CA),
             admin_gates: config_map(config_map::ADMIN_GATES),
             admin_acks: config_map(config_map::ADMIN_ACKS),
             install: config_map(config_map::INSTALL),
-            reader_roles: reader_roles::follow(client, &follow),
+            reader_roles: ReaderRoles::watch(client, &reflectors),
         }
     }
 }
 
-/// The one object that a watch for a name sees.
+/// The only object of a watch that selects by name.
 pub fn only<K>(seen: Option<&Objects<K>>) -> Option<&Arc<K>> {
     seen.and_then(|objects| objects.values().next())
+}
+
+/// The aggregated cluster role.
+const AGGREGATED_ROLE: &str = "preflight-reader-of-the-platform";
+
+/// Watches of the cluster roles that a platform adds, and of the role that aggregates them.
+#[derive(Clone)]
+pub struct ReaderRoles {
+    added: watch::Receiver<Option<Objects<ClusterRole>>>,
+    aggregated: watch::Receiver<Option<Objects<ClusterRole>>>,
+}
+
+impl ReaderRoles {
+    fn watch(client: &Client, reflectors: &Reflectors) -> Self {
+        let added = watcher::Config::default().labels(&format!("{AGGREGATE}=true"));
+        let aggregated = format!("metadata.name={AGGREGATED_ROLE}");
+        let aggregated = watcher::Config::default().fields(&aggregated);
+        let roles = |config| reflectors.objects(Api::<ClusterRole>::all(client.clone()), config);
+        Self { added: roles(added), aggregated: roles(aggregated) }
+    }
+
+    /// The added roles and the aggregated role; `None` until both watches have synced.
+    pub(crate) fn look(&mut self) -> Option<[Objects<ClusterRole>; 2]> {
+        let added = self.added.borrow_and_update().clone();
+        let aggregated = self.aggregated.borrow_and_update().clone();
+        added.zip(aggregated).map(Into::into)
+    }
+
+    /// Waits for a change; `false` if the watches have ended.
+    pub(crate) async fn changed(&mut self) -> bool {
+        any_changed!(self.added, self.aggregated)
+    }
 }

@@ -1,20 +1,20 @@
-//! Which TLS the cluster's servers are to speak.
+//! TLS security profiles of the platform.
 
 use serde::Deserialize;
 
-/// Which TLS servers are to speak. What is empty is left to them.
+/// TLS settings for servers. Empty values leave the choice to the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsProfile {
-    /// The oldest version of TLS, such as `VersionTLS12`.
+    /// Minimum TLS version, such as `VersionTLS12`.
     pub min_version: String,
-    /// The ciphers by the names that IANA has for them, the best ones first.
+    /// Cipher suites by IANA name, in order of preference.
     pub cipher_suites: Vec<String>,
 }
 
-/// What the cluster's `APIServer` says about it.
+/// `spec.tlsSecurityProfile` of `APIServer/cluster`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Security {
+pub(super) struct TlsSecurityProfile {
     #[serde(rename = "type")]
     type_: String,
     custom: Option<Custom>,
@@ -31,7 +31,7 @@ struct Custom {
 const MODERN: [&str; 3] =
     ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 
-/// What every profile but the strictest has besides.
+/// Ciphers of `Intermediate` and `Old`, in addition to `MODERN`.
 const INTERMEDIATE: [&str; 6] = [
     "ECDHE-ECDSA-AES128-GCM-SHA256",
     "ECDHE-RSA-AES128-GCM-SHA256",
@@ -41,7 +41,7 @@ const INTERMEDIATE: [&str; 6] = [
     "ECDHE-RSA-CHACHA20-POLY1305",
 ];
 
-/// What only the most lenient has besides.
+/// Ciphers of `Old` only.
 const OLD: [&str; 12] = [
     "ECDHE-ECDSA-AES128-SHA256",
     "ECDHE-RSA-AES128-SHA256",
@@ -57,8 +57,8 @@ const OLD: [&str; 12] = [
     "DES-CBC3-SHA",
 ];
 
-impl From<Security> for TlsProfile {
-    fn from(security: Security) -> Self {
+impl From<TlsSecurityProfile> for TlsProfile {
+    fn from(security: TlsSecurityProfile) -> Self {
         let profile = |min_version: &str, ciphers: &[&[&str]]| Self {
             min_version: min_version.to_owned(),
             cipher_suites: ciphers.concat().into_iter().filter_map(iana).collect(),
@@ -75,7 +75,7 @@ impl From<Security> for TlsProfile {
     }
 }
 
-/// The name that IANA has for a cipher of OpenSSL, of those that servers in Go can speak.
+/// IANA name of an OpenSSL cipher; `None` if Go's TLS does not implement it.
 fn iana(cipher: &str) -> Option<String> {
     if cipher.starts_with("TLS_") {
         return Some(cipher.to_owned());
@@ -104,11 +104,11 @@ mod tests {
     use super::*;
 
     fn profile(security: serde_json::Value) -> TlsProfile {
-        serde_json::from_value::<Security>(security).unwrap().into()
+        serde_json::from_value::<TlsSecurityProfile>(security).unwrap().into()
     }
 
     #[test]
-    fn every_profile_has_its_version_and_ciphers() {
+    fn tls_profile_of_each_type_has_version_and_ciphers() {
         for (security, version, ciphers, last) in [
             (json!({}), "VersionTLS12", 9, "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"),
             (
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_of_ones_own_keeps_its_order_and_what_can_be_spoken() {
+    fn tls_profile_custom_keeps_order_and_known_ciphers() {
         let ciphers = ["AES128-SHA", "DHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"];
         let custom = json!({"ciphers": ciphers, "minTLSVersion": "VersionTLS11"});
         let expected = TlsProfile {

@@ -1,5 +1,6 @@
-//! What the cluster's objects say, as metrics.
+//! Metrics of ClusterVersion and ClusterOperators.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairway_api::cluster_version::{UpdateHistory, UpdateState};
@@ -15,21 +16,21 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use url::Url;
 
 use super::Operators;
-use super::family::{Family, Samples};
 use super::handles::seconds;
+use super::{Family, Samples};
 
-/// The release that this operator is from.
+/// The operator's own release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Running {
     /// Its version.
     pub version: String,
     /// Its image.
     pub image: String,
-    /// When it was made.
+    /// Its creation time.
     pub created: Option<Timestamp>,
 }
 
-/// The objects, as they are.
+/// The current objects.
 pub(super) struct View {
     pub(super) cluster_version: Option<Arc<ClusterVersion>>,
     pub(super) cluster_operators: Operators,
@@ -37,10 +38,10 @@ pub(super) struct View {
     pub(super) running: Running,
 }
 
-/// How ClusterVersion is called among components.
+/// Name of ClusterVersion in metrics of ClusterOperators.
 const VERSION: &str = "version";
 
-/// All metrics about them.
+/// All metrics of the objects.
 pub(super) fn families(view: &View, now: Timestamp) -> Vec<Family> {
     let nothing = ClusterVersionStatus::default();
     let version = view.cluster_version.as_deref();
@@ -112,7 +113,7 @@ fn version_of(entry: &UpdateHistory) -> &str {
     entry.version.as_deref().unwrap_or_default()
 }
 
-/// The last thing that is known to have happened.
+/// The latest time in the object.
 fn latest_time(object: &ClusterVersion, status: &ClusterVersionStatus) -> f64 {
     let history =
         status.history.iter().flat_map(|entry| [&entry.started_time, &entry.completion_time]);
@@ -132,7 +133,7 @@ fn available_updates(object: Option<&ClusterVersion>, status: &ClusterVersionSta
         let upstream = spec.upstream.as_deref().filter(|upstream| !upstream.is_empty());
         if upstream.is_some() || count > 0 || status.conditions.is_true(retrieved_updates::TYPE) {
             let channel = spec.channel.as_deref().unwrap_or_default();
-            let upstream = upstream.map_or_else(|| "<default>".to_owned(), place_of);
+            let upstream = upstream.map_or_else(|| "<default>".to_owned(), without_credentials);
             let labels = [("upstream", upstream.as_str()), ("channel", channel)];
             samples.add(labels, seconds(i64::try_from(count).unwrap_or(i64::MAX)));
         }
@@ -144,8 +145,8 @@ fn available_updates(object: Option<&ClusterVersion>, status: &ClusterVersionSta
     )
 }
 
-/// An address without what in it may be secret: metrics are for everybody.
-fn place_of(upstream: &str) -> String {
+/// An address without credentials: metrics are readable by many clients.
+fn without_credentials(upstream: &str) -> String {
     Url::parse(upstream).map_or_else(|_| "<invalid>".to_owned(), |url| fairway_text::place(&url))
 }
 
@@ -180,7 +181,7 @@ fn up(object: Option<&ClusterVersion>, status: &ClusterVersionStatus, view: &Vie
         add(name, version, status.map_or(&Vec::new(), |status| &status.conditions));
     }
     if object.is_some() {
-        // Without the condition nobody says anything about the version, and nobody is to be woken.
+        // Without the condition there is no sample, so that no alert fires.
         if status.conditions.find(available::TYPE).is_some() {
             add(VERSION, &view.running.version, &status.conditions);
         }
@@ -296,5 +297,75 @@ fn truth(holds: bool) -> f64 {
     f64::from(u8::from(holds))
 }
 
+/// Transitions of conditions since this operator became leader.
+#[derive(Default)]
+pub(super) struct Transitions {
+    /// By ClusterOperator and condition type: status, and number of transitions.
+    known: BTreeMap<(String, String), (ConditionStatus, u32)>,
+}
+
+impl Transitions {
+    /// Counts transitions. Deleted ClusterOperators are dropped.
+    pub(super) fn observe(&mut self, operators: &Operators) {
+        let mut before = std::mem::take(&mut self.known);
+        for (name, operator) in operators.iter() {
+            for condition in operator.status.iter().flat_map(|status| &status.conditions) {
+                let key = (name.clone(), condition.type_.clone());
+                let count = match before.remove(&key) {
+                    None => 0,
+                    Some((status, count)) if status == condition.status => count,
+                    Some((_, count)) => count.saturating_add(1),
+                };
+                self.known.entry(key).or_insert((condition.status.clone(), count));
+            }
+        }
+    }
+
+    pub(super) fn family(&self) -> Family {
+        let mut samples = Samples::default();
+        for ((name, condition), (_, count)) in &self.known {
+            samples.add([("name", name), ("condition", condition)], f64::from(*count));
+        }
+        Family::new(
+            "cluster_operator_condition_transitions",
+            "Transitions of ClusterOperator conditions since this operator became leader",
+            samples,
+        )
+    }
+}
+
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod transitions_tests {
+    use std::sync::Arc;
+
+    use fairway_api::{ClusterOperator, Conditions as _, OperatorCondition};
+    use fairway_testkit::objects;
+
+    use super::*;
+
+    fn dns(degraded: bool) -> Operators {
+        let mut status = objects::working_at("5.1.0");
+        let condition = OperatorCondition::new("Degraded", degraded);
+        status.conditions.set(condition, objects::beginning().0);
+        let dns = ClusterOperator { status: Some(status), ..objects::cluster_operator("dns") };
+        Arc::new([("dns".to_owned(), Arc::new(dns))].into())
+    }
+
+    #[test]
+    fn observe_counts_transitions_and_drops_deleted() {
+        let mut transitions = Transitions::default();
+        for degraded in [false, true, true, false] {
+            transitions.observe(&dns(degraded));
+        }
+        insta::assert_snapshot!(transitions.family(), @r#"
+        cluster_operator_condition_transitions{name="dns",condition="Available"} 0
+        cluster_operator_condition_transitions{name="dns",condition="Degraded"} 2
+        cluster_operator_condition_transitions{name="dns",condition="Progressing"} 0
+        "#);
+        transitions.observe(&Operators::default());
+        assert_eq!(transitions.family().to_string(), "");
+    }
+}

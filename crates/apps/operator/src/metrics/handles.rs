@@ -1,4 +1,4 @@
-//! What stages count.
+//! Metrics that the stages record.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -13,9 +13,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use super::family::{Family, Samples};
+use super::{Family, Samples, register};
 
-/// From an answer of this machine to the longest that is waited for.
+/// Buckets from a response on the same host to the request timeout.
 const FETCH_BUCKETS: [f64; 8] = [0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0];
 
 const ANSWER: &str = "Answer";
@@ -26,7 +26,7 @@ struct Outcome {
     outcome: &'static str,
 }
 
-/// Counters by outcome, all of them there from the beginning: a rate needs a zero to start from.
+/// Counters by outcome. All exist from the start, because rates need an initial zero.
 pub(super) fn outcomes<const N: usize>(
     registry: &mut Registry,
     name: &str,
@@ -38,7 +38,7 @@ pub(super) fn outcomes<const N: usize>(
     outcomes.map(|outcome| family.get_or_create_owned(&Outcome { outcome }))
 }
 
-/// What the stage that fetches the graph counts.
+/// Metrics of the stage `updates`.
 #[derive(Clone)]
 pub struct Updates {
     fetches: CounterFamily<Outcome, Counter>,
@@ -48,46 +48,43 @@ pub struct Updates {
 
 impl Updates {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let updates = Self {
-            fetches: CounterFamily::default(),
-            took: Histogram::new(FETCH_BUCKETS),
-            retrieval: Arc::default(),
-        };
-        for outcome in [ANSWER, UNCHANGED] {
-            drop(updates.fetches.get_or_create(&Outcome { outcome }));
-        }
-        registry.register(
+        let fetches = register(
+            registry,
             "fairway_operator_graph_fetches",
             "Requests to the update service by outcome: answer, unchanged, or the failure reason",
-            updates.fetches.clone(),
+            CounterFamily::default(),
         );
-        registry.register(
+        for outcome in [ANSWER, UNCHANGED] {
+            drop(fetches.get_or_create(&Outcome { outcome }));
+        }
+        let took = register(
+            registry,
             "fairway_operator_graph_fetch_seconds",
             "Duration of requests to the update service",
-            updates.took.clone(),
+            Histogram::new(FETCH_BUCKETS),
         );
-        updates
+        Self { fetches, took, retrieval: Arc::default() }
     }
 
-    /// The update service answered with a graph.
+    /// The update service returned a graph.
     pub fn answered(&self, took: Duration, now: Timestamp) {
         self.count(ANSWER, took);
         self.retrieval.answered(now);
     }
 
-    /// The update service answered that the graph is the same.
+    /// The update service confirmed the graph.
     pub fn unchanged(&self, took: Duration, now: Timestamp) {
         self.count(UNCHANGED, took);
         self.retrieval.answered(now);
     }
 
-    /// There was no answer that could be used, for a reason of the condition `RetrievedUpdates`.
+    /// The request failed, with a reason of the condition `RetrievedUpdates`.
     pub fn failed(&self, reason: &Reason, took: Duration) {
         self.count(reason.code, took);
     }
 
-    /// Something else is asked for from now on: an answer has to be waited for anew.
-    pub fn asked_anew(&self, now: Timestamp) {
+    /// The question changed: the time without a response starts over.
+    pub fn question_changed(&self, now: Timestamp) {
         self.retrieval.begin(now);
     }
 
@@ -101,16 +98,17 @@ impl Updates {
     }
 }
 
-/// When the update service last answered, in seconds since 1970; 0 is never.
+/// Time of the last response in Unix seconds; 0 before the first. The two atomics are independent
+/// gauges, so relaxed ordering is enough.
 #[derive(Debug, Default)]
 pub(super) struct Retrieval {
-    /// An answer, or the moment from which one is waited for.
+    /// Time of the last response, or of the first request.
     latest: AtomicI64,
     answered: AtomicI64,
 }
 
 impl Retrieval {
-    /// An answer is waited for from now on.
+    /// A request is pending from now on.
     pub(super) fn begin(&self, now: Timestamp) {
         self.latest.fetch_max(now.as_second(), Ordering::Relaxed);
     }
@@ -143,13 +141,13 @@ impl Retrieval {
     }
 }
 
-/// Seconds as Prometheus has them.
+/// Seconds as a sample.
 #[expect(clippy::cast_precision_loss, reason = "exact for 285 million years")]
 pub(super) fn seconds(seconds: i64) -> f64 {
     seconds as f64
 }
 
-/// What whoever evaluates PromQL counts.
+/// Metrics of PromQL queries.
 #[derive(Clone)]
 pub struct Queries {
     answered: Counter,
@@ -169,64 +167,51 @@ impl Queries {
             "PromQL queries of risks by outcome; refused queries are never sent",
             ["answered", "failed", "refused"],
         );
-        let queries = Self {
-            answered,
-            failed,
-            refused,
-            evaluations: Counter::default(),
-            failed_evaluations: Counter::default(),
-            warnings: Counter::default(),
-            last_success: Gauge::default(),
-        };
-        registry.register(
-            "cluster_operator_promql_evaluations",
-            "PromQL queries sent",
-            queries.evaluations.clone(),
-        );
-        registry.register(
+        let mut counter = |name, help| register(registry, name, help, Counter::default());
+        let evaluations = counter("cluster_operator_promql_evaluations", "PromQL queries sent");
+        let failed_evaluations = counter(
             "cluster_operator_promql_failed_evaluations",
             "PromQL queries sent that returned no result for the risk",
-            queries.failed_evaluations.clone(),
         );
-        registry.register(
+        let warnings = counter(
             "cluster_operator_promql_evaluation_warnings",
             "Warnings in responses to PromQL queries",
-            queries.warnings.clone(),
         );
-        registry.register(
+        let last_success = register(
+            registry,
             "fairway_operator_promql_last_success_timestamp_seconds",
             "Time of the last successful PromQL query",
-            queries.last_success.clone(),
+            Gauge::default(),
         );
-        queries
+        Self { answered, failed, refused, evaluations, failed_evaluations, warnings, last_success }
     }
 
-    /// A query was answered so that it says whether the risk applies.
+    /// A query has a result for the risk.
     pub fn answered(&self, now: Timestamp) {
         self.answered.inc();
         self.evaluations.inc();
         self.last_success.set(now.as_second());
     }
 
-    /// A query was sent, and nothing is known about the risk.
+    /// A query was sent and has no result for the risk.
     pub fn failed(&self) {
         self.failed.inc();
         self.evaluations.inc();
         self.failed_evaluations.inc();
     }
 
-    /// A query was not sent at all.
+    /// The policy refused a query.
     pub fn refused(&self) {
         self.refused.inc();
     }
 
-    /// So many warnings came with an answer.
+    /// A response had warnings.
     pub fn warned(&self, warnings: u64) {
         self.warnings.inc_by(warnings);
     }
 }
 
-/// What the stage that writes the status counts.
+/// Metrics of the stage `status`.
 #[derive(Clone)]
 pub struct Status {
     written: Counter,
@@ -245,17 +230,17 @@ impl Status {
         Self { written, conflicted, failed }
     }
 
-    /// The API server took it.
+    /// The status was written.
     pub fn written(&self) {
         self.written.inc();
     }
 
-    /// Somebody else wrote first; it is composed anew.
+    /// Another client wrote first; the status is composed again.
     pub fn conflicted(&self) {
         self.conflicted.inc();
     }
 
-    /// The API server refused it, or was not there.
+    /// The write failed.
     pub fn failed(&self) {
         self.failed.inc();
     }

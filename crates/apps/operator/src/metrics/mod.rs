@@ -1,33 +1,33 @@
-//! What is counted and measured. Names that the existing operator has are its own.
+//! Metrics of the operator. Metrics of the Go operator keep their names.
 //!
-//! What the cluster's objects say is computed from them whenever somebody asks (`cluster`), so
-//! that no series outlives what it is about. Everything else is counted by stages, through the
-//! handles here: [`Updates`], [`Queries`], [`Preflight`], [`Rollout`] and [`Status`].
+//! Metrics of cluster objects are computed at each scrape (`cluster`), so that no series outlives its
+//! object. The stages record all others: [`Updates`], [`Queries`], [`Preflight`], [`Rollout`] and
+//! [`Status`].
 
 mod cluster;
-mod family;
 mod handles;
 mod preflight;
 mod rollout;
-mod transitions;
 
 pub use cluster::Running;
 pub use handles::{Queries, Status, Updates};
 pub use preflight::{Ended, Preflight};
 pub use rollout::Rollout;
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use crate::cluster::{Objects, Sight, only};
-use cluster::View;
-use family::{Family, Samples};
+use cluster::{Transitions, View};
 use handles::Retrieval;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::registry::Registry;
-use transitions::Transitions;
+use prometheus_client::registry::{Metric, Registry};
+
+use crate::cluster::{ClusterWatches, Objects, only};
+use crate::sync::lock;
 
 /// All metrics.
 pub struct Metrics {
@@ -38,7 +38,13 @@ pub struct Metrics {
     preflight: Preflight,
     status: Status,
     tls_errors: Counter,
-    seen: Seen,
+    seen: SharedLeaderState,
+}
+
+/// Registers a metric, and returns a handle to it.
+fn register<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
+    registry.register(name, help, metric.clone());
+    metric
 }
 
 impl Default for Metrics {
@@ -49,14 +55,14 @@ impl Default for Metrics {
         let rollout = Rollout::default();
         let preflight = Preflight::register(&mut registry);
         let status = Status::register(&mut registry);
-        let tls_errors = Counter::default();
-        registry.register(
+        let tls_errors = register(
+            &mut registry,
             "fairway_operator_tls_reload_errors",
             "Failed certificate reloads; the previous certificate stays in use",
-            tls_errors.clone(),
+            Counter::default(),
         );
-        let seen = Seen::default();
-        registry.register_collector(Box::new(Computed {
+        let seen = SharedLeaderState::default();
+        registry.register_collector(Box::new(ComputedMetrics {
             seen: seen.clone(),
             retrieval: updates.retrieval(),
             rollout: rollout.clone(),
@@ -66,27 +72,27 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// For the stage that fetches the graph.
+    /// Metrics of the stage `updates`.
     pub fn updates(&self) -> Updates {
         self.updates.clone()
     }
 
-    /// For whoever evaluates PromQL.
+    /// Metrics of PromQL queries.
     pub fn queries(&self) -> Queries {
         self.queries.clone()
     }
 
-    /// For the stage that rolls out releases.
+    /// Metrics of the stage `rollout`.
     pub fn rollout(&self) -> Rollout {
         self.rollout.clone()
     }
 
-    /// For the stage that asks other releases.
+    /// Metrics of the stage `preflight`.
     pub fn preflight(&self) -> Preflight {
         self.preflight.clone()
     }
 
-    /// For the stage that writes the status.
+    /// Metrics of the stage `status`.
     pub fn status(&self) -> Status {
         self.status.clone()
     }
@@ -95,15 +101,16 @@ impl Metrics {
         self.tls_errors.inc();
     }
 
-    /// Tells what the cluster's objects say, for as long as this runs: only the leader does.
-    pub async fn follow(&self, sight: Sight, running: Running) {
-        let mut operators = sight.cluster_operators.clone();
+    /// Exposes metrics of cluster objects while it runs; only the leader does.
+    pub async fn follow(&self, watches: ClusterWatches, running: Running) {
+        let mut operators = watches.cluster_operators.clone();
         self.updates.retrieval().begin(fairway_clock::now());
-        *self.seen.lock() = Some(Leading { sight, running, transitions: Transitions::default() });
-        let _forget = Forget(&self.seen);
+        *lock(&self.seen) =
+            Some(LeaderState { watches, running, transitions: Transitions::default() });
+        let _clear = ClearOnDrop(&self.seen);
         loop {
             if let Some(operators) = operators.borrow_and_update().clone()
-                && let Some(leading) = self.seen.lock().as_mut()
+                && let Some(leading) = lock(&self.seen).as_mut()
             {
                 leading.transitions.observe(&operators);
             }
@@ -113,7 +120,7 @@ impl Metrics {
         }
     }
 
-    /// All of them, as Prometheus reads them.
+    /// All metrics in the OpenMetrics text format.
     pub fn text(&self) -> String {
         let mut out = String::new();
         text::encode(&mut out, &self.registry).expect("writing to memory");
@@ -121,51 +128,43 @@ impl Metrics {
     }
 }
 
-/// What the leader sees.
-#[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Option<Leading>>>);
+/// State of the leader; `None` if this replica is not the leader.
+type SharedLeaderState = Arc<Mutex<Option<LeaderState>>>;
 
-struct Leading {
-    sight: Sight,
+struct LeaderState {
+    watches: ClusterWatches,
     running: Running,
     transitions: Transitions,
 }
 
-impl Seen {
-    /// No code of others runs under the lock, so a poisoned one guards whole values.
-    fn lock(&self) -> MutexGuard<'_, Option<Leading>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+/// Clears the state of the leader when it is dropped.
+struct ClearOnDrop<'a>(&'a SharedLeaderState);
 
-/// A leader that leads no more says nothing about the cluster.
-struct Forget<'a>(&'a Seen);
-
-impl Drop for Forget<'_> {
+impl Drop for ClearOnDrop<'_> {
     fn drop(&mut self) {
-        *self.0.lock() = None;
+        *lock(self.0) = None;
     }
 }
 
-/// What is computed whenever somebody asks.
-struct Computed {
-    seen: Seen,
+/// Metrics that are computed at each scrape.
+struct ComputedMetrics {
+    seen: SharedLeaderState,
     retrieval: Arc<Retrieval>,
     rollout: Rollout,
 }
 
-impl Computed {
+impl ComputedMetrics {
     fn families(&self) -> Vec<Family> {
         let now = fairway_clock::now();
-        let mut families = vec![own(self.seen.lock().is_some())];
+        let mut families = vec![own(lock(&self.seen).is_some())];
         families.extend(self.retrieval.graph_age(now));
-        let Some(Leading { sight, running, transitions }) = &*self.seen.lock() else {
+        let Some(LeaderState { watches, running, transitions }) = &*lock(&self.seen) else {
             return families;
         };
         let view = View {
-            cluster_version: only(sight.cluster_version.borrow().as_ref()).cloned(),
-            cluster_operators: sight.cluster_operators.borrow().clone().unwrap_or_default(),
-            install: only(sight.install.borrow().as_ref()).cloned(),
+            cluster_version: only(watches.cluster_version.borrow().as_ref()).cloned(),
+            cluster_operators: watches.cluster_operators.borrow().clone().unwrap_or_default(),
+            install: only(watches.install.borrow().as_ref()).cloned(),
             running: running.clone(),
         };
         families.extend(cluster::families(&view, now));
@@ -184,13 +183,13 @@ fn own(leads: bool) -> Family {
     )
 }
 
-impl Collector for Computed {
+impl Collector for ComputedMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.families().iter().try_for_each(|family| family.encode(&mut encoder))
     }
 }
 
-impl fmt::Debug for Computed {
+impl fmt::Debug for ComputedMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Computed")
     }
@@ -198,3 +197,62 @@ impl fmt::Debug for Computed {
 
 /// ClusterOperators by name.
 type Operators = Objects<fairway_api::ClusterOperator>;
+
+type Label = (&'static str, String);
+
+/// Samples by labels. Labels are unique, because Prometheus rejects the scrape otherwise.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Samples(BTreeMap<Vec<Label>, f64>);
+
+impl Samples {
+    /// Adds a sample; of several with the same labels, the first counts.
+    fn with<const N: usize>(mut self, labels: [(&'static str, &str); N], value: f64) -> Self {
+        self.add(labels, value);
+        self
+    }
+
+    /// Adds a sample; of several with the same labels, the first counts.
+    fn add<const N: usize>(&mut self, labels: [(&'static str, &str); N], value: f64) {
+        let labels = labels.map(|(key, value)| (key, value.to_owned())).into();
+        self.0.entry(labels).or_insert(value);
+    }
+}
+
+/// A gauge with its samples.
+#[derive(Clone, Debug, PartialEq)]
+struct Family {
+    name: &'static str,
+    help: &'static str,
+    samples: Samples,
+}
+
+impl Family {
+    fn new(name: &'static str, help: &'static str, samples: Samples) -> Self {
+        Self { name, help, samples }
+    }
+
+    fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let mut metric =
+            encoder.encode_descriptor(self.name, self.help, None, MetricType::Gauge)?;
+        for (labels, value) in &self.samples.0 {
+            if labels.is_empty() {
+                metric.encode_gauge(value)?;
+            } else {
+                metric.encode_family(labels)?.encode_gauge(value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (labels, value) in &self.samples.0 {
+            let labels: Vec<_> =
+                labels.iter().map(|(key, text)| format!("{key}={text:?}")).collect();
+            writeln!(f, "{}{{{}}} {value}", self.name, labels.join(","))?;
+        }
+        Ok(())
+    }
+}

@@ -1,4 +1,4 @@
-//! What is counted of preflights.
+//! Metrics of preflights.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,8 +12,9 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use super::handles::outcomes;
+use super::register;
 
-/// From one whose image is there to one that waits for an hour.
+/// Buckets from a run with a cached image to one that waits for an hour.
 const BUCKETS: [f64; 8] = [5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -21,7 +22,7 @@ struct BySeverity {
     severity: &'static str,
 }
 
-/// What the stage that asks other releases counts.
+/// Metrics of the stage `preflight`.
 #[derive(Clone)]
 pub struct Preflight {
     completed: Counter,
@@ -32,14 +33,14 @@ pub struct Preflight {
     risks: Family<BySeverity, Gauge>,
 }
 
-/// How the first pass of a preflight ended.
+/// Result of the first pass of a preflight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// All checks gave an answer.
+    /// All checks have a result.
     Completed,
-    /// Some did not.
+    /// Some checks have no result.
     Partial,
-    /// It was given up.
+    /// The run was aborted.
     Failed,
 }
 
@@ -51,29 +52,30 @@ impl Preflight {
             "Preflights by result: all checks completed, some had no result, or the run failed",
             ["completed", "partial", "failed"],
         );
-        let (took, running) = (Histogram::new(BUCKETS), Gauge::default());
-        let risks = Family::default();
-        let preflight = Self { completed, partial, failed, took, running, risks };
-        registry.register(
+        let took = register(
+            registry,
             "cluster_version_preflight_duration_seconds",
             "Duration from the start of a preflight until its first pass is complete",
-            preflight.took.clone(),
+            Histogram::new(BUCKETS),
         );
-        registry.register(
+        let running = register(
+            registry,
             "cluster_version_preflight_running",
             "Whether a preflight is running",
-            preflight.running.clone(),
+            Gauge::default(),
         );
-        registry.register(
+        let risks = register(
+            registry,
             "cluster_version_preflight_risks",
             "Stored preflight findings of all targets, by severity",
-            preflight.risks.clone(),
+            Family::default(),
         );
+        let preflight = Self { completed, partial, failed, took, running, risks };
         preflight.found(&BTreeMap::new());
         preflight
     }
 
-    /// The first pass of a preflight is over, or will never be.
+    /// The first pass is complete, or the run was aborted.
     pub fn ended(&self, how: Ended, took: Option<Duration>) {
         match how {
             Ended::Completed => self.completed.inc(),
@@ -85,12 +87,12 @@ impl Preflight {
         }
     }
 
-    /// Whether one is running.
+    /// Sets whether a preflight runs.
     pub fn running(&self, running: bool) {
         self.running.set(running.into());
     }
 
-    /// So many findings are kept.
+    /// Sets the number of stored findings.
     pub fn found(&self, found: &BTreeMap<Severity, usize>) {
         for (severity, label) in [
             (Severity::Critical, "critical"),

@@ -1,13 +1,14 @@
-//! What the stage that rolls out releases counts.
+//! Metrics of the rollout.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use fairway_release::ObjectId;
 
-use super::family::{Family, Samples};
+use super::{Family, Samples};
+use crate::sync::lock;
 
-/// What the stage that rolls out releases counts. Everything is about one release at a time.
+/// Metrics of the stage `rollout`, about one release at a time.
 #[derive(Clone, Default)]
 pub struct Rollout(Arc<Mutex<Option<Counts>>>);
 
@@ -21,42 +22,37 @@ struct Counts {
 }
 
 impl Rollout {
-    /// From now on, it is about that version.
+    /// Starts the metrics of a version.
     pub fn begin(&self, version: &str) {
-        let mut counts = self.lock();
+        let mut counts = lock(&self.0);
         if counts.as_ref().is_none_or(|counts| counts.version != version) {
             *counts = Some(Counts { version: version.to_owned(), ..Counts::default() });
         }
     }
 
-    /// So many of its manifests are in place.
+    /// Sets the number of reconciled manifests.
     pub fn counted(&self, done: usize, total: usize) {
-        if let Some(counts) = &mut *self.lock() {
+        if let Some(counts) = &mut *lock(&self.0) {
             (counts.done, counts.total) = (done, total);
         }
     }
 
-    /// A manifest could not be applied; it is tried again.
+    /// An apply failed; it is retried.
     pub fn failed(&self) {
-        if let Some(counts) = &mut *self.lock() {
+        if let Some(counts) = &mut *lock(&self.0) {
             counts.errors = counts.errors.saturating_add(1);
         }
     }
 
-    /// Somebody else changes an object again and again, and so often it was repaired.
+    /// Sets the number of drift corrections of an object with contention.
     pub fn contended(&self, id: &ObjectId, repairs: u32) {
-        if let Some(counts) = &mut *self.lock() {
+        if let Some(counts) = &mut *lock(&self.0) {
             counts.contended.insert(id.clone(), repairs);
         }
     }
 
-    /// No code of others runs under the lock, so a poisoned one guards whole values.
-    fn lock(&self) -> MutexGuard<'_, Option<Counts>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn families(&self) -> Vec<Family> {
-        let Some(Counts { version, done, total, errors, contended }) = &*self.lock() else {
+        let Some(Counts { version, done, total, errors, contended }) = &*lock(&self.0) else {
             return Vec::new();
         };
         let labels = |type_| [("version", version.as_str()), ("type", type_)];
@@ -102,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_about_one_release() {
+    fn families_are_about_one_release() {
         let rollout = Rollout::default();
         rollout.counted(1, 2);
         assert_eq!(rollout.families(), []);

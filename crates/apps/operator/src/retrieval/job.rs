@@ -1,4 +1,4 @@
-//! A release that is being retrieved, or that waits for a decision.
+//! Retrieval of one release, with requeue after failure.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,22 +8,22 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::retrieve::{Order, RetrieveError, Retrieved, Retriever, Ways};
+use super::retrieve::{FetchConfig, FetchRequest, RetrieveError, Retrieved, Retriever};
 use crate::text;
 
-/// The delay after a failure. The maximum is short because a user may wait for a signature that was
+/// Delay between attempts. The maximum is short because a user may wait for a signature that was
 /// just published.
 const RETRY_BACKOFF: Backoff =
     Backoff { first: Duration::from_secs(2), max: Duration::from_mins(2) };
 
-/// A release that is being retrieved, or was.
-pub(crate) struct Job {
-    pub(crate) order: Order,
-    ways: Ways,
+/// The retrieval of one release: running, waiting for the next attempt, or done.
+pub(crate) struct RetrievalJob {
+    pub(crate) request: FetchRequest,
+    config: FetchConfig,
     state: State,
     failures: u32,
-    /// Why it failed last; that stands until it is known better.
-    failure: Option<Failure>,
+    /// The last error. It is reported until the next attempt has ended.
+    failure: Option<RetrievalFailure>,
 }
 
 enum State {
@@ -32,73 +32,77 @@ enum State {
     Done(Retrieved),
 }
 
-/// How far a job is.
-pub(crate) enum Progress<'a> {
+/// State of a retrieval.
+pub(crate) enum RetrievalProgress<'a> {
     Running,
-    Failed(&'a Failure),
+    Failed(&'a RetrievalFailure),
     Done(&'a Retrieved),
 }
 
-/// Why there is no release yet.
+/// Error of a retrieval, by the reason that conditions report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub(crate) enum RetrievalFailure {
     Retrieval(String),
-    /// Nobody whom the release that runs trusts has signed it.
+    /// No trusted signature.
     Signature(String),
-    /// It is there, but makes no sense.
+    /// The release image has invalid content.
     Content(String),
 }
 
-impl From<&RetrieveError> for Failure {
+impl From<&RetrieveError> for RetrievalFailure {
     fn from(error: &RetrieveError) -> Self {
-        let told = text::chain(error);
+        let message = text::chain(error);
         match error {
-            RetrieveError::Load(_) => Self::Content(told),
-            RetrieveError::Unverified { .. } => Self::Signature(told),
-            _ => Self::Retrieval(told),
+            RetrieveError::Load(_) => Self::Content(message),
+            RetrieveError::Unverified { .. } => Self::Signature(message),
+            _ => Self::Retrieval(message),
         }
     }
 }
 
-impl Job {
-    pub(crate) fn begin(retriever: &Arc<Retriever>, order: Order, ways: Ways) -> Self {
-        let state = State::running(retriever, &order, &ways);
-        Self { order, ways, state, failures: 0, failure: None }
+impl RetrievalJob {
+    pub(crate) fn begin(
+        retriever: &Arc<Retriever>,
+        request: FetchRequest,
+        config: FetchConfig,
+    ) -> Self {
+        let state = State::running(retriever, &request, &config);
+        Self { request, config, state, failures: 0, failure: None }
     }
 
-    /// Whether it retrieves that, in these ways. What was retrieved is right, however it came.
-    pub(crate) fn is_for(&self, order: &Order, ways: &Ways) -> bool {
-        self.order == *order && (self.ways == *ways || matches!(self.state, State::Done(_)))
+    /// Whether it is for that request. A retrieved release stays valid when the configuration changes.
+    pub(crate) fn is_for(&self, request: &FetchRequest, config: &FetchConfig) -> bool {
+        self.request == *request && (self.config == *config || matches!(self.state, State::Done(_)))
     }
 
-    pub(crate) fn progress(&self) -> Progress<'_> {
+    pub(crate) fn progress(&self) -> RetrievalProgress<'_> {
         match (&self.state, &self.failure) {
-            (State::Done(retrieved), _) => Progress::Done(retrieved),
-            (_, Some(failure)) => Progress::Failed(failure),
-            (_, None) => Progress::Running,
+            (State::Done(retrieved), _) => RetrievalProgress::Done(retrieved),
+            (_, Some(failure)) => RetrievalProgress::Failed(failure),
+            (_, None) => RetrievalProgress::Running,
         }
     }
 
-    /// Goes on until there is something new to say about it.
+    /// Runs until the state changes. Dropping the future loses no progress.
     pub(crate) async fn step(&mut self, retriever: &Arc<Retriever>) {
         match &mut self.state {
             State::Done(_) => std::future::pending().await,
             State::Pausing { until } => {
                 tokio::time::sleep_until(*until).await;
-                self.state = State::running(retriever, &self.order, &self.ways);
+                self.state = State::running(retriever, &self.request, &self.config);
             }
             State::Running(running) => {
-                let outcome = running.await;
-                self.state = self.learn(outcome);
+                let result = running.await;
+                self.state = self.next_state(result);
             }
         }
     }
 
-    fn learn(&mut self, outcome: Result<Retrieved, RetrieveError>) -> State {
-        match outcome {
+    fn next_state(&mut self, result: Result<Retrieved, RetrieveError>) -> State {
+        match result {
             Ok(retrieved) => State::Done(retrieved),
             Err(error) => {
-                let (image, failure) = (&self.order.image, Failure::from(&error));
+                let (image, failure) = (&self.request.image, RetrievalFailure::from(&error));
                 self.failures = self.failures.saturating_add(1);
                 let (attempt, retry_in) = (self.failures, RETRY_BACKOFF.after(self.failures));
                 let error = text::chain(&error);
@@ -117,7 +121,7 @@ impl Job {
 }
 
 impl State {
-    fn running(retriever: &Arc<Retriever>, order: &Order, ways: &Ways) -> Self {
-        Self::Running(Arc::clone(retriever).retrieve(order.clone(), ways.clone()).boxed())
+    fn running(retriever: &Arc<Retriever>, request: &FetchRequest, config: &FetchConfig) -> Self {
+        Self::Running(Arc::clone(retriever).retrieve(request.clone(), config.clone()).boxed())
     }
 }

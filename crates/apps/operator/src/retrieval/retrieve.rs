@@ -1,4 +1,4 @@
-//! Retrieving a release: its signature first, then its content.
+//! Fetching a release: signature verification first, then its content.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,40 +15,40 @@ use fairway_release::payload::PayloadError;
 use fairway_release::{Release, Verification};
 use tokio::task::JoinError;
 
-use super::surroundings::{Store, Surroundings, SurroundingsError};
+use super::pull_context::{PullContext, PullContextError, SignatureStoreConfig};
 
-/// How long all signature stores together may take: half of what clusters always gave a release
-/// to arrive.
-const STORES: Duration = Duration::from_mins(2);
+/// Timeout of all signature stores together: half of the 4 minutes that the Go operator allows for
+/// the retrieval of a release.
+const SIGNATURE_STORES_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Whether somebody has to have signed a release.
+/// Requirement on the signature of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signed {
-    /// Somebody whom the release that runs trusts.
+pub(crate) enum SignatureRequirement {
+    /// A key that the running release trusts must have signed the release.
     Must,
-    /// It is told where nobody has: the update is forced.
+    /// The update is forced: a missing signature is reported only.
     Should,
-    /// This very content was accepted before.
+    /// The same content was accepted before; the signature is not verified again.
     AsBefore,
 }
 
-/// What is to be retrieved.
+/// The release image to fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Order {
+pub(crate) struct FetchRequest {
     pub(crate) image: String,
-    pub(crate) signed: Signed,
+    pub(crate) signed: SignatureRequirement,
 }
 
-/// What was retrieved.
+/// A retrieved release.
 #[derive(Clone)]
 pub(crate) struct Retrieved {
     /// The release.
     pub(crate) content: Arc<Release>,
-    /// Why its signature does not count, where it does not have to.
+    /// Result of a failed signature verification that is not required.
     pub(crate) unverified: Option<String>,
 }
 
-/// Why a release was not retrieved.
+/// Errors of a fetch.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RetrieveError {
     #[error("image {image:?} is not pinned to a digest; request the release by its digest")]
@@ -56,7 +56,7 @@ pub(crate) enum RetrieveError {
     #[error("invalid proxy settings in the status of Proxy cluster")]
     Proxy(#[from] ProxyError),
     #[error(transparent)]
-    Surroundings(#[from] SurroundingsError),
+    PullContext(#[from] PullContextError),
     #[error("the update cannot be verified: {why}")]
     Unverified { why: String },
     #[error("cannot download the update")]
@@ -67,28 +67,28 @@ pub(crate) enum RetrieveError {
     BrokeDown(#[from] JoinError),
 }
 
-/// Retrieves releases for a cluster.
+/// Fetches releases for a cluster.
 pub(crate) struct Retriever {
     client: kube::Client,
     layouts: Vec<PathBuf>,
     profile: String,
-    /// Whose signatures count, or why nobody's does.
+    /// Signature policy of the running release, or why it has none.
     verifier: Result<Verifier, String>,
 }
 
-/// What may change while the operator runs.
+/// Configuration of fetches that may change while the operator runs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Ways {
-    /// What the platform says about proxies.
+pub(crate) struct FetchConfig {
+    /// Proxy settings of the platform.
     pub(crate) proxy: ProxySettings,
-    /// The authorities to trust besides the machine's, as PEM.
-    pub(crate) authorities: String,
-    /// Stores that are asked in place of those of the release, if somebody names any, or none.
+    /// CA bundle of the platform in PEM, in addition to that of the host.
+    pub(crate) ca_bundle: String,
+    /// `spec.signatureStores`, which replaces the stores of the signature policy; may be empty.
     pub(crate) stores: Option<Vec<SignatureStore>>,
 }
 
-impl Ways {
-    /// The proxies of the platform; where it has none, those of the environment.
+impl FetchConfig {
+    /// The proxies of the platform; `None` uses those of the environment.
     fn proxies(&self) -> Result<Option<Proxies>, ProxyError> {
         let ProxySettings { http_proxy, https_proxy, no_proxy } = &self.proxy;
         let is_set = !http_proxy.is_empty() || !https_proxy.is_empty();
@@ -97,7 +97,7 @@ impl Ways {
 }
 
 impl Retriever {
-    /// For an operator of that release, which says whose signatures count.
+    /// Creates a retriever with the signature policy of the running release.
     pub(crate) fn new(
         client: kube::Client,
         layouts: Vec<PathBuf>,
@@ -109,38 +109,41 @@ impl Retriever {
 
     pub(crate) async fn retrieve(
         self: Arc<Self>,
-        order: Order,
-        ways: Ways,
+        request: FetchRequest,
+        config: FetchConfig,
     ) -> Result<Retrieved, RetrieveError> {
-        let digest = order.image.rsplit_once('@').and_then(|(_, digest)| Digest::parse(digest));
+        let digest = request.image.rsplit_once('@').and_then(|(_, digest)| Digest::parse(digest));
         let Some(digest) = digest else {
-            return Err(RetrieveError::NotByDigest { image: order.image });
+            return Err(RetrieveError::NotByDigest { image: request.image });
         };
-        let surroundings = Surroundings::ask(&self.client, &digest, ways.stores.as_deref()).await?;
+        let pull_context =
+            PullContext::read(&self.client, &digest, config.stores.as_deref()).await?;
         let options = Options {
-            secrets: surroundings.secrets.clone(),
-            authorities: ways.authorities.clone().into_bytes(),
-            proxies: ways.proxies()?,
+            secrets: pull_context.secrets.clone(),
+            authorities: config.ca_bundle.clone().into_bytes(),
+            proxies: config.proxies()?,
             ..Options::default()
         };
-        let unverified = match order.signed {
-            Signed::AsBefore => None,
-            Signed::Must => {
-                let verified = self.verify(&digest, &surroundings, &options).await;
+        let unverified = match request.signed {
+            SignatureRequirement::AsBefore => None,
+            SignatureRequirement::Must => {
+                let verified = self.verify(&digest, &pull_context, &options).await;
                 verified.map_err(|why| RetrieveError::Unverified { why })?;
                 None
             }
-            Signed::Should => self.verify(&digest, &surroundings, &options).await.err(),
+            SignatureRequirement::Should => {
+                self.verify(&digest, &pull_context, &options).await.err()
+            }
         };
         let places = Places {
             layouts: self.layouts.clone(),
-            mirrors: surroundings.mirrors,
+            mirrors: pull_context.mirrors,
             options,
             ..Places::default()
         };
-        let files = payload::fetch(&order.image, &places).await?;
-        // Large releases take a while to be understood, and meanwhile others have to be served.
-        let load = move || Release::load(&files, &order.image, &self.profile);
+        let files = payload::fetch(&request.image, &places).await?;
+        // Parsing a large release takes long and would block other tasks of this thread.
+        let load = move || Release::load(&files, &request.image, &self.profile);
         let content = Arc::new(tokio::task::spawn_blocking(load).await??);
         // Authors of manifests see the rest with `fairway release lint`; clusters are not affected.
         let (odd, left_out): (Vec<_>, Vec<_>) =
@@ -157,18 +160,24 @@ impl Retriever {
     async fn verify(
         &self,
         digest: &Digest,
-        surroundings: &Surroundings,
+        pull_context: &PullContext,
         options: &Options,
     ) -> Result<(), String> {
         let verifier = self.verifier.as_ref().map_err(Clone::clone)?;
-        let cluster = surroundings.signatures.iter().map(|signature| ClusterSignature {
+        let cluster = pull_context.signatures.iter().map(|signature| ClusterSignature {
             config_map: &signature.config_map,
             key: &signature.key,
             signature: &signature.bytes,
         });
-        let stores = surroundings.stores.as_ref();
-        let stores = stores.map(|stores| stores.iter().map(Store::address).collect());
-        let sources = Sources { cluster: cluster.collect(), stores, options, patience: STORES };
+        let stores = pull_context.stores.as_ref();
+        let stores =
+            stores.map(|stores| stores.iter().map(SignatureStoreConfig::address).collect());
+        let sources = Sources {
+            cluster: cluster.collect(),
+            stores,
+            options,
+            patience: SIGNATURE_STORES_TIMEOUT,
+        };
         let searched = verifier.verify(digest, &sources, fairway_clock::now()).await;
         searched.map(drop).map_err(|unverified| unverified.to_string())
     }

@@ -1,18 +1,20 @@
-//! The stages of the operator, a one-way street.
+//! The stages of the operator. Data flows in one direction.
 //!
-//! | stage | from | to |
+//! | stage | input | output |
 //! | --- | --- | --- |
-//! | [`updates`] | the update service's graph | what the cluster could update to |
-//! | [`preflight`] | a request for a release's opinion | what that release says about this cluster |
-//! | [`risks`] | both, and what speaks against it | what is recommended for this cluster |
-//! | [`target`] | the spec, and all of that | which release the cluster is to have |
-//! | [`rollout`] | that | how far the cluster is |
-//! | [`status`] | everybody's latest | ClusterVersion's status |
+//! | [`updates`] | update graph of the update service | candidates for updates of this cluster |
+//! | [`preflight`] | requests for preflights | findings of the target release's checks |
+//! | [`risks`] | candidates, findings, admin gates, ClusterOperators | recommended and conditional updates |
+//! | [`target`] | the spec and all of these | the accepted release |
+//! | [`rollout`] | the accepted release | progress and failures |
+//! | [`status`] | the output of all stages | status of ClusterVersion |
 //!
-//! A stage owns its state and publishes immutable snapshots. None calls another, and only
-//! `status` writes ClusterVersion: nothing slow in one stage can hold up the others.
+//! A stage owns its state and publishes immutable snapshots. No stage calls another, and only
+//! `status` writes the status of ClusterVersion, so a slow stage does not delay the others.
 
-mod meaning;
+pub(crate) mod release_lookup;
+#[doc(hidden)]
+pub(crate) use release_lookup as meaning;
 pub mod preflight;
 pub mod risks;
 pub mod rollout;

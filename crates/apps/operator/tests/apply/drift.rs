@@ -1,21 +1,21 @@
-//! What happens to objects that are kept.
+//! Drift correction of managed objects.
 
 use anyhow::Result;
-use fairway_operator::apply::Outcome;
+use fairway_operator::apply::ApplyOutcome;
 use fairway_testkit::wait;
 use k8s_openapi::api::events::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
 use serde_json::json;
 
-use crate::ground::{Ground, hear, manifest};
+use crate::fixture::{ApplyFixture, await_change, manifest};
 
 #[tokio::test]
-async fn edits_are_told_and_repaired() -> Result<()> {
-    let ground = Ground::prepare().await?;
-    let object = ground.config_map("a", &json!({"a": "1"}));
-    ground.apply(&object).await?;
-    let mut changes = ground.applier.changes();
+async fn edit_of_managed_object_is_corrected() -> Result<()> {
+    let fixture = ApplyFixture::prepare().await?;
+    let object = fixture.config_map("a", &json!({"a": "1"}));
+    fixture.apply(&object).await?;
+    let mut changes = fixture.applier.changes();
     for patch in [
         json!({"data": {"a": "2"}}),
         json!({"data": {"a": null}}),
@@ -23,9 +23,9 @@ async fn edits_are_told_and_repaired() -> Result<()> {
         json!({"metadata": {"labels": {"fairway.dev/managed": "false"}}}),
         json!({"metadata": {"labels": {"fairway.dev/managed": null}}}),
     ] {
-        ground.edit(&object, &patch).await?;
-        ground.until_repaired(&mut changes, &object).await?;
-        let live = ground.live(&object).await?;
+        fixture.edit(&object, &patch).await?;
+        fixture.until_repaired(&mut changes, &object).await?;
+        let live = fixture.live(&object).await?;
         assert_eq!(live["data"], json!({"a": "1"}), "{patch}");
         assert_eq!(live["metadata"]["labels"]["fairway.dev/managed"], "true", "{patch}");
         assert_eq!(live["metadata"]["ownerReferences"][0]["controller"], true, "{patch}");
@@ -34,43 +34,43 @@ async fn edits_are_told_and_repaired() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_others_add_is_no_reason_to_write() -> Result<()> {
-    let ground = Ground::prepare().await?;
-    let object = ground.config_map("a", &json!({"a": "1"}));
-    ground.apply(&object).await?;
-    let mut changes = ground.applier.changes();
-    ground.edit(&object, &json!({"data": {"foreign": "2"}})).await?;
-    hear(&mut changes, &object).await?;
-    assert_eq!(ground.apply(&object).await?, Outcome::Right);
-    let live = ground.applier.live(&manifest(&object)).map(|live| live.object());
+async fn edit_of_foreign_field_is_left_alone() -> Result<()> {
+    let fixture = ApplyFixture::prepare().await?;
+    let object = fixture.config_map("a", &json!({"a": "1"}));
+    fixture.apply(&object).await?;
+    let mut changes = fixture.applier.changes();
+    fixture.edit(&object, &json!({"data": {"foreign": "2"}})).await?;
+    await_change(&mut changes, &object).await?;
+    assert_eq!(fixture.apply(&object).await?, ApplyOutcome::Unchanged);
+    let live = fixture.applier.live(&manifest(&object)).map(|live| live.object());
     assert_eq!(live.map(|live| live["data"]["foreign"].clone()), Some(json!("2")));
     Ok(())
 }
 
 #[tokio::test]
-async fn deleted_objects_come_back() -> Result<()> {
-    let ground = Ground::prepare().await?;
-    let object = ground.config_map("a", &json!({"a": "1"}));
-    ground.apply(&object).await?;
-    let mut changes = ground.applier.changes();
-    ground.delete(&object).await?;
-    ground.until_repaired(&mut changes, &object).await?;
-    assert_eq!(ground.live(&object).await?["data"], json!({"a": "1"}));
+async fn deletion_of_managed_object_is_corrected() -> Result<()> {
+    let fixture = ApplyFixture::prepare().await?;
+    let object = fixture.config_map("a", &json!({"a": "1"}));
+    fixture.apply(&object).await?;
+    let mut changes = fixture.applier.changes();
+    fixture.delete(&object).await?;
+    fixture.until_repaired(&mut changes, &object).await?;
+    assert_eq!(fixture.live(&object).await?["data"], json!({"a": "1"}));
     Ok(())
 }
 
 #[tokio::test]
-async fn whoever_changes_an_object_again_and_again_is_known() -> Result<()> {
-    let ground = Ground::prepare().await?;
-    let object = ground.config_map("a", &json!({"a": "1"}));
-    ground.apply(&object).await?;
-    let mut changes = ground.applier.changes();
-    ground.edit(&object, &json!({"data": {"a": "2"}})).await?;
-    hear(&mut changes, &object).await?;
-    let live = ground.applier.live(&manifest(&object));
-    assert_eq!(live.and_then(|live| live.rival()), Some("kubectl-edit".to_owned()));
-    ground.applier.tell_of_fight(&manifest(&object));
-    let events: Api<Event> = ground.namespace.api();
+async fn contention_event_names_other_client() -> Result<()> {
+    let fixture = ApplyFixture::prepare().await?;
+    let object = fixture.config_map("a", &json!({"a": "1"}));
+    fixture.apply(&object).await?;
+    let mut changes = fixture.applier.changes();
+    fixture.edit(&object, &json!({"data": {"a": "2"}})).await?;
+    await_change(&mut changes, &object).await?;
+    let live = fixture.applier.live(&manifest(&object));
+    assert_eq!(live.and_then(|live| live.other_writer()), Some("kubectl-edit".to_owned()));
+    fixture.applier.record_contention(&manifest(&object));
+    let events: Api<Event> = fixture.namespace.api();
     let event = wait::until("an event", || async {
         let events = events.list(&ListParams::default()).await?;
         let ours = |event: &Event| {

@@ -1,4 +1,4 @@
-//! What the API server would say to a release: it is asked, and nothing is written.
+//! Dry run of a release against an API server.
 
 use std::time::Duration;
 
@@ -13,25 +13,25 @@ use fairway_sandbox::faults::Fault;
 use fairway_testkit::{AuditEvent, TestCluster, wait};
 use serde_json::{Value, json};
 
-use crate::ground::{Ground, manifest};
+use crate::fixture::{ApplyFixture, manifest};
 
-/// Nobody else needs the API server of a test.
-const HASTE: Settings =
+/// Without rate limit: no other client uses the API server of a test.
+const WITHOUT_RATE_LIMIT: Settings =
     Settings { between: Duration::from_millis(1), pause: Duration::from_millis(1) };
 
-/// A manifest of an object that every cluster gets.
+/// A manifest of an object for every cluster profile.
 fn for_all(mut object: Value) -> Manifest {
     let include = format!("include.release.openshift.io/{DEFAULT_PROFILE}");
     object["metadata"]["annotations"][include] = json!("true");
     manifest(&object)
 }
 
-/// What clusters get that say nothing else.
+/// The filter of a cluster without special settings.
 fn filter() -> Filter {
     Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() }
 }
 
-impl Ground {
+impl ApplyFixture {
     async fn dry_run(&self, manifests: &[Manifest]) -> (CheckReport, Vec<Finding>) {
         self.dry_run_with(manifests, &filter()).await
     }
@@ -42,10 +42,10 @@ impl Ground {
         filter: &Filter,
     ) -> (CheckReport, Vec<Finding>) {
         let trial = Trial { version: "5.1.0", manifests, filter, context: &self.context };
-        dry_run(self.cluster.client(), &trial, HASTE, |_, _| {}).await
+        dry_run(self.cluster.client(), &trial, WITHOUT_RATE_LIMIT, |_, _| {}).await
     }
 
-    /// The same, and the writes that it asked the API server for.
+    /// A dry run, with the write requests that it sent.
     async fn audited_dry_run(
         &self,
         manifests: &[Manifest],
@@ -56,7 +56,7 @@ impl Ground {
         let mark = log.mark()?;
         let trial =
             Trial { version: "5.1.0", manifests, filter: &filter(), context: &self.context };
-        let (report, findings) = dry_run(client, &trial, HASTE, |_, _| {}).await;
+        let (report, findings) = dry_run(client, &trial, WITHOUT_RATE_LIMIT, |_, _| {}).await;
         let is_ours = |event: &AuditEvent| event.user_agent == user_agent && event.is_write();
         Ok((report, findings, log.since(mark)?.into_iter().filter(is_ours).collect()))
     }
@@ -71,7 +71,7 @@ impl Ground {
         })
     }
 
-    /// An object that no server can merge.
+    /// An object that no API server can merge.
     fn repeating(&self) -> Value {
         let twice = [json!({"name": "A", "value": "1"}), json!({"name": "A", "value": "2"})];
         json!({
@@ -95,15 +95,15 @@ fn annotated(mut object: Value, annotation: &str) -> Value {
 }
 
 #[tokio::test]
-async fn nothing_is_written_and_every_request_says_so() -> Result<()> {
-    let ground = Ground::prepare().await?;
-    ground.apply(&ground.config_map("there", &json!({"a": "1"}))).await?;
+async fn dry_run_writes_nothing() -> Result<()> {
+    let fixture = ApplyFixture::prepare().await?;
+    fixture.apply(&fixture.config_map("there", &json!({"a": "1"}))).await?;
     let elsewhere = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "not-yet"},
     });
     let namespace =
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "not-yet"}});
-    let definition = json!({
+    let crd = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": "widgets.unheard.example.com"},
         "spec": {
@@ -120,42 +120,43 @@ async fn nothing_is_written_and_every_request_says_so() -> Result<()> {
     });
     let only = "release.openshift.io/create-only";
     let manifests = [
-        ground.config_map("there", &json!({"a": "2"})),
-        ground.config_map("new", &json!({"a": "2"})),
-        ground.repeating(),
-        annotated(ground.config_map("new", &json!({})), only),
-        annotated(ground.config_map("there", &json!({})), only),
-        annotated(ground.config_map("there", &json!({})), "release.openshift.io/delete"),
+        fixture.config_map("there", &json!({"a": "2"})),
+        fixture.config_map("new", &json!({"a": "2"})),
+        fixture.repeating(),
+        annotated(fixture.config_map("new", &json!({})), only),
+        annotated(fixture.config_map("there", &json!({})), only),
+        annotated(fixture.config_map("there", &json!({})), "release.openshift.io/delete"),
         namespace.clone(),
         elsewhere,
-        definition,
+        crd,
         widget,
     ]
     .map(for_all);
-    let there = ground.config_map("there", &json!({}));
-    let before = ground.live(&there).await?;
-    let (report, findings, writes) = ground.audited_dry_run(&manifests).await?;
+    let there = fixture.config_map("there", &json!({}));
+    let before = fixture.live(&there).await?;
+    let (report, findings, writes) = fixture.audited_dry_run(&manifests).await?;
     assert_eq!(findings, []);
     assert_eq!(report.status, CheckStatus::Passed);
     insta::assert_snapshot!(report.message, @"objects tested: 6 of 10; not changed by the update: 2; dependent on objects that the release creates first: 2");
 
     assert_eq!(writes.len(), 8, "{writes:#?}");
     assert!(writes.iter().all(AuditEvent::is_dry_run), "{writes:#?}");
-    assert_eq!(ground.live(&there).await?, before);
-    let new = [ground.config_map("new", &json!({})), ground.repeating(), namespace];
+    assert_eq!(fixture.live(&there).await?, before);
+    let new = [fixture.config_map("new", &json!({})), fixture.repeating(), namespace];
     for object in new {
-        assert_eq!(ground.get(&object).await?, None);
+        assert_eq!(fixture.get(&object).await?, None);
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn what_the_update_cannot_write_is_found() -> Result<()> {
-    let ground = Ground::prepare().await?;
-    ground.apply(&ground.job("before")).await?;
-    let invalid = ground.config_map("a", &json!({"no key!": "1"}));
-    let manifests = [ground.job("after"), invalid, ground.config_map("b", &json!({}))].map(for_all);
-    let (report, findings) = ground.dry_run(&manifests).await;
+async fn dry_run_reports_objects_that_cannot_be_written() -> Result<()> {
+    let fixture = ApplyFixture::prepare().await?;
+    fixture.apply(&fixture.job("before")).await?;
+    let invalid = fixture.config_map("a", &json!({"no key!": "1"}));
+    let manifests =
+        [fixture.job("after"), invalid, fixture.config_map("b", &json!({}))].map(for_all);
+    let (report, findings) = fixture.dry_run(&manifests).await;
     assert_eq!(report.status, CheckStatus::Found);
     let names: Vec<&str> = findings.iter().map(|finding| finding.name.as_str()).collect();
     assert_eq!(names, ["ManifestImmutable", "ManifestInvalid"], "{findings:#?}");
@@ -165,11 +166,11 @@ async fn what_the_update_cannot_write_is_found() -> Result<()> {
     let mut overridden = filter();
     for (group, kind, name) in [("batch", "Job", "once"), ("", "ConfigMap", "a")] {
         overridden.overrides.push(serde_json::from_value(json!({
-            "group": group, "kind": kind, "name": name, "namespace": ground.namespace.name(),
+            "group": group, "kind": kind, "name": name, "namespace": fixture.namespace.name(),
             "unmanaged": true,
         }))?);
     }
-    let (report, findings) = ground.dry_run_with(&manifests, &overridden).await;
+    let (report, findings) = fixture.dry_run_with(&manifests, &overridden).await;
     assert_eq!((report.status, findings), (CheckStatus::Passed, vec![]));
     insta::assert_snapshot!(report.message, @"objects tested: 1 of 1");
     Ok(())
@@ -177,21 +178,21 @@ async fn what_the_update_cannot_write_is_found() -> Result<()> {
 
 #[tokio::test]
 async fn dry_run_with_failing_api_server_in_the_sandbox_retries() -> Result<()> {
-    let ground = Ground::prepare().await?;
-    // Only a sandbox breaks on demand.
-    let Some(sandbox) = ground.cluster.failing_on_demand() else { return Ok(()) };
-    let manifests = [for_all(ground.config_map("a", &json!({})))];
+    let fixture = ApplyFixture::prepare().await?;
+    // Only a sandbox fails on demand.
+    let Some(sandbox) = fixture.cluster.failing_on_demand() else { return Ok(()) };
+    let manifests = [for_all(fixture.config_map("a", &json!({})))];
     let fault = || Fault::refuse(503).verb("patch").resource("configmaps");
     sandbox.faults().add(fault().times(2));
-    let (report, findings) = ground.dry_run(&manifests).await;
+    let (report, findings) = fixture.dry_run(&manifests).await;
     assert_eq!((report.status, findings), (CheckStatus::Passed, vec![]));
     sandbox.faults().add(fault());
-    let (report, findings) = ground.dry_run(&manifests).await;
+    let (report, findings) = fixture.dry_run(&manifests).await;
     assert_eq!((report.status, findings), (CheckStatus::CannotTell, vec![]), "{report:?}");
     Ok(())
 }
 
-/// A release of the example platform.
+/// The manifests of a release of the example platform.
 fn platform(version: &str) -> Result<Vec<Manifest>> {
     let image = format!("registry.example/operators@sha256:{:0>64}", version.replace('.', ""));
     let release = fairway_example::Release::find(version).context("no such release")?;
@@ -200,30 +201,31 @@ fn platform(version: &str) -> Result<Vec<Manifest>> {
 }
 
 #[tokio::test]
-async fn a_platform_on_a_cluster_of_its_own_has_nothing_against_its_next_release() -> Result<()> {
+async fn dry_run_of_next_release_on_a_cluster_of_its_own_passes() -> Result<()> {
     let cluster = TestCluster::own().await?;
     cluster.install_crds().await?;
-    let ground = Ground::on(cluster).await?;
+    let fixture = ApplyFixture::on(cluster).await?;
     let (before, after) = (platform("5.0.0")?, platform("5.1.0")?);
-    let (report, findings) = ground.dry_run(&before).await;
-    assert_eq!(findings, [], "a cluster that has nothing of it");
+    let (report, findings) = fixture.dry_run(&before).await;
+    assert_eq!(findings, [], "on an empty cluster");
     assert_eq!(report.status, CheckStatus::Passed);
     let selected = filter();
     for manifest in selected.select(&before).included {
-        // Kinds are served a moment after they are defined.
+        // Kinds are served a moment after their CRD is established.
         wait::until(&format!("{} to be there", manifest.id), || async {
-            Ok(ground.applier.apply(manifest, &ground.context).await.ok())
+            Ok(fixture.applier.apply(manifest, &fixture.context).await.ok())
         })
         .await?;
     }
-    let mut told = Vec::new();
+    let mut progress = Vec::new();
     let trial =
-        Trial { version: "5.1.0", manifests: &after, filter: &selected, context: &ground.context };
-    let tell = |done, total| told.push((done, total));
-    let (report, findings) = dry_run(ground.cluster.client(), &trial, HASTE, tell).await;
+        Trial { version: "5.1.0", manifests: &after, filter: &selected, context: &fixture.context };
+    let report_progress = |done, total| progress.push((done, total));
+    let (report, findings) =
+        dry_run(fixture.cluster.client(), &trial, WITHOUT_RATE_LIMIT, report_progress).await;
     assert_eq!(findings, []);
     assert_eq!(report.status, CheckStatus::Passed, "{report:?}");
-    let (done, total) = *told.last().context("nothing was told")?;
-    ensure!(done == total && told.len() == total, "{told:?}");
+    let (done, total) = *progress.last().context("no progress")?;
+    ensure!(done == total && progress.len() == total, "{progress:?}");
     Ok(())
 }

@@ -1,104 +1,104 @@
-//! Which fields of an object are ours, and which are not.
+//! Field ownership of applied objects.
 
 use anyhow::Result;
-use fairway_operator::apply::Outcome;
+use fairway_operator::apply::ApplyOutcome;
 use serde_json::json;
 
-use crate::ground::Ground;
+use crate::fixture::ApplyFixture;
 
 #[tokio::test]
-async fn what_is_right_is_written_once() -> Result<()> {
-    let ground = Ground::prepare().await?;
-    let object = ground.config_map("a", &json!({"a": "1"}));
-    assert_eq!(ground.apply(&object).await?, Outcome::Written);
-    assert_eq!(ground.apply(&object).await?, Outcome::Right);
-    let live = ground.live(&object).await?;
+async fn apply_of_unchanged_object_writes_once() -> Result<()> {
+    let fixture = ApplyFixture::prepare().await?;
+    let object = fixture.config_map("a", &json!({"a": "1"}));
+    assert_eq!(fixture.apply(&object).await?, ApplyOutcome::Written);
+    assert_eq!(fixture.apply(&object).await?, ApplyOutcome::Unchanged);
+    let live = fixture.live(&object).await?;
     assert_eq!(live["data"], json!({"a": "1"}));
     assert_eq!(live["metadata"]["labels"], json!({"fairway.dev/managed": "true"}));
-    assert_eq!(live["metadata"]["ownerReferences"][0]["uid"], ground.context.owner.uid);
+    assert_eq!(live["metadata"]["ownerReferences"][0]["uid"], fixture.context.owner.uid);
     Ok(())
 }
 
 #[tokio::test]
-async fn what_a_later_release_no_longer_sets_is_gone_and_foreign_fields_stay() -> Result<()> {
-    let ground = Ground::prepare().await?;
-    let before = ground.config_map("a", &json!({"kept": "1", "dropped": "1"}));
-    ground.apply(&before).await?;
-    ground
+async fn apply_removes_leftovers_and_keeps_foreign_fields() -> Result<()> {
+    let fixture = ApplyFixture::prepare().await?;
+    let before = fixture.config_map("a", &json!({"kept": "1", "dropped": "1"}));
+    fixture.apply(&before).await?;
+    fixture
         .edit(&before, &json!({"data": {"foreign": "7"}, "metadata": {"labels": {"x": "y"}}}))
         .await?;
-    let after = ground.config_map("a", &json!({"kept": "2"}));
-    assert_eq!(ground.apply(&after).await?, Outcome::Written);
-    let live = ground.live(&after).await?;
+    let after = fixture.config_map("a", &json!({"kept": "2"}));
+    assert_eq!(fixture.apply(&after).await?, ApplyOutcome::Written);
+    let live = fixture.live(&after).await?;
     assert_eq!(live["data"], json!({"kept": "2", "foreign": "7"}));
     assert_eq!(live["metadata"]["labels"]["x"], "y");
-    assert_eq!(ground.apply(&after).await?, Outcome::Right);
+    assert_eq!(fixture.apply(&after).await?, ApplyOutcome::Unchanged);
     Ok(())
 }
 
 #[tokio::test]
-async fn what_the_operator_before_us_wrote_becomes_ours() -> Result<()> {
+async fn apply_takes_over_fields_of_earlier_operators() -> Result<()> {
     for manager in ["cluster-version-operator", "fairway"] {
-        let ground = Ground::prepare().await?;
-        let before = ground.config_map("a", &json!({"kept": "1", "dropped": "1"}));
-        ground.create(&before, manager).await?;
-        ground.edit(&before, &json!({"data": {"foreign": "7"}})).await?;
-        let after = ground.config_map("a", &json!({"kept": "1"}));
-        assert_eq!(ground.apply(&after).await?, Outcome::Written, "{manager}");
-        let live = ground.live(&after).await?;
+        let fixture = ApplyFixture::prepare().await?;
+        let before = fixture.config_map("a", &json!({"kept": "1", "dropped": "1"}));
+        fixture.create(&before, manager).await?;
+        fixture.edit(&before, &json!({"data": {"foreign": "7"}})).await?;
+        let after = fixture.config_map("a", &json!({"kept": "1"}));
+        assert_eq!(fixture.apply(&after).await?, ApplyOutcome::Written, "{manager}");
+        let live = fixture.live(&after).await?;
         assert_eq!(live["data"], json!({"kept": "1", "foreign": "7"}), "{manager}");
         let managers = live["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
         assert!(
             managers.iter().any(|entry| entry["manager"] == "kubectl-edit"),
-            "others still own what is theirs: {managers:?}"
+            "fields of other managers are kept: {managers:?}"
         );
-        assert_eq!(ground.apply(&after).await?, Outcome::Right, "{manager}");
+        assert_eq!(fixture.apply(&after).await?, ApplyOutcome::Unchanged, "{manager}");
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn what_somebody_else_wrote_stays_theirs_unless_we_say_otherwise() -> Result<()> {
-    let ground = Ground::prepare().await?;
-    let before = ground.config_map("a", &json!({"ours": "old", "theirs": "1"}));
-    ground.create(&before, "installer").await?;
-    let wanted = ground.config_map("a", &json!({"ours": "new"}));
-    assert_eq!(ground.apply(&wanted).await?, Outcome::Written);
-    assert_eq!(ground.live(&wanted).await?["data"], json!({"ours": "new", "theirs": "1"}));
+async fn apply_keeps_fields_of_other_managers() -> Result<()> {
+    let fixture = ApplyFixture::prepare().await?;
+    let before = fixture.config_map("a", &json!({"ours": "old", "theirs": "1"}));
+    fixture.create(&before, "installer").await?;
+    let wanted = fixture.config_map("a", &json!({"ours": "new"}));
+    assert_eq!(fixture.apply(&wanted).await?, ApplyOutcome::Written);
+    assert_eq!(fixture.live(&wanted).await?["data"], json!({"ours": "new", "theirs": "1"}));
     Ok(())
 }
 
 #[tokio::test]
-async fn gathered_rules_are_left_to_the_cluster() -> Result<()> {
-    let ground = Ground::prepare().await?;
-    let label = ground.unique("gathered");
+async fn apply_leaves_aggregated_rules_alone() -> Result<()> {
+    let fixture = ApplyFixture::prepare().await?;
+    let label = fixture.unique("gathered");
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-        "metadata": {"name": ground.unique("all")},
+        "metadata": {"name": fixture.unique("all")},
         "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"for": label}}]},
         "rules": [],
     });
     let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
-    assert_eq!(ground.apply(&role).await?, Outcome::Written);
-    // As the controller does that gathers them.
-    ground.edit(&role, &json!({"rules": rules})).await?;
-    assert_eq!(ground.apply(&role).await?, Outcome::Right);
-    assert_eq!(ground.live(&role).await?["aggregationRule"], role["aggregationRule"]);
+    assert_eq!(fixture.apply(&role).await?, ApplyOutcome::Written);
+    // Like the controller that aggregates rules.
+    fixture.edit(&role, &json!({"rules": rules})).await?;
+    assert_eq!(fixture.apply(&role).await?, ApplyOutcome::Unchanged);
+    assert_eq!(fixture.live(&role).await?["aggregationRule"], role["aggregationRule"]);
     Ok(())
 }
 
 #[tokio::test]
-async fn a_namespace_is_ignored_where_there_are_none() -> Result<()> {
-    let ground = Ground::prepare().await?;
+async fn apply_of_cluster_scoped_kind_ignores_namespace() -> Result<()> {
+    let fixture = ApplyFixture::prepare().await?;
     let mut role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-        "metadata": {"name": ground.unique("a")},
+        "metadata": {"name": fixture.unique("a")},
         "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
     });
     let bare = role.clone();
     role["metadata"]["namespace"] = json!("nowhere");
-    assert_eq!(ground.apply(&role).await?, Outcome::Written);
-    assert_eq!(ground.apply(&role).await?, Outcome::Right);
-    assert!(ground.get(&bare).await?.is_some());
+    assert_eq!(fixture.apply(&role).await?, ApplyOutcome::Written);
+    assert_eq!(fixture.apply(&role).await?, ApplyOutcome::Unchanged);
+    assert!(fixture.get(&bare).await?.is_some());
     Ok(())
 }

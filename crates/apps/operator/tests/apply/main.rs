@@ -1,11 +1,10 @@
-//! Objects of a release, into a cluster and kept there. The same in the sandbox and on a real
-//! Kubernetes.
+//! The applier against an API server: the sandbox or Kubernetes.
 
-mod definitions;
+mod crds;
 mod drift;
 mod dry_run;
 mod fields;
-mod ground;
+mod fixture;
 mod intents;
 mod recorded;
 mod required;

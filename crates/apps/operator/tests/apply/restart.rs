@@ -1,15 +1,15 @@
-//! An applier that begins anew finds everything in place.
+//! An applier after a restart.
 
 use anyhow::Result;
-use fairway_operator::apply::Outcome;
+use fairway_operator::apply::ApplyOutcome;
 use fairway_testkit::AuditEvent;
 use serde_json::{Value, json};
 
-use crate::ground::Ground;
+use crate::fixture::ApplyFixture;
 
-/// Objects of many kinds, with what servers change about them.
-fn objects(ground: &Ground) -> Vec<Value> {
-    let namespace = ground.namespace.name();
+/// Objects of several kinds, with fields that API servers change.
+fn objects(fixture: &ApplyFixture) -> Vec<Value> {
+    let namespace = fixture.namespace.name();
     let metadata = |name: &str| json!({"name": name, "namespace": namespace});
     let pod = json!({
         "metadata": {"labels": {"app": "a"}},
@@ -42,39 +42,39 @@ fn objects(ground: &Ground) -> Vec<Value> {
             "subjects": [{"kind": "ServiceAccount", "name": "a", "namespace": namespace}],
         }),
         json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": ground.unique("a")},
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": fixture.unique("a")},
             "rules": rules,
         }),
     ]
 }
 
-/// What the applier asked for: its account is no part of the cluster itself.
-fn asked(ground: &Ground, events: Vec<AuditEvent>) -> Vec<AuditEvent> {
+/// Requests of the applier: its user is not a component of the cluster.
+fn requests(fixture: &ApplyFixture, events: Vec<AuditEvent>) -> Vec<AuditEvent> {
     let ours = |event: &AuditEvent| {
         let object = event.object_ref.clone().unwrap_or_default();
         !event.user.username.starts_with("system:")
-            && (object.namespace == ground.namespace.name()
-                || object.name.starts_with(ground.namespace.name()))
+            && (object.namespace == fixture.namespace.name()
+                || object.name.starts_with(fixture.namespace.name()))
     };
     events.into_iter().filter(ours).collect()
 }
 
 #[tokio::test]
-async fn a_restart_writes_nothing_and_asks_for_no_object() -> Result<()> {
-    let mut ground = Ground::prepare().await?;
-    let objects = objects(&ground);
+async fn restart_sends_no_request_for_objects() -> Result<()> {
+    let mut fixture = ApplyFixture::prepare().await?;
+    let objects = objects(&fixture);
     for object in &objects {
-        assert_eq!(ground.apply(object).await?, Outcome::Written, "{object}");
-        assert_eq!(ground.apply(object).await?, Outcome::Right, "{object}");
+        assert_eq!(fixture.apply(object).await?, ApplyOutcome::Written, "{object}");
+        assert_eq!(fixture.apply(object).await?, ApplyOutcome::Unchanged, "{object}");
     }
-    let log = ground.cluster.audit_log()?;
+    let log = fixture.cluster.audit_log()?;
     let mark = log.mark()?;
-    ground.restart();
+    fixture.restart();
     for object in &objects {
-        assert_eq!(ground.apply(object).await?, Outcome::Right, "{object}");
+        assert_eq!(fixture.apply(object).await?, ApplyOutcome::Unchanged, "{object}");
     }
-    let asked: Vec<String> =
-        asked(&ground, log.since(mark)?).iter().map(ToString::to_string).collect();
-    assert_eq!(asked, Vec::<String>::new());
+    let requests: Vec<String> =
+        requests(&fixture, log.since(mark)?).iter().map(ToString::to_string).collect();
+    assert_eq!(requests, Vec::<String>::new());
     Ok(())
 }

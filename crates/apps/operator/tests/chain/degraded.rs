@@ -1,4 +1,4 @@
-//! An operator that is Degraded holds no update; graph-data can advise against one for that reason.
+//! A degraded ClusterOperator blocks no update; graph-data can add a risk for it.
 
 use anyhow::Result;
 use fairway_api::{ClusterOperator, ConditionStatus, Conditions as _, OperatorCondition};
@@ -9,15 +9,15 @@ use kube::api::PostParams;
 use crate::support::{CHANNEL, Graph, Operated, available, recommended};
 use crate::telemetry::Telemetry;
 
-/// Whether storage is Degraded, as graph-data asks it.
+/// The query of graph-data: whether storage is degraded.
 const QUERY: &str = "max(cluster_operator_conditions{name=\"storage\",condition=\"Degraded\"})\n\
     or\n0 * max(cluster_operator_conditions)";
 
-/// The same as the operator tells it.
+/// The metric of the operator that the query reads.
 const SERIES: &str = "cluster_operator_conditions{name=\"storage\",condition=\"Degraded\"}";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn graph_data_advises_those_against_an_update_whose_operator_is_degraded() -> Result<()> {
+async fn update_with_risk_of_degraded_operator_is_not_recommended() -> Result<()> {
     let telemetry = Telemetry::of("").await?;
     let risks = [("5.1.1", "StorageMigrationStalls", QUERY)];
     let graph = Graph::with_risks(&["5.1.0", "5.1.1"], &risks).await?;
@@ -34,7 +34,7 @@ async fn graph_data_advises_those_against_an_update_whose_operator_is_degraded()
         operated.start();
         operated.reports(SERIES, f64::from(u8::from(is_degraded))).await?;
         telemetry.knows(&operated.metrics("metrics", |_| true).await?);
-        // Answers count for an hour; an operator that starts has none.
+        // Results are valid for an hour; a new operator has none.
         operated.stop().await?;
         operated.start();
         let status = operated
@@ -50,7 +50,7 @@ async fn graph_data_advises_those_against_an_update_whose_operator_is_degraded()
     Ok(())
 }
 
-/// Storage says how it is.
+/// Sets the condition `Degraded` of storage.
 async fn report(operators: &Api<ClusterOperator>, is_degraded: bool) -> Result<()> {
     let mut storage = operators.get("storage").await?;
     let mut status = objects::working_at("5.1.0");

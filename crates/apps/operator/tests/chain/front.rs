@@ -1,4 +1,4 @@
-//! Somebody whom the operator asks, and who can be made to answer badly.
+//! A server in front of a dependency of the operator, which fails on demand.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,30 +15,30 @@ use tokio::task::JoinHandle;
 
 use crate::support::http;
 
-/// How a question is answered.
+/// How requests are answered.
 #[derive(Clone, Debug)]
 pub(crate) enum Manner {
-    /// As it should be.
+    /// Forwarded.
     Well,
-    /// With this HTTP status.
+    /// With an HTTP status.
     Status(u16),
     /// Never.
     Never,
-    /// With this text, as JSON.
+    /// With a text as JSON.
     Text(String),
-    /// With these samples, as exporters do.
+    /// With samples, like an exporter.
     Metrics(String),
 }
 
-type Honest = Box<dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync>;
-type Manners = Box<dyn Fn(&str) -> Manner + Send + Sync>;
+type Forward = Box<dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync>;
+type MannerSelector = Box<dyn Fn(&str) -> Manner + Send + Sync>;
 
 struct Shared {
-    honest: Honest,
-    manners: Mutex<Manners>,
+    forward: Forward,
+    selector: Mutex<MannerSelector>,
 }
 
-/// Ends with this value.
+/// The server; it stops when it is dropped.
 pub(crate) struct Front {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -46,22 +46,22 @@ pub(crate) struct Front {
 }
 
 impl Front {
-    /// Somebody who answers well, at first.
+    /// Starts a server that forwards all requests.
     pub(crate) async fn start(
-        honest: impl Fn(Request) -> BoxFuture<'static, Response> + Send + Sync + 'static,
+        forward: impl Fn(Request) -> BoxFuture<'static, Response> + Send + Sync + 'static,
     ) -> Result<Self> {
-        let manners: Mutex<Manners> = Mutex::new(Box::new(|_| Manner::Well));
-        let shared = Arc::new(Shared { honest: Box::new(honest), manners });
+        let selector: Mutex<MannerSelector> = Mutex::new(Box::new(|_| Manner::Well));
+        let shared = Arc::new(Shared { forward: Box::new(forward), selector });
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
         let router = Router::new().fallback(answer).with_state(Arc::clone(&shared));
         let task = tokio::spawn(async move {
-            axum::serve(listener, router).await.expect("a listener goes on");
+            axum::serve(listener, router).await.expect("a running listener");
         });
         Ok(Self { address, shared, task })
     }
 
-    /// Stands before another server.
+    /// Starts a proxy of another server.
     pub(crate) async fn before(url: String) -> Result<Self> {
         let http = http()?;
         Self::start(move |request| Box::pin(pass_on(http.clone(), url.clone(), request))).await
@@ -75,14 +75,14 @@ impl Front {
         format!("http://{}", self.address)
     }
 
-    /// From now on everything is answered like this.
+    /// Answers all requests in a manner.
     pub(crate) fn behaves(&self, manner: Manner) {
         self.behaves_by(move |_| manner.clone());
     }
 
-    /// From now on it depends on what is asked for, as it stands in the URL.
-    pub(crate) fn behaves_by(&self, manners: impl Fn(&str) -> Manner + Send + Sync + 'static) {
-        *lock(&self.shared.manners) = Box::new(manners);
+    /// Selects the manner by URL.
+    pub(crate) fn behaves_by(&self, selector: impl Fn(&str) -> Manner + Send + Sync + 'static) {
+        *lock(&self.shared.selector) = Box::new(selector);
     }
 }
 
@@ -93,9 +93,9 @@ impl Drop for Front {
 }
 
 async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let manner = lock(&shared.manners)(&request.uri().to_string());
+    let manner = lock(&shared.selector)(&request.uri().to_string());
     match manner {
-        Manner::Well => (shared.honest)(request).await,
+        Manner::Well => (shared.forward)(request).await,
         Manner::Status(code) => {
             StatusCode::from_u16(code).unwrap_or(StatusCode::IM_A_TEAPOT).into_response()
         }
@@ -109,13 +109,15 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
 
 async fn pass_on(http: reqwest::Client, url: String, request: Request) -> Response {
     let query = request.uri().query().unwrap_or_default();
-    let mut asked = http.get(format!("{url}?{query}"));
+    let mut request_builder = http.get(format!("{url}?{query}"));
     for name in [header::ACCEPT, header::IF_NONE_MATCH] {
         if let Some(value) = request.headers().get(&name) {
-            asked = asked.header(name, value);
+            request_builder = request_builder.header(name, value);
         }
     }
-    let Ok(answer) = asked.send().await else { return StatusCode::BAD_GATEWAY.into_response() };
+    let Ok(answer) = request_builder.send().await else {
+        return StatusCode::BAD_GATEWAY.into_response();
+    };
     let mut response = Response::builder().status(answer.status());
     for name in [header::ETAG, header::CONTENT_TYPE] {
         if let Some(value) = answer.headers().get(&name) {
@@ -123,7 +125,7 @@ async fn pass_on(http: reqwest::Client, url: String, request: Request) -> Respon
         }
     }
     let body = answer.bytes().await.unwrap_or_default();
-    response.body(Body::from(body)).expect("an answer that was one before")
+    response.body(Body::from(body)).expect("a valid response")
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

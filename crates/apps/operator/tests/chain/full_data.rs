@@ -1,4 +1,4 @@
-//! A whole platform: every conditional update is decided in one pass.
+//! A real platform: every conditional update is evaluated in one pass.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use tokio::time::Instant;
 use crate::support::{Graph, Operated};
 use crate::telemetry::Telemetry;
 
-/// Clusters, and channels in which their updates have risks.
+/// Clusters and channels with conditional updates.
 const CLUSTERS: [(&str, &str); 3] =
     [("4.16.20", "stable-4.17"), ("4.18.9", "stable-4.19"), ("4.21.3", "candidate-4.22")];
 
-/// A cluster that has an answer to everything.
+/// Metrics with a result for every query.
 const SAMPLES: &str = include_str!("full_data.prom");
 
-/// Everything is known about every update that may have risks.
+/// Whether every conditional update has a known result.
 fn is_decided(status: &ClusterVersionStatus) -> bool {
     status.conditions.is_true("RetrievedUpdates")
         && !status.conditional_updates.is_empty()
@@ -29,8 +29,8 @@ fn is_decided(status: &ClusterVersionStatus) -> bool {
         })
 }
 
-/// Status writes until everything is decided. A quiet machine needs three: what is known without
-/// queries, the answer of the update service, and all verdicts.
+/// Maximum status writes until everything is evaluated. An idle host needs three: without queries,
+/// with the update graph, and with all results.
 const MAX_WRITES: usize = 10;
 
 /// The distinct queries of all risks.
@@ -40,7 +40,7 @@ fn queries(status: &ClusterVersionStatus) -> BTreeSet<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_update_of_a_platform_is_decided_in_one_pass() -> Result<()> {
+async fn updates_of_platform_are_evaluated_in_one_pass() -> Result<()> {
     if environment::data().is_none() {
         return Ok(());
     }
@@ -55,7 +55,7 @@ async fn every_update_of_a_platform_is_decided_in_one_pass() -> Result<()> {
         operated.start();
         let status = operated.status("every update to be decided", is_decided).await?;
         let took = begin.elapsed();
-        let (asked, writes) = (telemetry.asked(), operated.status_writes(mark)?);
+        let (query_counts, writes) = (telemetry.query_counts(), operated.status_writes(mark)?);
         operated.stop().await?;
 
         let (updates, queries) = (status.conditional_updates.len(), queries(&status));
@@ -63,13 +63,13 @@ async fn every_update_of_a_platform_is_decided_in_one_pass() -> Result<()> {
             "{version} in {channel}: {updates} conditional updates, {} risks, {} queries asked of \
              {}, {writes} writes, {took:.1?}",
             status.conditional_update_risks.len(),
-            asked.len(),
+            query_counts.len(),
             queries.len(),
         );
         assert!(updates > 5, "{version}: {updates}");
-        assert!(asked.values().all(|times| *times == 1), "{version}: {asked:#?}");
-        assert!(asked.keys().all(|query| queries.contains(query.as_str())), "{version}");
-        // Verdicts are written in batches, however slow the machine is.
+        assert!(query_counts.values().all(|times| *times == 1), "{version}: {query_counts:#?}");
+        assert!(query_counts.keys().all(|query| queries.contains(query.as_str())), "{version}");
+        // Results are written in batches, also on a slow host.
         assert!(writes <= MAX_WRITES, "{version}: {writes} for {} queries", queries.len());
     }
     Ok(())

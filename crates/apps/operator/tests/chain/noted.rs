@@ -1,4 +1,4 @@
-//! What came of queries is noted for those who ask why: once, and again when an answer is new.
+//! Query results in a ConfigMap: written once, and again when a result changes.
 
 use anyhow::{Context as _, Result};
 use fairway_risk::evaluations::{CONFIG_MAP, Conclusion, Evaluations, KEY};
@@ -13,7 +13,7 @@ use crate::support::Operated;
 
 const NAMESPACE: &str = "openshift-cluster-version";
 
-/// Nothing is noted in a cluster that another test has used.
+/// Deletes the ConfigMap of an earlier test.
 async fn forget(operated: &Operated) -> Result<()> {
     let maps: Api<ConfigMap> = Api::namespaced(operated.cluster.client(), NAMESPACE);
     if maps.get_opt(CONFIG_MAP).await?.is_some() {
@@ -22,15 +22,16 @@ async fn forget(operated: &Operated) -> Result<()> {
     Ok(())
 }
 
-/// Waits until something is noted that is as it should be.
+/// Waits for a ConfigMap with the expected content.
 async fn noted(
     operated: &Operated,
     is_right: impl Fn(&Evaluations) -> bool,
 ) -> Result<Evaluations> {
     let maps: Api<ConfigMap> = Api::namespaced(operated.cluster.client(), NAMESPACE);
-    wait::until("the right note", || async {
+    wait::until("the expected query results", || async {
         let Some(found) = maps.get_opt(CONFIG_MAP).await? else { return Ok(None) };
-        let json = found.data.as_ref().and_then(|data| data.get(KEY)).context("no note in it")?;
+        let json =
+            found.data.as_ref().and_then(|data| data.get(KEY)).context("no results in it")?;
         Ok(Some(Evaluations::read(json)?).filter(|noted| is_right(noted)))
     })
     .await
@@ -45,7 +46,7 @@ fn writes(operated: &Operated, since: AuditMark) -> Result<usize> {
     Ok(events.iter().filter(is_note).count())
 }
 
-/// Waits until the operator has looked at everything again.
+/// Waits until the operator has evaluated everything again.
 async fn look_again(operated: &Operated) -> Result<()> {
     let fetches = r#"fairway_operator_graph_fetches_total{outcome="Unchanged"}"#;
     let so_far = operated.sample(fetches).await?;
@@ -53,14 +54,14 @@ async fn look_again(operated: &Operated) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_are_noted_once_with_their_samples_and_times() -> Result<()> {
+async fn query_results_are_stored_once() -> Result<()> {
     let mut world = World::new().await?;
     forget(&world.operated).await?;
     let mark = world.operated.cluster.audit_log()?.mark()?;
     world.operated.start();
     world.settled().await?;
     let both = noted(&world.operated, |noted| noted.queries.len() == 2).await?;
-    let told: Vec<String> = both
+    let stored: Vec<String> = both
         .queries
         .iter()
         .map(|one| {
@@ -69,14 +70,17 @@ async fn answers_are_noted_once_with_their_samples_and_times() -> Result<()> {
             format!("{} {:?} {} {next:?}", one.query, one.conclusion, samples.join(" "))
         })
         .collect();
-    assert_eq!(told, ["risk_one Matches {} 1 Some(3600)", "risk_two DoesNotMatch {} 0 Some(3600)"]);
+    assert_eq!(
+        stored,
+        ["risk_one Matches {} 1 Some(3600)", "risk_two DoesNotMatch {} 0 Some(3600)"]
+    );
     look_again(&world.operated).await?;
     assert_eq!(writes(&world.operated, mark)?, 1);
     world.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failure_is_noted_when_it_begins_and_when_it_ends() -> Result<()> {
+async fn query_failure_is_stored_when_it_starts_and_ends() -> Result<()> {
     let mut world = World::new().await?;
     forget(&world.operated).await?;
     world.telemetry.front.behaves(Manner::Status(503));
@@ -90,7 +94,7 @@ async fn a_failure_is_noted_when_it_begins_and_when_it_ends() -> Result<()> {
     let mark = world.operated.cluster.audit_log()?.mark()?;
     world.operated.reaches("cluster_operator_promql_failed_evaluations_total", 4.0).await?;
     look_again(&world.operated).await?;
-    assert_eq!(writes(&world.operated, mark)?, 0, "that it lasts is no news");
+    assert_eq!(writes(&world.operated, mark)?, 0, "a repeated failure is not written");
     assert_eq!(noted(&world.operated, failed).await?, first);
 
     world.telemetry.front.behaves(Manner::Well);

@@ -1,4 +1,4 @@
-//! An operator that is started again goes on where the one before it ended.
+//! An operator that restarts.
 
 use anyhow::Result;
 use fairway_api::ConditionStatus::False;
@@ -11,10 +11,10 @@ use crate::front::Manner;
 use crate::support::{available, reason};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_nothing_has_changed_nothing_is_written() -> Result<()> {
+async fn restart_without_change_writes_nothing() -> Result<()> {
     let mut world = World::new().await?;
     let operated = &mut world.operated;
-    // Something to complain about, which has to be looked up.
+    // An invalid request, which needs the update graph.
     operated.patch_spec(json!({"desiredUpdate": {"version": "5.9.9"}})).await?;
     operated.start();
     let is_whole = |status: &ClusterVersionStatus| {
@@ -22,28 +22,28 @@ async fn where_nothing_has_changed_nothing_is_written() -> Result<()> {
             && reason(status, "Invalid") == "InvalidClusterVersion"
             && status.conditions.find("Progressing").is_some_and(|it| it.status == False)
     };
-    operated.status("a whole status", is_whole).await?;
+    operated.status("a complete status", is_whole).await?;
     operated.stop().await?;
-    // It may have written once more before it stopped.
+    // A last write may precede the end.
     let before = operated.cluster_version().get(CLUSTER_VERSION_NAME).await?.status;
     let mark = operated.cluster.audit_log()?.mark()?;
-    let asked: usize = world.telemetry.asked().values().sum();
+    let query_counts: usize = world.telemetry.query_counts().values().sum();
 
     operated.start();
     operated.reports(r#"fairway_operator_graph_fetches_total{outcome="Answer"}"#, 1.0).await?;
     operated.reports("cluster_operator_promql_evaluations_total", 2.0).await?;
-    // Meanwhile everything was put together at least once.
+    // The status is composed at least once meanwhile.
     operated.reports(r#"fairway_operator_graph_fetches_total{outcome="Unchanged"}"#, 2.0).await?;
     operated.stop().await?;
-    assert_eq!(world.telemetry.asked().values().sum::<usize>(), asked + 2);
+    assert_eq!(world.telemetry.query_counts().values().sum::<usize>(), query_counts + 2);
     assert_eq!(operated.status_writes(mark)?, 0);
     let after = operated.cluster_version().get(CLUSTER_VERSION_NAME).await?.status;
-    assert_eq!(after, before, "times and all");
+    assert_eq!(after, before, "including times");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn updates_outlive_an_outage_during_which_the_operator_starts() -> Result<()> {
+async fn restart_during_outage_keeps_updates() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.start();
     let before = world.settled().await?;
@@ -51,12 +51,12 @@ async fn updates_outlive_an_outage_during_which_the_operator_starts() -> Result<
     world.updates.behaves(Manner::Status(503));
     world.operated.start();
     let is_down = |status: &_| reason(status, "RetrievedUpdates") == "ResponseFailed";
-    let status = world.operated.status("the outage to be told", is_down).await?;
+    let status = world.operated.status("the outage to be reported", is_down).await?;
     let message = status.conditions.find("RetrievedUpdates").unwrap().message.clone().unwrap();
     assert!(message.contains("from before this operator started"), "{message}");
     world.operated.reports("cluster_operator_promql_evaluations_total", 2.0).await?;
 
-    // They are judged as ever.
+    // They are still evaluated.
     let accepted = json!({"desiredUpdate": {"acceptRisks": [{"name": "RiskOne"}]}});
     world.operated.patch_spec(accepted).await?;
     let is_accepted = |status: &_| available(status) == ["5.1.3", "5.1.2", "5.1.1"];
@@ -65,10 +65,10 @@ async fn updates_outlive_an_outage_during_which_the_operator_starts() -> Result<
     let status = world.settled().await?;
     assert_eq!(status.available_updates, before.available_updates);
 
-    // Those of another channel are not those of this one.
+    // Updates of another channel are dropped.
     world.operated.patch_spec(json!({"channel": "stable-5.2"})).await?;
     let is_empty = |status: &_| available(status) == [""; 0];
-    world.operated.status("the updates to go with their channel", is_empty).await?;
+    world.operated.status("the updates of the old channel to be dropped", is_empty).await?;
     world.operated.patch_spec(json!({"channel": crate::support::CHANNEL})).await?;
     world.updates.behaves(Manner::Well);
     world.settled().await?;
@@ -76,12 +76,12 @@ async fn updates_outlive_an_outage_during_which_the_operator_starts() -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn verdicts_stand_until_queries_are_answered_anew() -> Result<()> {
+async fn restart_keeps_results_until_queries_are_answered() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.start();
     let before = world.settled().await?;
     world.operated.stop().await?;
-    // Alerts are told: nothing is recommended before they are known.
+    // Alerts are answered: nothing is recommended before they are known.
     world
         .telemetry
         .front
@@ -91,7 +91,7 @@ async fn verdicts_stand_until_queries_are_answered_anew() -> Result<()> {
         let mut risks = status.conditional_update_risks.iter();
         risks.all(|risk| risk.conditions.iter().all(|it| it.message.contains("last evaluation")))
     };
-    let status = world.operated.status("the answers to be awaited", is_awaited).await?;
+    let status = world.operated.status("pending queries", is_awaited).await?;
     assert_eq!(status.available_updates, before.available_updates);
     world.operated.stop().await?;
 

@@ -1,4 +1,4 @@
-//! The story of 4.7.4: three files of graph-data, and what three clusters make of them.
+//! The conditional update to 4.7.4 with three risks, on three clusters.
 
 use anyhow::Result;
 use fairway_api::ConditionStatus;
@@ -29,7 +29,7 @@ pub(crate) async fn graph() -> Result<Graph> {
     Graph::of(&files, &["4.6.23", "4.6.42", "4.6.43", "4.7.4"]).await
 }
 
-/// The metrics of a cluster with or without a proxy, on that infrastructure.
+/// Metrics of a cluster with or without a proxy, on an infrastructure.
 pub(crate) fn samples(proxy: bool, infrastructure: &str) -> String {
     format!(
         "cluster_proxy_enabled{{type=\"http\"}} {}\ncluster_infrastructure_provider{{type=\"{infrastructure}\"}} 1\n",
@@ -43,7 +43,7 @@ pub(crate) fn snapshot(directory: &TempDir, samples: &str) -> Result<MetricsSour
     Ok(MetricsSource::Snapshot(path))
 }
 
-/// The verdict about 4.7.4, once there is one that does not wait for answers.
+/// Waits for the status of the recommendation of 4.7.4.
 async fn verdict(operated: &Operated, status: &ConditionStatus) -> Result<ClusterVersionStatus> {
     operated
         .status("a verdict about 4.7.4", |found| {
@@ -53,7 +53,7 @@ async fn verdict(operated: &Operated, status: &ConditionStatus) -> Result<Cluste
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_that_all_three_concern_is_told_all_three() -> Result<()> {
+async fn cluster_exposed_to_all_risks_has_all_of_them() -> Result<()> {
     let (graph, directory) = (graph().await?, tempfile::tempdir()?);
     let metrics = snapshot(&directory, &samples(true, "VSphere"))?;
     let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
@@ -80,7 +80,7 @@ async fn a_cluster_that_all_three_concern_is_told_all_three() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_that_none_concerns_is_recommended_the_update() -> Result<()> {
+async fn cluster_without_exposure_is_recommended_the_update() -> Result<()> {
     let (graph, directory) = (graph().await?, tempfile::tempdir()?);
     let metrics = snapshot(&directory, &samples(false, "AWS"))?;
     let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
@@ -92,9 +92,9 @@ async fn a_cluster_that_none_concerns_is_recommended_the_update() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_without_metrics_cannot_tell() -> Result<()> {
+async fn cluster_without_metrics_has_unknown_risks() -> Result<()> {
     let graph = graph().await?;
-    // Nobody listens on the port of nothing.
+    // No server listens on this port.
     let metrics = prometheus("http://127.0.0.1:9")?;
     let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
     operated.start();
@@ -105,7 +105,7 @@ async fn a_cluster_without_metrics_cannot_tell() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn accepting_the_risks_makes_the_update_available() -> Result<()> {
+async fn update_with_accepted_risks_is_available() -> Result<()> {
     let (graph, directory) = (graph().await?, tempfile::tempdir()?);
     let metrics = snapshot(&directory, &samples(true, "VSphere"))?;
     let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
@@ -128,19 +128,19 @@ async fn accepting_the_risks_makes_the_update_available() -> Result<()> {
     operated.stop().await
 }
 
-/// Something that has metrics, which are scraped.
+/// A server with metrics to scrape.
 async fn exporter(samples: &str) -> Result<Front> {
     let exporter = Front::start(|_| Box::pin(std::future::pending())).await?;
     exporter.behaves(Manner::Metrics(samples.to_owned()));
     Ok(exporter)
 }
 
-/// Waits until Prometheus knows the infrastructure of the cluster, and no other.
+/// Waits until Prometheus has scraped an infrastructure.
 async fn is_scraped(prometheus: &Prometheus, infrastructure: &str) -> Result<()> {
     let (http, url) = (http()?, format!("{}/api/v1/query", prometheus.url()));
     wait::until(infrastructure, || async {
-        let asked = http.get(&url).query(&[("query", "cluster_infrastructure_provider")]);
-        let answer: Value = asked.send().await?.json().await?;
+        let request_builder = http.get(&url).query(&[("query", "cluster_infrastructure_provider")]);
+        let answer: Value = request_builder.send().await?.json().await?;
         let found = answer["data"]["result"].as_array().map_or(&[][..], Vec::as_slice);
         let is_it = matches!(found, [one] if one["metric"]["type"] == infrastructure);
         Ok(is_it.then_some(()))
@@ -150,7 +150,7 @@ async fn is_scraped(prometheus: &Prometheus, infrastructure: &str) -> Result<()>
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn a_real_prometheus_tells_the_same_story() -> Result<()> {
+async fn cluster_with_real_prometheus_has_same_results() -> Result<()> {
     let (graph, exporter) = (graph().await?, exporter(&samples(true, "VSphere")).await?);
     let options = Options { scrape: vec![exporter.address().to_string()], ..Options::default() };
     let server = tokio::task::spawn_blocking(|| Prometheus::start(options)).await??;
@@ -167,7 +167,7 @@ async fn a_real_prometheus_tells_the_same_story() -> Result<()> {
     assert_eq!(available(&status), ["4.6.43", "4.6.42"]);
     operated.stop().await?;
 
-    // The cluster changes. Answers count for an hour; an operator that starts has none.
+    // The cluster changes. Results are valid for an hour; a new operator has none.
     exporter.behaves(Manner::Metrics(samples(false, "AWS")));
     is_scraped(&server, "AWS").await?;
     operated.start();
@@ -176,7 +176,7 @@ async fn a_real_prometheus_tells_the_same_story() -> Result<()> {
     assert_eq!(recommended(&status, "4.7.4").unwrap().reason, "NotExposedToRisks");
     operated.stop().await?;
 
-    // Nobody has metrics any more.
+    // Prometheus is down.
     tokio::task::spawn_blocking(|| server.stop()).await??;
     operated.start();
     let status = verdict(&operated, &ConditionStatus::Unknown).await?;

@@ -1,4 +1,4 @@
-//! A cluster with an operator, an update service before it, and somebody who knows its metrics.
+//! A cluster with an operator, an update service and a metrics server.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use fairway_operator::settings::{
     MetricsSource, PreflightSettings, PrometheusSettings, ReleaseSettings, ResultsDirectory,
     RiskSettings, TargetSettings,
 };
-use fairway_operator::stage::updates::{self, Pace};
+use fairway_operator::stage::updates::{self, RequestIntervals};
 use fairway_risk::QueryPolicy;
 use fairway_testkit::platform::Platform;
 use fairway_testkit::releases::TestRelease;
@@ -32,28 +32,27 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// How long the sources of the update service have to stay the same: tests write them whole.
+/// Settle time of the update service's files: tests write them at once.
 const SETTLE: Duration = Duration::from_millis(10);
 
-/// The channel of clusters in tests that care for no other.
+/// Channel of clusters in tests.
 pub(crate) const CHANNEL: &str = "stable-5.1";
 
-/// An update service on files.
+/// An update service with graph-data in files.
 pub(crate) struct Graph {
     service: Service,
     _files: TempDir,
 }
 
 impl Graph {
-    /// Serves graph-data made of these files, and releases of these versions, each of which may be
-    /// reached from all that are earlier.
+    /// Serves graph-data and releases of these versions, with updates from all earlier versions.
     pub(crate) async fn of(files: &[(&str, &str)], versions: &[&str]) -> Result<Self> {
         let images: Vec<_> =
             versions.iter().map(|version| (*version, objects::release(version).image)).collect();
         Self::of_images(files, &images).await
     }
 
-    /// The same, with the images of the releases.
+    /// Like [`Self::of`], with release images.
     pub(crate) async fn of_images(
         files: &[(&str, &str)],
         images: &[(&str, String)],
@@ -88,8 +87,8 @@ impl Graph {
         Ok(Self { service, _files: directory })
     }
 
-    /// Serves releases of these versions in the channel `stable-5.1`. Some of them have a risk:
-    /// the version, the name of the risk, and the query that tells whether it applies.
+    /// Serves releases of these versions in the channel `stable-5.1`. A risk has a version, a name,
+    /// and a query.
     pub(crate) async fn with_risks(
         versions: &[&str],
         risks: &[(&str, &str, &str)],
@@ -99,7 +98,7 @@ impl Graph {
         Self::of(&files, versions).await
     }
 
-    /// Serves a whole platform.
+    /// Serves a real platform.
     pub(crate) async fn of_platform(platform: &Platform) -> Result<Self> {
         let service = serve(&platform.graph_data(), &platform.releases()).await?;
         let graph = Self { service, _files: tempfile::tempdir()? };
@@ -118,7 +117,7 @@ impl Graph {
     }
 }
 
-/// Graph-data of these versions in the channel `stable-5.1`, with risks of some.
+/// Graph-data of these versions in the channel `stable-5.1`, with risks.
 pub(crate) fn graph_data(versions: &[&str], risks: &[(&str, &str, &str)]) -> Vec<(String, String)> {
     let channel = json!({"name": CHANNEL, "versions": versions}).to_string();
     let mut files = vec![
@@ -146,14 +145,14 @@ async fn serve(data: &Path, releases: &Path) -> Result<Service> {
     Ok(Service::start(Options::new(([127, 0, 0, 1], 0).into(), data, releases)).await?)
 }
 
-/// A client that asks whom it is told to.
+/// A client without a proxy.
 pub(crate) fn http() -> Result<reqwest::Client> {
-    // An error means that somebody else was faster.
+    // An error means that another test has installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Ok(reqwest::Client::builder().no_proxy().build()?)
 }
 
-/// A cluster whose operator runs.
+/// A cluster with an operator.
 pub(crate) struct Operated {
     pub(crate) cluster: TestCluster,
     pub(crate) settings: Settings,
@@ -164,17 +163,16 @@ pub(crate) struct Operated {
 }
 
 impl Operated {
-    /// A cluster at a version, which asks that update service for that channel. Its operator does
-    /// not run yet.
+    /// A cluster at a version, with a channel and an update service. The operator is not started.
     pub(crate) async fn new(
         version: &str,
         channel: &str,
         upstream: &str,
         metrics: MetricsSource,
     ) -> Result<Self> {
-        // What the operator logs is shown where a test fails; an error means that it is already.
+        // Shows the log of the operator if a test fails; an error means that it is set up already.
         let _ = tracing_subscriber::fmt().with_test_writer().try_init();
-        // A connection can break only where there is one.
+        // Over TLS, so that tests can break connections.
         let http = http()?;
         let cluster = TestCluster::in_turn().await?.over_tls().await?;
         let client = cluster.client();
@@ -193,7 +191,7 @@ impl Operated {
         let payload = tempfile::tempdir()?;
         let image = objects::release(version).image;
         TestRelease::new(version).write(payload.path())?;
-        // Nobody else gets a port so soon after it was free.
+        // The kernel does not reuse a port that soon.
         let endpoint = TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?;
         let settings = settings(payload.path(), &image, metrics, endpoint);
         Ok(Self { cluster, settings, _payload: payload, endpoint, http, running: None })
@@ -207,14 +205,14 @@ impl Operated {
         self.running = Some((stop, task));
     }
 
-    /// Stops the operator in good order.
+    /// Stops the operator and waits for its end.
     pub(crate) async fn stop(&mut self) -> Result<()> {
         let (stop, task) = self.running.take().context("the operator does not run")?;
         stop.cancel();
         task.await?
     }
 
-    /// Waits until the operator's metrics are as they should be.
+    /// Waits for metrics.
     pub(crate) async fn metrics(
         &self,
         what: &str,
@@ -223,38 +221,38 @@ impl Operated {
         let last = std::sync::Mutex::new(String::new());
         let url = format!("http://{}/metrics", self.endpoint);
         let found = wait::until(what, || async {
-            // It may not listen yet.
+            // The endpoint may not be started yet.
             let Ok(answer) = self.http.get(&url).send().await else { return Ok(None) };
             let text = answer.text().await?;
             if is_right(&text) {
                 return Ok(Some(text));
             }
-            *last.lock().expect("nobody panics here") = text;
+            *last.lock().expect("no panic") = text;
             Ok(None)
         });
         found.await.with_context(|| format!("the last metrics are {}", last.lock().expect("read")))
     }
 
-    /// Waits until a series of the operator's metrics has a value.
+    /// Waits until a metric has a value.
     pub(crate) async fn reports(&self, series: &str, value: f64) -> Result<()> {
         let what = format!("{series} {value}");
         self.metrics(&what, |text| sample(text, series) == Some(value)).await.map(drop)
     }
 
-    /// Waits until a series of the operator's metrics has at least a value.
+    /// Waits until a metric has at least a value.
     pub(crate) async fn reaches(&self, series: &str, value: f64) -> Result<()> {
         let what = format!("{series} {value} or more");
         let reaches = |text: &str| sample(text, series).is_some_and(|found| found >= value);
         self.metrics(&what, reaches).await.map(drop)
     }
 
-    /// The value of a series of the operator's metrics now.
+    /// The current value of a metric.
     pub(crate) async fn sample(&self, series: &str) -> Result<f64> {
         let text = self.metrics(series, |text| sample(text, series).is_some()).await?;
         sample(&text, series).context("it was there")
     }
 
-    /// How often the status of ClusterVersion was to be written since then.
+    /// Number of status writes since a mark.
     pub(crate) fn status_writes(&self, since: AuditMark) -> Result<usize> {
         let events = self.cluster.audit_log()?.since(since)?;
         let is_status = |event: &&AuditEvent| {
@@ -269,7 +267,7 @@ impl Operated {
         Api::all(self.cluster.client())
     }
 
-    /// Waits for a status that is as it should be.
+    /// Waits for a status.
     pub(crate) async fn status(
         &self,
         what: &str,
@@ -277,12 +275,12 @@ impl Operated {
     ) -> Result<ClusterVersionStatus> {
         let last = std::sync::Mutex::new(None);
         let found = wait::until(what, || async {
-            // Servers that are broken on purpose do not always answer.
+            // A failing API server does not always answer.
             let object = self.cluster_version().get(CLUSTER_VERSION_NAME).await;
             let status = object.map(|object| object.status.unwrap_or_default());
             match status {
                 Ok(status) if is_right(&status) => return Ok(Some(status)),
-                other => *last.lock().expect("nobody panics here") = Some(other),
+                other => *last.lock().expect("no panic") = Some(other),
             }
             Ok(None)
         });
@@ -292,11 +290,11 @@ impl Operated {
     pub(crate) async fn patch_spec(&self, spec: Value) -> Result<()> {
         let patch = Patch::Merge(json!({ "spec": spec }));
         let api = self.cluster_version();
-        wait::until("the API server to take a patch", || async {
+        wait::until("the API server to accept a patch", || async {
             match api.patch(CLUSTER_VERSION_NAME, &PatchParams::default(), &patch).await {
                 Ok(_) => Ok(Some(())),
                 Err(refused @ kube::Error::Api(_)) => Err(refused.into()),
-                // A server that has just been broken on purpose does not always answer.
+                // A failing API server does not always answer.
                 Err(_) => Ok(None),
             }
         })
@@ -313,7 +311,7 @@ impl Drop for Operated {
     }
 }
 
-/// Settings for impatient people.
+/// Settings with short intervals.
 fn settings(payload: &Path, image: &str, metrics: MetricsSource, listen: SocketAddr) -> Settings {
     let second = Duration::from_secs(1);
     Settings {
@@ -330,7 +328,7 @@ fn settings(payload: &Path, image: &str, metrics: MetricsSource, listen: SocketA
         endpoint: Some(EndpointSettings { listen, tls: None }),
         updates: updates::Settings {
             services: Services { instead: None, default: None },
-            pace: Pace { every: second..=second, retry: second / 2, gap: second / 10 },
+            pace: RequestIntervals { every: second..=second, retry: second / 2, gap: second / 10 },
             ..updates::Settings::default()
         },
         risks: RiskSettings {
@@ -340,7 +338,7 @@ fn settings(payload: &Path, image: &str, metrics: MetricsSource, listen: SocketA
             policy: QueryPolicy::default(),
         },
         target: TargetSettings::default(),
-        // Runs on the machine are not its business.
+        // These tests run no preflights.
         preflight: PreflightSettings {
             results: ResultsDirectory::at(payload.join("preflight")),
             ..PreflightSettings::default()
@@ -348,7 +346,7 @@ fn settings(payload: &Path, image: &str, metrics: MetricsSource, listen: SocketA
     }
 }
 
-/// A Prometheus at an address.
+/// Prometheus at a URL.
 pub(crate) fn prometheus(url: &str) -> Result<MetricsSource> {
     Ok(MetricsSource::Prometheus(PrometheusSettings {
         url: Some(url.parse()?),
@@ -360,7 +358,7 @@ pub(crate) fn prometheus(url: &str) -> Result<MetricsSource> {
     }))
 }
 
-/// A cluster that is not new remembers what releases said to the test before.
+/// Deletes the preflight results of an earlier test.
 async fn forget_preflights(cluster: &TestCluster) -> Result<()> {
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), "openshift-cluster-version");
     let records = ListParams::default().labels(record::LABEL);
@@ -389,7 +387,7 @@ fn exists<K>(created: kube::Result<K>) -> Result<()> {
     }
 }
 
-/// The value of a series. Of its labels, the text may be only a part.
+/// The value of a metric. The labels may be a part of its labels.
 fn sample(text: &str, series: &str) -> Option<f64> {
     let (name, labels) = series.split_once('{').unwrap_or((series, ""));
     let mut lines = text
@@ -399,12 +397,12 @@ fn sample(text: &str, series: &str) -> Option<f64> {
     line.rsplit(' ').next()?.parse().ok()
 }
 
-/// The reason of a condition; empty where there is none.
+/// The reason of a condition; empty without the condition.
 pub(crate) fn reason<'a>(status: &'a ClusterVersionStatus, type_: &str) -> &'a str {
     status.conditions.find(type_).and_then(|it| it.reason.as_deref()).unwrap_or_default()
 }
 
-/// The update to a version.
+/// The conditional update to a version.
 pub(crate) fn update<'a>(
     status: &'a ClusterVersionStatus,
     version: &str,
@@ -412,7 +410,7 @@ pub(crate) fn update<'a>(
     status.conditional_updates.iter().find(|update| update.release.version == version)
 }
 
-/// Whether the update to a version is recommended, and why not.
+/// The condition `Recommended` of an update.
 pub(crate) fn recommended<'a>(
     status: &'a ClusterVersionStatus,
     version: &str,
@@ -420,7 +418,7 @@ pub(crate) fn recommended<'a>(
     update(status, version)?.conditions.find("Recommended")
 }
 
-/// The versions that are recommended.
+/// The recommended versions.
 pub(crate) fn available(status: &ClusterVersionStatus) -> Vec<&str> {
     let available = status.available_updates.iter().flatten();
     available.map(|release| release.version.as_str()).collect()

@@ -1,4 +1,4 @@
-//! The metrics of a cluster, which count who asks for what.
+//! A metrics server that counts queries.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -16,49 +16,49 @@ use serde_json::json;
 use crate::front::{Front, lock};
 use crate::support::prometheus;
 
-/// Speaks Prometheus' HTTP API about samples at hand.
+/// A server with the Prometheus HTTP API for fixed samples.
 pub(crate) struct Telemetry {
     pub(crate) front: Front,
-    known: Arc<Known>,
+    state: Arc<MetricsState>,
 }
 
 #[derive(Default)]
-struct Known {
+struct MetricsState {
     samples: Mutex<String>,
-    asked: Mutex<BTreeMap<String, usize>>,
+    query_counts: Mutex<BTreeMap<String, usize>>,
 }
 
 impl Telemetry {
     pub(crate) async fn of(samples: &str) -> Result<Self> {
-        let known = Arc::new(Known::default());
-        samples.clone_into(&mut lock(&known.samples));
+        let state = Arc::new(MetricsState::default());
+        samples.clone_into(&mut lock(&state.samples));
         let front = Front::start({
-            let known = Arc::clone(&known);
+            let state = Arc::clone(&state);
             move |request| {
-                let known = Arc::clone(&known);
-                Box::pin(async move { known.answer(&request) })
+                let state = Arc::clone(&state);
+                Box::pin(async move { state.answer(&request) })
             }
         });
-        Ok(Self { front: front.await?, known })
+        Ok(Self { front: front.await?, state })
     }
 
-    /// From now on, it has these samples.
+    /// Replaces the samples.
     pub(crate) fn knows(&self, samples: &str) {
-        samples.clone_into(&mut lock(&self.known.samples));
+        samples.clone_into(&mut lock(&self.state.samples));
     }
 
-    /// How the operator asks it.
+    /// Settings of the operator for this server.
     pub(crate) fn source(&self) -> Result<MetricsSource> {
         prometheus(&self.front.url())
     }
 
-    /// How often each query was answered.
-    pub(crate) fn asked(&self) -> BTreeMap<String, usize> {
-        lock(&self.known.asked).clone()
+    /// Number of requests by query.
+    pub(crate) fn query_counts(&self) -> BTreeMap<String, usize> {
+        lock(&self.state.query_counts).clone()
     }
 }
 
-impl Known {
+impl MetricsState {
     fn answer(&self, request: &Request) -> Response {
         if request.uri().path() == "/api/v1/alerts" {
             return json!({"status": "success", "data": {"alerts": []}})
@@ -70,7 +70,7 @@ impl Known {
         let Some((_, query)) = parameters.find(|(name, _)| name == "query") else {
             return StatusCode::NOT_FOUND.into_response();
         };
-        *lock(&self.asked).entry(query.to_string()).or_default() += 1;
+        *lock(&self.query_counts).entry(query.to_string()).or_default() += 1;
         match self.evaluate(&query) {
             Ok(values) => vector(&values).into_response(),
             Err(error) => {
@@ -81,7 +81,7 @@ impl Known {
     }
 
     fn evaluate(&self, query: &str) -> Result<Vec<f64>> {
-        // Samples without times are of any time.
+        // Samples without timestamps are valid at any time.
         let now = Timestamp::UNIX_EPOCH;
         let samples = Snapshot::parse(&lock(&self.samples), now, &snapshot::Limits::default())?;
         let limits = evaluate::Limits::default();
@@ -91,14 +91,14 @@ impl Known {
     }
 }
 
-/// An answer with these values.
+/// A response with values.
 pub(crate) fn vector(values: &[f64]) -> String {
     let result: Vec<_> =
         values.iter().map(|value| json!({"metric": {}, "value": [0, value.to_string()]})).collect();
     answer("vector", &json!(result))
 }
 
-/// An answer of any type.
+/// A response of a result type.
 pub(crate) fn answer(result_type: &str, result: &serde_json::Value) -> String {
     json!({"status": "success", "data": {"resultType": result_type, "result": result}}).to_string()
 }

@@ -1,4 +1,4 @@
-//! The alert rules: that Prometheus takes them, and when they fire.
+//! Alert rules: whether Prometheus accepts them, and when they fire.
 
 use std::fs;
 use std::process::Command;
@@ -20,7 +20,7 @@ fn rules() -> Result<Vec<Value>> {
 }
 
 #[test]
-fn every_alert_is_there_and_says_what_to_do() -> Result<()> {
+fn alerts_have_description_and_remediation() -> Result<()> {
     let rules = rules()?;
     let mut names: Vec<&str> = rules.iter().filter_map(|rule| rule["alert"].as_str()).collect();
     names.sort_unstable();
@@ -56,9 +56,9 @@ fn every_alert_is_there_and_says_what_to_do() -> Result<()> {
 
 #[test]
 #[ignore = "needs a cluster: cargo xtask test"]
-fn alerts_fire_when_they_should() -> Result<()> {
+fn alerts_fire_as_expected() -> Result<()> {
     let directory = tempfile::tempdir()?;
-    // JSON is YAML.
+    // JSON is valid YAML.
     fs::write(directory.path().join("rules.yaml"), json!({ "groups": groups()? }).to_string())?;
     let tests = directory.path().join("tests.yaml");
     fs::write(&tests, include_str!("alerts.yaml"))?;

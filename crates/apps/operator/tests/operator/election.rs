@@ -1,4 +1,4 @@
-//! Leader election on a cluster: real leases, short durations.
+//! Leader election on a cluster, with short durations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,26 +22,26 @@ use tokio_util::sync::CancellationToken;
 
 const NAME: &str = "version";
 
-/// As short as a slow machine allows.
+/// As short as a slow host allows.
 const TIMING: Timing = Timing {
     lease: Duration::from_secs(3),
     renew: Duration::from_secs(2),
     retry: Duration::from_millis(300),
 };
 
-struct Ballot {
+struct TestElection {
     cluster: TestCluster,
     namespace: TestNamespace,
 }
 
-/// An operator that leads until it is told to stop.
+/// A candidate that leads until it is stopped.
 struct Operator {
     stop: CancellationToken,
     leads: Arc<Notify>,
     task: JoinHandle<Result<Option<()>, LostLease>>,
 }
 
-impl Ballot {
+impl TestElection {
     async fn open() -> Result<Self> {
         let cluster = TestCluster::shared().await?;
         let namespace = cluster.namespace("election").await?;
@@ -59,9 +59,9 @@ impl Ballot {
 
     fn start(&self, identity: &str) -> Operator {
         let (stop, leads) = (CancellationToken::new(), Arc::new(Notify::new()));
-        let (stopped, told) = (stop.clone(), Arc::clone(&leads));
+        let (stopped, reported) = (stop.clone(), Arc::clone(&leads));
         let task = self.start_with(identity, stop.clone(), async move |_| {
-            told.notify_one();
+            reported.notify_one();
             stopped.cancelled().await;
         });
         Operator { stop, leads, task }
@@ -128,42 +128,42 @@ macro_rules! on_both_clusters {
 }
 
 on_both_clusters! {
-    a_released_lease_is_taken_at_once,
-    a_leader_that_died_is_followed_when_its_lease_expires,
-    a_restarted_container_resumes_its_own_lease,
-    stopping_a_candidate_leaves_the_holder_alone,
-    a_lease_lost_in_the_middle_of_a_write_stops_the_write,
-    what_the_clocks_of_others_say_does_not_matter,
-    a_lease_that_somebody_removes_is_made_again,
-    candidates_that_come_and_go_lead_one_after_the_other,
+    released_lease_is_acquired_at_once,
+    lease_of_dead_leader_is_acquired_after_expiry,
+    lease_of_own_identity_is_resumed,
+    lease_is_kept_when_a_candidate_stops,
+    lease_lost_during_write_stops_the_write,
+    lease_with_wrong_times_of_others_is_respected,
+    lease_that_is_deleted_is_created_again,
+    lease_is_never_held_by_two_candidates,
 }
 
-async fn a_released_lease_is_taken_at_once() -> Result<()> {
-    let ballot = Ballot::open().await?;
-    let first = ballot.start("first");
+async fn released_lease_is_acquired_at_once() -> Result<()> {
+    let election = TestElection::open().await?;
+    let first = election.start("first");
     first.until_it_leads().await?;
-    let second = ballot.start("second");
+    let second = election.start("second");
     assert!(timeout(TIMING.lease, second.leads.notified()).await.is_err(), "two lead");
-    assert_eq!(ballot.holder().await?, "first");
+    assert_eq!(election.holder().await?, "first");
     let began = Instant::now();
     first.stop().await?;
     second.until_it_leads().await?;
     assert!(began.elapsed() < TIMING.renew, "it took {:?}", began.elapsed());
     second.stop().await?;
-    assert_eq!(ballot.holder().await?, "");
+    assert_eq!(election.holder().await?, "");
     Ok(())
 }
 
-async fn a_leader_that_died_is_followed_when_its_lease_expires() -> Result<()> {
-    let ballot = Ballot::open().await?;
-    let first = ballot.start("first");
+async fn lease_of_dead_leader_is_acquired_after_expiry() -> Result<()> {
+    let election = TestElection::open().await?;
+    let first = election.start("first");
     first.until_it_leads().await?;
     first.task.abort();
-    let second = ballot.start("second");
+    let second = election.start("second");
     let began = Instant::now();
     second.until_it_leads().await?;
     assert!(began.elapsed() >= TIMING.lease, "too early: {:?}", began.elapsed());
-    let spec = ballot.leases().get(NAME).await?.spec.context("a spec")?;
+    let spec = election.leases().get(NAME).await?.spec.context("a spec")?;
     assert_eq!(
         (spec.holder_identity.as_deref(), spec.lease_transitions),
         (Some("second"), Some(1))
@@ -171,36 +171,36 @@ async fn a_leader_that_died_is_followed_when_its_lease_expires() -> Result<()> {
     second.stop().await
 }
 
-async fn a_restarted_container_resumes_its_own_lease() -> Result<()> {
-    let ballot = Ballot::open().await?;
-    let first = ballot.start("same");
+async fn lease_of_own_identity_is_resumed() -> Result<()> {
+    let election = TestElection::open().await?;
+    let first = election.start("same");
     first.until_it_leads().await?;
     first.task.abort();
-    let again = ballot.start("same");
+    let again = election.start("same");
     let began = Instant::now();
     again.until_it_leads().await?;
     assert!(began.elapsed() < TIMING.renew, "it waited for itself: {:?}", began.elapsed());
     again.stop().await
 }
 
-async fn stopping_a_candidate_leaves_the_holder_alone() -> Result<()> {
-    let ballot = Ballot::open().await?;
-    let first = ballot.start("first");
+async fn lease_is_kept_when_a_candidate_stops() -> Result<()> {
+    let election = TestElection::open().await?;
+    let first = election.start("first");
     first.until_it_leads().await?;
-    let second = ballot.start("second");
+    let second = election.start("second");
     second.stop.cancel();
     assert_eq!(second.task.await?, Ok(None));
-    assert_eq!(ballot.holder().await?, "first");
+    assert_eq!(election.holder().await?, "first");
     first.stop().await
 }
 
-async fn a_lease_lost_in_the_middle_of_a_write_stops_the_write() -> Result<()> {
-    let ballot = Ballot::open().await?;
+async fn lease_lost_during_write_stops_the_write() -> Result<()> {
+    let election = TestElection::open().await?;
     let began = Arc::new(Notify::new());
-    let (api, told): (Api<ConfigMap>, _) = (ballot.namespace.api(), Arc::clone(&began));
-    let task = ballot.start_with("first", CancellationToken::new(), async move |leadership| {
+    let (api, reported): (Api<ConfigMap>, _) = (election.namespace.api(), Arc::clone(&began));
+    let task = election.start_with("first", CancellationToken::new(), async move |leadership| {
         let outlives = leadership.clone();
-        // A task of its own, as stages are: dropping the work does not end it.
+        // A task like a stage: dropping the work does not end it.
         tokio::spawn(async move {
             let writes = async {
                 for count in 0.. {
@@ -208,7 +208,7 @@ async fn a_lease_lost_in_the_middle_of_a_write_stops_the_write() -> Result<()> {
                     let metadata = ObjectMeta { name, ..ObjectMeta::default() };
                     let map = ConfigMap { metadata, ..ConfigMap::default() };
                     api.create(&PostParams::default(), &map).await.expect("a write");
-                    told.notify_one();
+                    reported.notify_one();
                 }
             };
             assert_eq!(outlives.write(writes).await, Err(LostLease));
@@ -216,26 +216,26 @@ async fn a_lease_lost_in_the_middle_of_a_write_stops_the_write() -> Result<()> {
         .await
     });
     began.notified().await;
-    ballot.overwrite("a rival").await?;
+    election.overwrite("a rival").await?;
     assert_eq!(timeout(wait::PATIENCE, task).await??.err(), Some(LostLease));
-    let maps: Api<ConfigMap> = ballot.namespace.api();
+    let maps: Api<ConfigMap> = election.namespace.api();
     let count = async || Ok::<_, kube::Error>(maps.list(&ListParams::default()).await?.items.len());
-    // The last one may have been on its way.
+    // The last write may have been in flight.
     wait::until("writes to stop", async || {
         let before = count().await?;
         let _ = timeout(Duration::from_millis(300), std::future::pending::<()>()).await;
         Ok((count().await? == before).then_some(()))
     })
     .await?;
-    assert_eq!(ballot.holder().await?, "a rival", "what is lost is not released");
+    assert_eq!(election.holder().await?, "a rival", "what is lost is not released");
     Ok(())
 }
 
 #[tokio::test]
 async fn leader_that_cannot_renew_in_the_sandbox_stops_before_its_lease_ends() -> Result<()> {
-    let ballot = Ballot::open().await?;
-    let Some(sandbox) = ballot.cluster.failing_on_demand() else { return Ok(()) };
-    let first = ballot.start("first");
+    let election = TestElection::open().await?;
+    let Some(sandbox) = election.cluster.failing_on_demand() else { return Ok(()) };
+    let first = election.start("first");
     first.until_it_leads().await?;
     let down = Fault::delay(Duration::from_mins(10));
     sandbox.faults().add(down.resource("leases").verb("update"));
@@ -243,7 +243,7 @@ async fn leader_that_cannot_renew_in_the_sandbox_stops_before_its_lease_ends() -
     assert_eq!(timeout(wait::PATIENCE, first.task).await??, Err(LostLease));
     assert!(began.elapsed() < TIMING.lease, "it led for {:?}", began.elapsed());
     sandbox.faults().clear();
-    let second = ballot.start("second");
+    let second = election.start("second");
     second.until_it_leads().await?;
     second.stop().await
 }
@@ -252,26 +252,27 @@ async fn leader_that_cannot_renew_in_the_sandbox_stops_before_its_lease_ends() -
 async fn leader_with_restarting_api_server_in_the_sandbox_stays() -> Result<()> {
     let cluster = TestCluster::shared().await?.over_tls().await?;
     let namespace = cluster.namespace("election").await?;
-    let ballot = Ballot { cluster, namespace };
-    let Some(sandbox) = ballot.cluster.failing_on_demand() else { return Ok(()) };
-    let first = ballot.start("first");
+    let election = TestElection { cluster, namespace };
+    let Some(sandbox) = election.cluster.failing_on_demand() else { return Ok(()) };
+    let first = election.start("first");
     first.until_it_leads().await?;
     let faults = sandbox.faults();
     faults.add(Fault::drop_connection().resource("leases").times(2));
     sandbox.restart();
     wait::until("the faults to happen", async || Ok(faults.is_empty().then_some(()))).await?;
-    let revision =
-        async || Ok::<_, anyhow::Error>(ballot.leases().get(NAME).await?.metadata.resource_version);
+    let revision = async || {
+        Ok::<_, anyhow::Error>(election.leases().get(NAME).await?.metadata.resource_version)
+    };
     let before = revision().await?;
     wait::until("a renewal", async || Ok((revision().await? != before).then_some(()))).await?;
     assert!(!first.task.is_finished());
-    assert_eq!(ballot.holder().await?, "first");
+    assert_eq!(election.holder().await?, "first");
     first.stop().await
 }
 
-async fn what_the_clocks_of_others_say_does_not_matter() -> Result<()> {
+async fn lease_with_wrong_times_of_others_is_respected() -> Result<()> {
     for renewed in ["1999-01-01T00:00:00Z", "2199-01-01T00:00:00Z"] {
-        let ballot = Ballot::open().await?;
+        let election = TestElection::open().await?;
         let lease = Lease {
             metadata: ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() },
             spec: Some(LeaseSpec {
@@ -281,9 +282,9 @@ async fn what_the_clocks_of_others_say_does_not_matter() -> Result<()> {
                 ..LeaseSpec::default()
             }),
         };
-        ballot.leases().create(&PostParams::default(), &lease).await?;
+        election.leases().create(&PostParams::default(), &lease).await?;
         let began = Instant::now();
-        let operator = ballot.start("ours");
+        let operator = election.start("ours");
         operator.until_it_leads().await?;
         let waited = began.elapsed();
         assert!(waited >= TIMING.lease && waited < TIMING.lease * 4, "{renewed}: {waited:?}");
@@ -292,27 +293,27 @@ async fn what_the_clocks_of_others_say_does_not_matter() -> Result<()> {
     Ok(())
 }
 
-async fn a_lease_that_somebody_removes_is_made_again() -> Result<()> {
-    let ballot = Ballot::open().await?;
-    let first = ballot.start("first");
+async fn lease_that_is_deleted_is_created_again() -> Result<()> {
+    let election = TestElection::open().await?;
+    let first = election.start("first");
     first.until_it_leads().await?;
-    ballot.leases().delete(NAME, &DeleteParams::default()).await?;
-    let leases = ballot.leases();
+    election.leases().delete(NAME, &DeleteParams::default()).await?;
+    let leases = election.leases();
     wait::until("the lease", async || Ok(leases.get_opt(NAME).await?.map(drop))).await?;
-    assert_eq!(ballot.holder().await?, "first");
+    assert_eq!(election.holder().await?, "first");
     first.stop().await
 }
 
-async fn candidates_that_come_and_go_lead_one_after_the_other() -> Result<()> {
-    let ballot = Ballot::open().await?;
+async fn lease_is_never_held_by_two_candidates() -> Result<()> {
+    let election = TestElection::open().await?;
     let leading = Arc::new(tokio::sync::Mutex::new(()));
     let terms = (0..5).map(|number| {
         let leading = Arc::clone(&leading);
-        ballot.start_with(
+        election.start_with(
             &format!("operator-{number}"),
             CancellationToken::new(),
             async move |_| {
-                let _alone = leading.try_lock().expect("nobody else leads");
+                let _alone = leading.try_lock().expect("one leader at a time");
                 let _ = timeout(TIMING.retry, std::future::pending::<()>()).await;
             },
         )
@@ -323,16 +324,16 @@ async fn candidates_that_come_and_go_lead_one_after_the_other() -> Result<()> {
     Ok(())
 }
 
-/// The client of a process that speaks to nobody: requests fail at once.
-fn nobody() -> Client {
+/// A client without a server: requests fail at once.
+fn unreachable_client() -> Client {
     let refuse = tower::service_fn(|_: http::Request<kube::client::Body>| async {
-        Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("nobody is there"))
+        Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("no server"))
     });
     Client::new(refuse, "default")
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_candidate_without_a_server_asks_now_and_then_and_stops_when_told() {
+async fn candidate_without_server_retries_and_stops() {
     let lease = LeaseName { namespace: "default".into(), name: NAME.into() };
     let settings = ElectionSettings { lease, identity: "first".into(), timing: Timing::default() };
     let stop = CancellationToken::new();
@@ -341,7 +342,7 @@ async fn a_candidate_without_a_server_asks_now_and_then_and_stops_when_told() {
         let _ = timeout(Duration::from_hours(1), std::future::pending::<()>()).await;
         stop.cancel();
     };
-    let leading = lead(nobody(), &settings, &stop, async |_| ());
+    let leading = lead(unreachable_client(), &settings, &stop, async |_| ());
     assert_eq!(tokio::join!(leading, ending).0, Ok(None));
     assert_eq!(began.elapsed(), Duration::from_hours(1));
 }

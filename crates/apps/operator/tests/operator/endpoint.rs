@@ -60,7 +60,7 @@ fn client(authority: Option<&Path>) -> Result<reqwest::Client> {
 }
 
 fn client_builder() -> reqwest::ClientBuilder {
-    // An error means that another test of this process has done it already.
+    // An error means that another test of this process has installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0)
 }
@@ -91,7 +91,7 @@ async fn probes_and_metrics_over_plain_http() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_new_certificate_is_used_and_a_bad_one_is_not() -> Result<()> {
+async fn endpoint_reloads_valid_certificates_only() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let files = TlsFiles {
         certificate: directory.path().join("tls.crt"),
@@ -126,7 +126,7 @@ async fn a_new_certificate_is_used_and_a_bad_one_is_not() -> Result<()> {
 }
 
 #[tokio::test]
-async fn until_there_is_a_certificate_it_has_one_of_its_own() -> Result<()> {
+async fn endpoint_without_certificate_is_self_signed() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let files = TlsFiles {
         certificate: directory.path().join("tls.crt"),
@@ -134,7 +134,7 @@ async fn until_there_is_a_certificate_it_has_one_of_its_own() -> Result<()> {
         every: Duration::from_millis(20),
     };
     let endpoint = Endpoint::start(Some(files.clone())).await?;
-    // Probes look at no certificate.
+    // Probes do not validate certificates.
     let anybody = client_builder().tls_danger_accept_invalid_certs(true).build()?;
     assert_eq!(endpoint.get(&anybody, "tls/healthz").await?.0, 200);
     assert!(endpoint.metrics.text().contains("fairway_operator_tls_reload_errors_total 0"));
@@ -148,7 +148,7 @@ async fn until_there_is_a_certificate_it_has_one_of_its_own() -> Result<()> {
 }
 
 #[tokio::test]
-async fn who_says_nonsense_or_too_much_is_refused() -> Result<()> {
+async fn endpoint_refuses_invalid_and_large_requests() -> Result<()> {
     let endpoint = Endpoint::start(None).await?;
     for (sent, expected) in [
         ("nonsense\r\n\r\n".to_owned(), "HTTP/1.1 400"),
@@ -156,7 +156,7 @@ async fn who_says_nonsense_or_too_much_is_refused() -> Result<()> {
         ("POST /metrics HTTP/1.1\r\nContent-Length: 0\r\n\r\n".to_owned(), "HTTP/1.1 405"),
     ] {
         let mut stream = TcpStream::connect(endpoint.address).await?;
-        // It may be refused before all of it is sent.
+        // The connection may be closed before all of it is sent.
         let _ = stream.write_all(sent.as_bytes()).await;
         let mut begin = [0; 12];
         stream.read_exact(&mut begin).await?;

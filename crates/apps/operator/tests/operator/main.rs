@@ -1,5 +1,5 @@
-//! The operator's parts against a Kubernetes API, an update service and clients, and what is
-//! deployed of it.
+//! Parts of the operator against a Kubernetes API, an update service and clients, and its deployment
+//! manifests.
 
 mod alerts;
 mod election;

@@ -1,4 +1,4 @@
-//! The manifests that are deployed.
+//! Deployment manifests.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,14 +18,14 @@ pub(crate) fn path(file: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../deploy/operator").join(file)
 }
 
-/// The objects in it.
+/// The objects of a file.
 pub(crate) fn objects(file: &str) -> Result<Vec<Value>> {
     let text = fs::read_to_string(path(file)).with_context(|| format!("cannot read {file}"))?;
     Ok(serde_saphyr::from_multiple(&text)?)
 }
 
 #[test]
-fn the_deployment_is_as_the_design_wants_it() -> Result<()> {
+fn deployment_has_required_settings() -> Result<()> {
     let [deployment] = &objects("deployment.yaml")?[..] else { panic!("one object") };
     assert_eq!(deployment["spec"]["replicas"], 1);
     assert_eq!(deployment["spec"]["strategy"]["type"], "Recreate");
@@ -41,7 +41,7 @@ fn the_deployment_is_as_the_design_wants_it() -> Result<()> {
 }
 
 #[test]
-fn everything_is_in_the_namespaces_of_the_platform() -> Result<()> {
+fn manifests_use_namespaces_of_the_platform() -> Result<()> {
     for file in [
         "namespaces.yaml",
         "preflight.yaml",
@@ -65,7 +65,7 @@ fn everything_is_in_the_namespaces_of_the_platform() -> Result<()> {
 }
 
 #[test]
-fn whoever_is_asked_about_the_cluster_may_only_read() -> Result<()> {
+fn preflight_service_accounts_may_only_read() -> Result<()> {
     let objects = objects("preflight.yaml")?;
     let (mut roles, mut bound) = (Vec::new(), Vec::new());
     for object in &objects {
@@ -84,7 +84,7 @@ fn whoever_is_asked_about_the_cluster_may_only_read() -> Result<()> {
             assert_eq!(vet::read_only(object, scope), Ok(()), "{name}");
         } else {
             assert_eq!(object["rules"], json!([]), "{name} has what platforms add");
-            // The roles that the operator looks at before every run are those, and no others.
+            // The roles that the operator verifies before each run.
             assert_eq!(name, "preflight-reader-of-the-platform");
             let labelled = json!([{"matchLabels": {labels::AGGREGATE: "true"}}]);
             assert_eq!(object["aggregationRule"]["clusterRoleSelectors"], labelled);
@@ -105,7 +105,7 @@ fn whoever_is_asked_about_the_cluster_may_only_read() -> Result<()> {
 }
 
 #[test]
-fn openshift_lets_checks_in_as_they_are_made() -> Result<()> {
+fn openshift_constraints_allow_check_pods() -> Result<()> {
     let objects = objects("openshift.yaml")?;
     let constraints = objects.iter().find(|it| it["metadata"]["name"] == "fairway-preflight-check");
     let constraints = constraints.context("no constraints for checks")?;
@@ -136,7 +136,7 @@ fn openshift_lets_checks_in_as_they_are_made() -> Result<()> {
 }
 
 #[test]
-fn every_cluster_gets_all_of_them_in_this_order() -> Result<()> {
+fn manifests_of_every_cluster_are_ordered() -> Result<()> {
     let mut files: Files = [
         ("release-manifests/release-metadata", r#"{"kind": "cincinnati-metadata-v0", "version": "5.0.0"}"#),
         ("release-manifests/image-references", r#"{"apiVersion": "image.openshift.io/v1", "kind": "ImageStream", "metadata": {"name": "5.0.0"}}"#),

@@ -1,7 +1,7 @@
-//! What the operator does beside applying releases, compared with a list of it.
+//! Requests of the operator besides applying releases, compared with a list.
 //!
-//! In a cluster it may do everything, because a release may bring anything. Here it may do what
-//! `rbac.yaml` says: what it does by itself stays as little as that.
+//! In a cluster the operator is cluster-admin, because a release may contain any object. These tests
+//! run it with the permissions of `rbac.yaml`, so that its own requests stay within that list.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::running::Running;
 
 const NAMESPACE: &str = "openshift-cluster-version";
-const ACCOUNT: &str = "cluster-version-operator";
+const SERVICE_ACCOUNT: &str = "cluster-version-operator";
 const NAMESPACES: [&str; 5] = [
     NAMESPACE,
     "openshift-cluster-version-preflight",
@@ -31,14 +31,14 @@ const NAMESPACES: [&str; 5] = [
     "openshift-monitoring",
 ];
 
-/// A verb, a resource as rules name it, and where a namespace and a name are.
+/// Verb, resource as in rules, namespace and name.
 type Permission = (String, String, String, String);
 
 fn roles() -> Result<Vec<Value>> {
     Ok(serde_saphyr::from_multiple(include_str!("rbac.yaml"))?)
 }
 
-/// Creates an object of a manifest.
+/// Creates the object of a manifest.
 async fn create(client: &Client, object: Value) -> Result<()> {
     let types: TypeMeta = serde_json::from_value(object.clone())?;
     let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(&types)?);
@@ -52,8 +52,8 @@ async fn create(client: &Client, object: Value) -> Result<()> {
     Ok(())
 }
 
-/// A kind of the platform, which the project's own definitions do not have.
-fn definition(kind: &str, plural: &str) -> Value {
+/// A CRD of the platform that Fairway does not have.
+fn crd(kind: &str, plural: &str) -> Value {
     let (singular, list) = (kind.to_lowercase(), format!("{kind}List"));
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -69,7 +69,7 @@ fn definition(kind: &str, plural: &str) -> Value {
     })
 }
 
-/// A client of the operator's account, with the permissions of the list and no others.
+/// A client with the operator's ServiceAccount and only the permissions of the list.
 async fn client_of_the_operator(cluster: &TestCluster) -> Result<Client> {
     let client = cluster.client();
     for name in NAMESPACES {
@@ -86,15 +86,16 @@ async fn client_of_the_operator(cluster: &TestCluster) -> Result<Client> {
         ("APIServer", "apiservers"),
         ("Infrastructure", "infrastructures"),
     ] {
-        create(&client, definition(kind, plural)).await?;
+        create(&client, crd(kind, plural)).await?;
     }
     let accounts: Api<ServiceAccount> = Api::namespaced(client, NAMESPACE);
     let wanted = TokenRequest { spec: TokenRequestSpec::default(), ..TokenRequest::default() };
-    let issued = accounts.create_token_request(ACCOUNT, &PostParams::default(), &wanted).await?;
+    let issued =
+        accounts.create_token_request(SERVICE_ACCOUNT, &PostParams::default(), &wanted).await?;
     cluster.client_with_token(&issued.status.context("no token")?.token).await
 }
 
-/// What the roles of the list allow.
+/// Permissions of the listed roles.
 fn allowed() -> Result<BTreeSet<Permission>> {
     let mut allowed = BTreeSet::new();
     for role in roles()? {
@@ -119,8 +120,8 @@ fn allowed() -> Result<BTreeSet<Permission>> {
     Ok(allowed)
 }
 
-/// What a request needs. Servers differ in whether they note the name of a list of one object, and
-/// of an object that is created.
+/// Permissions that a request needs. API servers differ in the names of audit events for lists of one
+/// object and for created objects.
 fn needed(event: &AuditEvent, allowed: &BTreeSet<Permission>) -> Vec<Permission> {
     let Some(object) = &event.object_ref else { return Vec::new() };
     let resource = match object.subresource.as_str() {
@@ -137,7 +138,7 @@ fn needed(event: &AuditEvent, allowed: &BTreeSet<Permission>) -> Vec<Permission>
     allowed.iter().filter(same).cloned().collect()
 }
 
-/// What was asked for, and what may be asked for.
+/// Needed and allowed permissions.
 struct Usage {
     log: AuditLog,
     mark: AuditMark,
@@ -147,20 +148,20 @@ struct Usage {
 impl Usage {
     /// Waits until every permission was needed, except for some.
     async fn until_only_needed(&self, except: impl Fn(&Permission) -> bool) -> Result<()> {
-        let unneeded = Mutex::new(BTreeSet::new());
+        let unused = Mutex::new(BTreeSet::new());
         wait::until("every permission to be needed", async || {
-            let mut left = self.unneeded()?;
+            let mut left = self.unused()?;
             left.retain(|permission| !except(permission));
             let is_empty = left.is_empty();
-            *unneeded.lock().expect("one thread") = left;
+            *unused.lock().expect("one thread") = left;
             Ok(is_empty.then_some(()))
         })
         .await
-        .with_context(|| format!("nothing needs {unneeded:?}"))
+        .with_context(|| format!("nothing needs {unused:?}"))
     }
 
-    fn unneeded(&self) -> Result<BTreeSet<Permission>> {
-        let account = format!("system:serviceaccount:{NAMESPACE}:{ACCOUNT}");
+    fn unused(&self) -> Result<BTreeSet<Permission>> {
+        let account = format!("system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}");
         let mut events = self.log.since(self.mark)?;
         events.retain(|event| event.user.username == account);
         let refused = events.iter().find(|event| code_of(event) == Some(403));
@@ -172,13 +173,13 @@ impl Usage {
 }
 
 #[tokio::test]
-async fn the_operator_may_do_what_it_does_and_nothing_else() -> Result<()> {
+async fn operator_needs_exactly_the_listed_permissions() -> Result<()> {
     let cluster = TestCluster::own().await?.over_tls().await?;
     cluster.install_crds().await?;
     let client = client_of_the_operator(&cluster).await?;
     let versions: Api<ClusterVersion> = Api::all(cluster.client());
     let mut version = objects::cluster_version();
-    // Nobody listens on the port of nothing.
+    // No server listens on this port.
     let image = format!("127.0.0.1:9/release@sha256:{}", "0".repeat(64));
     version.spec.desired_update =
         Some(Update { image: Some(image), force: Some(true), ..Update::default() });
@@ -194,7 +195,7 @@ async fn the_operator_may_do_what_it_does_and_nothing_else() -> Result<()> {
     Api::all(cluster.client()).create(&PostParams::default(), &late).await?;
     operator.until("/metrics", |_, text| text.contains(r#"name="late""#)).await?;
     operator.stop().await?;
-    // A real server notes a watch when it ends.
+    // A real API server logs a watch when it ends.
     usage.until_only_needed(|_| false).await?;
     refuse_everything_else(&client).await
 }
@@ -221,7 +222,7 @@ fn code_of(event: &AuditEvent) -> Option<u16> {
     event.response_status.as_ref().map(|status| status.code)
 }
 
-/// The code of a refusal.
+/// Code of an error.
 fn code<T>(answer: kube::Result<T>) -> Option<u16> {
     match answer {
         Err(kube::Error::Api(status)) => Some(status.code),

@@ -1,4 +1,4 @@
-//! The operator as a whole.
+//! The complete operator.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -33,7 +33,7 @@ const TIMING: Timing = Timing {
     retry: Duration::from_millis(300),
 };
 
-/// A file in the place of those that a pod has.
+/// A file instead of those in a Pod.
 const CA: &str = "ca.crt";
 
 fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
@@ -54,7 +54,7 @@ fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
             ..updates::Settings::default()
         },
         risks: RiskSettings {
-            // Which the cluster does not have.
+            // The cluster does not have it.
             metrics: MetricsSource::Prometheus(PrometheusSettings {
                 url: None,
                 namespace: "openshift-monitoring".to_owned(),
@@ -68,7 +68,7 @@ fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
             policy: QueryPolicy::default(),
         },
         target: TargetSettings::default(),
-        // Runs on the machine are not its business.
+        // These tests run no preflights.
         preflight: PreflightSettings {
             results: ResultsDirectory::at(payload.join("preflight")),
             ..PreflightSettings::default()
@@ -76,7 +76,7 @@ fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
     }
 }
 
-/// An operator that runs.
+/// A running operator.
 pub(crate) struct Running {
     address: SocketAddr,
     http: reqwest::Client,
@@ -87,9 +87,9 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) async fn start(client: Client, namespace: &str) -> Result<Self> {
-        // An error means that another test of this process has done it already.
+        // An error means that another test of this process has installed it.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // Nobody else gets a port so soon after it was free.
+        // The kernel does not reuse a port that soon.
         let address = TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?;
         let stop = CancellationToken::new();
         let payload = tempfile::tempdir()?;
@@ -106,14 +106,14 @@ impl Running {
         Ok((answer.status().as_u16(), answer.text().await?))
     }
 
-    /// Waits for an answer like this.
+    /// Waits for a response.
     pub(crate) async fn until(
         &self,
         path: &str,
         expected: impl Fn(u16, &str) -> bool,
     ) -> Result<String> {
         wait::until(path, async || {
-            // It may not listen yet.
+            // The endpoint may not be started yet.
             let answer = self.get(path).await.ok();
             Ok(answer.filter(|(status, text)| expected(*status, text)).map(|(_, text)| text))
         })
@@ -136,7 +136,7 @@ async fn holder(leases: &Api<Lease>) -> Result<String> {
 }
 
 #[tokio::test]
-async fn an_operator_leads_tells_and_ends_in_good_order() -> Result<()> {
+async fn operator_leads_reports_and_stops() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     let namespace = cluster.namespace("operator").await?;
     let versions: Api<ClusterVersion> = Api::all(cluster.client());
@@ -159,7 +159,7 @@ async fn an_operator_leads_tells_and_ends_in_good_order() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_operator_that_loses_its_lease_waits_and_leads_again() -> Result<()> {
+async fn operator_after_lost_lease_leads_again() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     let namespace = cluster.namespace("operator").await?;
     let operator = Running::start(cluster.client(), namespace.name()).await?;

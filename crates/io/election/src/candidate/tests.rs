@@ -1,4 +1,4 @@
-//! What a candidate does in every case, and that two never lead at once.
+//! Actions of a candidate in each case, and a simulation that never has two leaders.
 
 mod simulation;
 
@@ -9,13 +9,13 @@ const ALMOST_LEASE: Duration = Duration::from_secs(136);
 const RENEW: Duration = Duration::from_secs(107);
 const RETRY: Duration = Duration::from_secs(26);
 
-/// A candidate called `me`, and its clock.
-struct Story {
+/// A candidate with the identity `me`, and its clock.
+struct TestCandidate {
     candidate: Candidate,
     now: Instant,
 }
 
-impl Story {
+impl TestCandidate {
     fn begin() -> Self {
         let now = Instant::now();
         Self { candidate: Candidate::new("me".into(), Timing::default(), now), now }
@@ -26,129 +26,135 @@ impl Story {
         self
     }
 
-    fn learn(mut self, answer: Answer) -> Self {
-        self.candidate.learn(answer, self.now, self.now);
+    fn process(mut self, answer: LeaseResponse) -> Self {
+        self.candidate.process(answer, self.now, self.now);
         self
     }
 
     fn sees(self, revision: &str, holder: &str) -> Self {
-        self.learn(Answer::Seen(Some(record(revision, holder))))
+        self.process(LeaseResponse::Seen(Some(record(revision, holder))))
     }
 
     fn leads() -> Self {
-        let story = Self::begin().learn(Answer::Seen(None));
-        assert_eq!(story.step(), Step::Claim);
-        story.learn(Answer::Claimed(record("1", "me")))
+        let test = Self::begin().process(LeaseResponse::Seen(None));
+        assert_eq!(test.step(), NextAction::Claim);
+        test.process(LeaseResponse::Claimed(record("1", "me")))
     }
 
-    fn step(&self) -> Step {
+    fn step(&self) -> NextAction {
         self.candidate.next(self.now)
     }
 
     /// The time until the next request.
     fn wait(&self) -> Duration {
         match self.step() {
-            Step::Wait(until) => until - self.now,
+            NextAction::Wait(until) => until - self.now,
             step => panic!("{step:?}"),
         }
     }
 
     fn leading_for(&self) -> Option<Duration> {
-        self.candidate.term().map(|term| term - self.now)
+        self.candidate.lease_deadline().map(|lease_deadline| lease_deadline - self.now)
     }
 }
 
-fn record(revision: &str, holder: &str) -> Record {
-    Record { revision: revision.into(), holder: holder.into(), lasts: Some(LEASE) }
+fn record(revision: &str, holder: &str) -> LeaseRecord {
+    LeaseRecord { revision: revision.into(), holder: holder.into(), lasts: Some(LEASE) }
 }
 
 #[test]
-fn a_lease_that_nobody_holds_is_claimed_at_once() {
-    assert_eq!(Story::begin().step(), Step::Look);
-    assert_eq!(Story::begin().learn(Answer::Seen(None)).step(), Step::Claim);
-    assert_eq!(Story::begin().sees("7", "").step(), Step::Claim);
+fn next_with_free_lease_is_claim() {
+    assert_eq!(TestCandidate::begin().step(), NextAction::Read);
+    assert_eq!(TestCandidate::begin().process(LeaseResponse::Seen(None)).step(), NextAction::Claim);
+    assert_eq!(TestCandidate::begin().sees("7", "").step(), NextAction::Claim);
 }
 
 #[test]
-fn a_restarted_process_resumes_its_own_lease() {
-    assert_eq!(Story::begin().sees("7", "me").step(), Step::Claim);
+fn next_with_own_lease_is_claim() {
+    assert_eq!(TestCandidate::begin().sees("7", "me").step(), NextAction::Claim);
 }
 
 #[test]
-fn a_foreign_lease_is_left_alone_until_its_holder_gave_no_sign_for_as_long_as_it_lasts() {
-    let story = Story::begin().sees("7", "you");
-    assert_eq!((story.wait(), story.candidate.rival()), (RETRY, Some("you")));
-    let story = story.after(ALMOST_LEASE).sees("7", "you");
-    assert_eq!(story.wait(), Duration::from_secs(1));
-    assert_eq!(story.after(Duration::from_secs(1)).step(), Step::Claim);
+fn next_with_foreign_lease_waits_until_expiry() {
+    let test = TestCandidate::begin().sees("7", "you");
+    assert_eq!((test.wait(), test.candidate.other_holder()), (RETRY, Some("you")));
+    let test = test.after(ALMOST_LEASE).sees("7", "you");
+    assert_eq!(test.wait(), Duration::from_secs(1));
+    assert_eq!(test.after(Duration::from_secs(1)).step(), NextAction::Claim);
 }
 
 #[test]
-fn a_sign_of_life_is_waited_for_anew() {
-    let story = Story::begin().sees("7", "you").after(ALMOST_LEASE);
-    let story = story.sees("8", "you").after(ALMOST_LEASE);
-    assert_eq!(story.step(), Step::Look);
+fn next_after_renewal_by_holder_waits_again() {
+    let test = TestCandidate::begin().sees("7", "you").after(ALMOST_LEASE);
+    let test = test.sees("8", "you").after(ALMOST_LEASE);
+    assert_eq!(test.step(), NextAction::Read);
 }
 
 #[test]
-fn what_was_seen_is_not_forgotten_when_the_server_is_away() {
-    let story = Story::begin().sees("7", "you").after(LEASE).learn(Answer::Failed);
-    assert_eq!(story.wait(), RETRY);
-    let story = story.after(RETRY);
-    assert_eq!(story.step(), Step::Look);
-    assert_eq!(story.sees("7", "you").step(), Step::Claim);
+fn next_after_failed_request_reads_lease_first() {
+    let test = TestCandidate::begin().sees("7", "you").after(LEASE).process(LeaseResponse::Failed);
+    assert_eq!(test.wait(), RETRY);
+    let test = test.after(RETRY);
+    assert_eq!(test.step(), NextAction::Read);
+    assert_eq!(test.sees("7", "you").step(), NextAction::Claim);
 }
 
 #[test]
-fn a_lease_says_itself_how_long_it_lasts() {
-    let lasts = |lasts| Record { lasts, ..record("7", "you") };
-    let short = Answer::Seen(Some(lasts(Some(Duration::from_secs(5)))));
-    assert_eq!(Story::begin().learn(short).after(Duration::from_secs(5)).step(), Step::Claim);
-    let silent = || Story::begin().learn(Answer::Seen(Some(lasts(None))));
-    assert_eq!(silent().after(ALMOST_LEASE).step(), Step::Look);
-    assert_eq!(silent().after(LEASE).step(), Step::Claim);
+fn next_uses_duration_of_the_lease() {
+    let lasts = |lasts| LeaseRecord { lasts, ..record("7", "you") };
+    let short = LeaseResponse::Seen(Some(lasts(Some(Duration::from_secs(5)))));
+    assert_eq!(
+        TestCandidate::begin().process(short).after(Duration::from_secs(5)).step(),
+        NextAction::Claim
+    );
+    let silent = || TestCandidate::begin().process(LeaseResponse::Seen(Some(lasts(None))));
+    assert_eq!(silent().after(ALMOST_LEASE).step(), NextAction::Read);
+    assert_eq!(silent().after(LEASE).step(), NextAction::Claim);
 }
 
 #[test]
-fn a_leader_renews_without_looking() {
-    let story = Story::leads();
-    assert_eq!((story.leading_for(), story.wait()), (Some(RENEW), RETRY));
-    let story = story.after(RETRY);
-    assert_eq!(story.step(), Step::Claim);
-    assert_eq!(story.learn(Answer::Claimed(record("2", "me"))).leading_for(), Some(RENEW));
+fn next_of_leader_renews_without_reading() {
+    let test = TestCandidate::leads();
+    assert_eq!((test.leading_for(), test.wait()), (Some(RENEW), RETRY));
+    let test = test.after(RETRY);
+    assert_eq!(test.step(), NextAction::Claim);
+    assert_eq!(test.process(LeaseResponse::Claimed(record("2", "me"))).leading_for(), Some(RENEW));
 }
 
 #[test]
-fn a_term_counts_from_before_the_request() {
-    let mut story = Story::begin().learn(Answer::Seen(None));
-    let asked = story.now;
-    story = story.after(Duration::from_secs(10));
-    story.candidate.learn(Answer::Claimed(record("1", "me")), asked, story.now);
-    assert_eq!(story.leading_for(), Some(Duration::from_secs(97)));
+fn deadline_counts_from_before_the_request() {
+    let mut test = TestCandidate::begin().process(LeaseResponse::Seen(None));
+    let sent_at = test.now;
+    test = test.after(Duration::from_secs(10));
+    test.candidate.process(LeaseResponse::Claimed(record("1", "me")), sent_at, test.now);
+    assert_eq!(test.leading_for(), Some(Duration::from_secs(97)));
 }
 
 #[test]
-fn a_leader_that_gets_no_answer_asks_again_and_looks_first() {
-    let story = Story::leads().after(RETRY).learn(Answer::Failed);
-    assert_eq!((story.leading_for(), story.wait()), (Some(Duration::from_secs(81)), RETRY));
-    let story = story.after(RETRY);
-    assert_eq!(story.step(), Step::Look);
-    // The write had reached the server after all.
-    assert_eq!(story.sees("2", "me").step(), Step::Claim);
+fn leader_after_failed_renewal_reads_lease_first() {
+    let test = TestCandidate::leads().after(RETRY).process(LeaseResponse::Failed);
+    assert_eq!((test.leading_for(), test.wait()), (Some(Duration::from_secs(81)), RETRY));
+    let test = test.after(RETRY);
+    assert_eq!(test.step(), NextAction::Read);
+    // The write had reached the server.
+    assert_eq!(test.sees("2", "me").step(), NextAction::Claim);
 }
 
 #[test]
-fn a_leader_that_was_outrun_leads_on_only_if_the_lease_is_still_its_own() {
-    let outrun = || Story::leads().after(RETRY).learn(Answer::Outrun);
-    assert_eq!(outrun().wait(), RETRY / HASTE);
-    assert_eq!(outrun().after(RETRY / HASTE).step(), Step::Look);
-    assert!(outrun().sees("2", "me").leading_for().is_some());
-    let lost = outrun().sees("2", "you");
-    assert_eq!((lost.leading_for(), lost.candidate.rival()), (None, Some("you")));
+fn leader_after_conflict_leads_only_with_own_lease() {
+    let conflict = || TestCandidate::leads().after(RETRY).process(LeaseResponse::Conflict);
+    assert_eq!(conflict().wait(), RETRY / CONFLICT_RETRY_DIVISOR);
+    assert_eq!(conflict().after(RETRY / CONFLICT_RETRY_DIVISOR).step(), NextAction::Read);
+    assert!(conflict().sees("2", "me").leading_for().is_some());
+    let lost = conflict().sees("2", "you");
+    assert_eq!((lost.leading_for(), lost.candidate.other_holder()), (None, Some("you")));
 }
 
 #[test]
-fn a_lease_that_was_removed_is_made_again() {
-    let story = Story::leads().after(RETRY).learn(Answer::Outrun).learn(Answer::Seen(None));
-    assert_eq!(story.step(), Step::Claim);
+fn leader_of_deleted_lease_creates_it() {
+    let test = TestCandidate::leads()
+        .after(RETRY)
+        .process(LeaseResponse::Conflict)
+        .process(LeaseResponse::Seen(None));
+    assert_eq!(test.step(), NextAction::Claim);
 }

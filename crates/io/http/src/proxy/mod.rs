@@ -1,4 +1,4 @@
-//! The way to the outside, where there is no other: which requests go through which proxy.
+//! Proxies: which requests use which proxy.
 
 mod no_proxy;
 
@@ -8,7 +8,7 @@ use url::Url;
 
 use no_proxy::NoProxy;
 
-/// Proxies, by what is asked for. The default is none.
+/// Proxies by scheme. The default is none.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Proxies {
     http: Option<Url>,
@@ -16,32 +16,31 @@ pub struct Proxies {
     direct: NoProxy,
 }
 
-/// Why there is no way.
+/// The URL of a proxy is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid {scheme} proxy: not an http or https URL")]
 pub struct ProxyError {
-    /// What it was to be for: `http` or `https`.
+    /// Scheme of the proxied requests: `http` or `https`.
     pub scheme: &'static str,
 }
 
 impl Proxies {
-    /// The proxy for plain HTTP, that for HTTPS, and a list of those who are asked without one. An
-    /// empty text is none.
+    /// Parses the proxies for HTTP and HTTPS, and the list of hosts without a proxy. An empty text is
+    /// none.
     pub fn parse(http: &str, https: &str, no_proxy: &str) -> Result<Self, ProxyError> {
         let (http, https) = (proxy("http", http)?, proxy("https", https)?);
         Ok(Self { http, https, direct: NoProxy::parse(no_proxy) })
     }
 
-    /// Those of the environment: `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, or the same in
-    /// lower-case letters.
+    /// The proxies of the environment: `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, or lowercase.
     pub fn of_environment() -> Result<Self, ProxyError> {
         Self::of_variables(|name| std::env::var(name).ok())
     }
 
     fn of_variables(value: impl Fn(&str) -> Option<String>) -> Result<Self, ProxyError> {
         let value = |name: &str| {
-            let mut said = [value(name), value(&name.to_lowercase())].into_iter().flatten();
-            said.find(|value| !value.is_empty()).unwrap_or_default()
+            let mut values = [value(name), value(&name.to_lowercase())].into_iter().flatten();
+            values.find(|value| !value.is_empty()).unwrap_or_default()
         };
         Self::parse(&value("HTTP_PROXY"), &value("HTTPS_PROXY"), &value("NO_PROXY"))
     }
@@ -53,7 +52,7 @@ impl Proxies {
     }
 }
 
-// There may be a password in an address.
+// Omits credentials in URLs.
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let host =
@@ -66,7 +65,7 @@ impl fmt::Debug for Proxies {
     }
 }
 
-/// Reads the address of a proxy, which may go without a scheme.
+/// Parses the URL of a proxy; the scheme is optional.
 fn proxy(scheme: &'static str, text: &str) -> Result<Option<Url>, ProxyError> {
     let text = text.trim();
     if text.is_empty() {
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn every_scheme_has_its_proxy() {
+    fn proxy_of_each_scheme() {
         let secure = " https://user:pass@secure.example ";
         let proxies = Proxies::parse("proxy.example:3128", secure, ".internal").unwrap();
         for (url, expected) in [
@@ -102,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn a_scheme_without_a_proxy_is_asked_directly() {
+    fn proxy_of_scheme_without_proxy_is_none() {
         let proxies = Proxies::parse("", "http://proxy.example", "").unwrap();
         assert_eq!(chosen(&proxies, "http://a.example/"), None);
         assert_eq!(chosen(&Proxies::default(), "https://a.example/"), None);
     }
 
     #[test]
-    fn a_proxy_that_is_none_is_no_reason_to_go_without() {
+    fn parse_of_invalid_proxy_fails() {
         for text in ["socks5://proxy.example", "://", "http://", "ftp://x", "a b"] {
             let error = Proxies::parse("", text, "").unwrap_err();
             assert_eq!(error, ProxyError { scheme: "https" }, "{text}");
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_it_in_large_or_small_letters() {
+    fn of_variables_reads_upper_and_lower_case() {
         for (variables, expected) in [
             ("", None),
             ("HTTPS_PROXY=a.example", Some("http://a.example/")),

@@ -1,46 +1,46 @@
-//! Whom to ask without a proxy, by the rules that Go programs have: platforms write their lists
-//! for those.
+//! `NO_PROXY` with the rules of Go (`golang.org/x/net/http/httpproxy`), for which platforms write their
+//! lists.
 
 use std::net::IpAddr;
 
 use url::{Host, Url};
 
-/// Whom to ask without a proxy.
+/// Hosts that are accessed without a proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct NoProxy {
-    everybody: bool,
+    all: bool,
     entries: Vec<Entry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Entry {
-    /// All addresses that begin with these bits.
+    /// A network in CIDR notation.
     Network { address: IpAddr, bits: u32 },
     /// One address.
     Address { address: IpAddr, port: Option<String> },
-    /// All names that end like this; it begins with a dot.
+    /// Names with a suffix that begins with a dot.
     Domain { suffix: String, itself: bool, port: Option<String> },
 }
 
 impl NoProxy {
-    /// Reads a list with commas. Entries that make no sense are passed over.
+    /// Parses a comma-separated list. Invalid entries are ignored.
     pub(super) fn parse(list: &str) -> Self {
         let entries = list.split(',').map(|entry| entry.trim().to_lowercase());
         let entries: Vec<String> = entries.filter(|entry| !entry.is_empty()).collect();
         Self {
-            everybody: entries.iter().any(|entry| entry == "*"),
+            all: entries.iter().any(|entry| entry == "*"),
             entries: entries.iter().filter_map(|entry| Entry::parse(entry)).collect(),
         }
     }
 
-    /// Whether a request goes there directly. It always does on this machine.
+    /// Whether a request uses no proxy. Loopback addresses never do.
     pub(super) fn matches(&self, url: &Url) -> bool {
         let port = url.port_or_known_default().unwrap_or_default().to_string();
         match url.host() {
             None => true,
             Some(Host::Domain(name)) => {
                 let name = name.to_lowercase();
-                name == "localhost" || self.any(|entry| entry.is_of_name(&name, &port))
+                name == "localhost" || self.any(|entry| entry.matches_name(&name, &port))
             }
             Some(Host::Ipv4(address)) => self.is_direct(address.into(), &port),
             Some(Host::Ipv6(address)) => self.is_direct(address.into(), &port),
@@ -49,11 +49,11 @@ impl NoProxy {
 
     fn is_direct(&self, address: IpAddr, port: &str) -> bool {
         let address = address.to_canonical();
-        address.is_loopback() || self.any(|entry| entry.is_of_address(address, port))
+        address.is_loopback() || self.any(|entry| entry.matches_address(address, port))
     }
 
     fn any(&self, matches: impl Fn(&Entry) -> bool) -> bool {
-        self.everybody || self.entries.iter().any(matches)
+        self.all || self.entries.iter().any(matches)
     }
 }
 
@@ -74,29 +74,29 @@ impl Entry {
         }
     }
 
-    fn is_of_name(&self, name: &str, asked: &str) -> bool {
+    fn matches_name(&self, name: &str, requested: &str) -> bool {
         match self {
             Self::Domain { suffix, itself, port } => {
                 let matches = name.ends_with(suffix) || (*itself && name == &suffix[1..]);
-                matches && is_port(port.as_deref(), asked)
+                matches && is_port(port.as_deref(), requested)
             }
             Self::Network { .. } | Self::Address { .. } => false,
         }
     }
 
-    fn is_of_address(&self, asked: IpAddr, asked_port: &str) -> bool {
+    fn matches_address(&self, requested: IpAddr, request_port: &str) -> bool {
         match self {
-            Self::Network { address, bits } => contains(*address, *bits, asked),
+            Self::Network { address, bits } => contains(*address, *bits, requested),
             Self::Address { address, port } => {
-                *address == asked && is_port(port.as_deref(), asked_port)
+                *address == requested && is_port(port.as_deref(), request_port)
             }
             Self::Domain { .. } => false,
         }
     }
 }
 
-fn is_port(port: Option<&str>, asked: &str) -> bool {
-    port.is_none_or(|port| port == asked)
+fn is_port(port: Option<&str>, requested: &str) -> bool {
+    port.is_none_or(|port| port == requested)
 }
 
 /// `address/bits`.
@@ -121,14 +121,14 @@ fn host_and_port(entry: &str) -> (&str, Option<String>) {
     (host, port.filter(|port| !port.is_empty()).map(str::to_owned))
 }
 
-fn contains(network: IpAddr, bits: u32, asked: IpAddr) -> bool {
-    match (network, asked) {
-        (IpAddr::V4(network), IpAddr::V4(asked)) => {
-            let differing = u32::from(network) ^ u32::from(asked);
+fn contains(network: IpAddr, bits: u32, requested: IpAddr) -> bool {
+    match (network, requested) {
+        (IpAddr::V4(network), IpAddr::V4(requested)) => {
+            let differing = u32::from(network) ^ u32::from(requested);
             differing.leading_zeros() >= bits
         }
-        (IpAddr::V6(network), IpAddr::V6(asked)) => {
-            let differing = u128::from(network) ^ u128::from(asked);
+        (IpAddr::V6(network), IpAddr::V6(requested)) => {
+            let differing = u128::from(network) ^ u128::from(requested);
             differing.leading_zeros() >= bits
         }
         _ => false,
@@ -144,24 +144,24 @@ mod tests {
     }
 
     #[test]
-    fn who_is_asked_directly() {
+    fn matches_of_listed_hosts_is_true() {
         for (list, url) in [
-            // Always this machine.
+            // Loopback.
             ("", "http://localhost/"),
             ("", "http://LOCALHOST:8080/"),
             ("", "http://127.0.0.1/"),
             ("", "http://127.9.9.9:81/"),
             ("", "http://[::1]/"),
             ("", "http://[::ffff:127.0.0.1]/"),
-            // Names: the domain and all below it.
+            // A domain with its subdomains.
             ("example.com", "https://example.com/"),
             ("example.com", "https://a.b.example.com/"),
             ("EXAMPLE.com", "https://Example.COM/"),
             (" one.test ,, example.com ", "https://example.com/"),
-            // Only those below it.
+            // Subdomains only.
             (".example.com", "https://a.example.com/"),
             ("*.example.com", "https://a.example.com/"),
-            // Ports, also those that go without saying.
+            // Ports, including default ports.
             ("example.com:443", "https://example.com/"),
             ("example.com:80", "http://a.example.com/"),
             ("example.com:8443", "https://example.com:8443/"),
@@ -179,7 +179,7 @@ mod tests {
             ("[fd00::1]", "http://[fd00::1]/"),
             ("[fd00::1]:80", "http://[fd00::1]/"),
             ("fd00::/8", "http://[fd12::1]/"),
-            // Everybody.
+            // All hosts.
             ("*", "https://example.com/"),
             ("one.test,*", "https://192.0.2.1/"),
         ] {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_asked_through_the_proxy() {
+    fn matches_of_other_hosts_is_false() {
         for (list, url) in [
             ("", "https://example.com/"),
             ("", "http://10.0.0.1/"),
@@ -217,7 +217,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_list_makes_it_panic(list in "[a-z0-9.:/*,\\[\\] é]{0,30}") {
+        fn parse_of_any_list_does_not_panic(list in "[a-z0-9.:/*,\\[\\] é]{0,30}") {
             is_direct(&list, "https://a.example.com/");
             is_direct(&list, "http://192.0.2.1/");
         }

@@ -1,4 +1,4 @@
-//! Required fields that a manifest leaves out: who decides their value.
+//! Required fields that a manifest leaves out: the zero value, or the value of another client.
 
 use fairway_apply::ownership::applied_fields;
 use fairway_release::{Manifest, ObjectId, ZeroValue};
@@ -23,12 +23,12 @@ pub(super) fn value(id: &ObjectId, zero: &ZeroValue, live: Option<&Value>) -> Op
 }
 
 /// Whether another client may have set required fields that a manifest leaves out.
-pub(in crate::apply) fn is_left_to_its_owner(manifest: &Manifest) -> bool {
+pub(in crate::apply) fn may_have_foreign_values(manifest: &Manifest) -> bool {
     manifest.has_zero_values() && !is_enforced(&manifest.id)
 }
 
-/// Whether zero values are applied even if another client has set the field. A field that a
-/// `SecurityContextConstraints` leaves out denies something, and the existing operator resets it, too
+/// Whether zero values are applied even if another client has set the field. An omitted field of a
+/// `SecurityContextConstraints` denies something; the Go operator resets it, too
 /// (`lib/resourcemerge/security.go`).
 fn is_enforced(id: &ObjectId) -> bool {
     id.group == "security.openshift.io" && id.kind == "SecurityContextConstraints"
@@ -54,8 +54,8 @@ fn unless_set(zero: &Value, live: &Value, applied: Option<&Map<String, Value>>) 
         };
         value.extend(part.map(|part| (name.clone(), part)));
     }
-    // Since 1.21, API servers take the owner of an empty object for the owner of all that it has
-    // later, such as defaults. Applied as empty once more, it would lose its fields and go.
+    // Since 1.21, API servers treat the manager of an empty object as the manager of all fields that
+    // it gets later, such as defaults. Applied as empty again, it would lose those fields.
     let has_come_to_own = |name: &String| {
         let is_whole = applied.is_some_and(|fields| fields.keys().all(|step| step == "."));
         is_whole || owned(applied, name).is_some()
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn value_of_an_unset_field_is_zero() {
+    fn value_of_unset_field_is_zero() {
         let size = zero("/spec/size", json!(0));
         for live in
             [None, Some(json!({})), Some(json!({"spec": {}})), Some(json!({"spec": {"size": 0}}))]
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn value_that_another_client_has_set_is_left_alone() {
+    fn value_set_by_another_client_is_none() {
         let live = json!({"spec": {"size": 5, "mode": null}});
         assert_eq!(value(&widget(), &zero("/spec/size", json!(0)), Some(&live)), None);
         let spec = zero("/spec", json!({"size": 0, "name": ""}));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn value_that_was_applied_stays() {
+    fn value_applied_before_stays() {
         let live = applied(
             json!({"spec": {"size": 5, "log": "Normal"}}),
             &json!({"f:spec": {"f:size": {}}}),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn value_of_an_empty_object_keeps_what_the_api_server_added() {
+    fn value_of_empty_object_keeps_server_defaults() {
         let spec = zero("/spec", json!({}));
         for (fields, expected) in [
             (json!({"f:spec": {}}), json!({"log": "Normal", "mode": "a"})),
@@ -141,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn value_in_a_list_belongs_to_the_release() {
+    fn value_in_list_is_zero() {
         let live = json!({"parts": [{"name": "foreign"}, {"name": ""}]});
         let name = zero("/parts/0/name", json!(""));
         assert_eq!(value(&widget(), &name, Some(&live)), Some(json!("")));
     }
 
     #[test]
-    fn value_of_security_context_constraints_is_enforced() {
+    fn value_of_security_context_constraints_is_zero() {
         let scc = ObjectId {
             group: "security.openshift.io".to_owned(),
             kind: "SecurityContextConstraints".to_owned(),

@@ -7,13 +7,13 @@ fn manifest(object: &Value) -> Manifest {
     releases::manifest(object).unwrap()
 }
 
-fn context() -> Context {
-    Context { owner: Owner { uid: "c1".to_owned() }, ..Context::default() }
+fn context() -> ApplyContext {
+    ApplyContext { owner: Owner { uid: "c1".to_owned() }, ..ApplyContext::default() }
 }
 
-fn prepared(object: &Value, context: &Context) -> Result<Value, Unprepared> {
+fn prepared(object: &Value, context: &ApplyContext) -> Result<Value, PrepareError> {
     let manifest = manifest(object);
-    prepare(&manifest, Intent::of(&manifest)?, None, context)
+    prepare(&manifest, Intent::from_manifest(&manifest)?, None, context)
 }
 
 fn deployment(name: &str, annotations: &Value, pod: &Value) -> Value {
@@ -25,7 +25,7 @@ fn deployment(name: &str, annotations: &Value, pod: &Value) -> Value {
 }
 
 #[test]
-fn every_object_is_marked_and_owned() {
+fn prepare_adds_label_and_owner() {
     let object = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "a", "namespace": "b", "creationTimestamp": null, "labels": {"mine": "1"}},
@@ -46,7 +46,7 @@ fn every_object_is_marked_and_owned() {
 }
 
 #[test]
-fn what_is_only_created_has_an_owner_that_does_not_control_it() {
+fn prepare_create_only_has_non_controller_owner() {
     let object = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "a", "annotations": {"release.openshift.io/create-only": "TRUE"}},
@@ -56,7 +56,7 @@ fn what_is_only_created_has_an_owner_that_does_not_control_it() {
 }
 
 #[test]
-fn owners_in_a_manifest_stay_unless_they_are_a_cluster_version() {
+fn prepare_keeps_other_owners() {
     let foreign = json!({"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "7"});
     let own = json!({"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "name": "x", "uid": "0"});
     for (owners, expected) in [(json!([foreign, own]), json!("7")), (json!([own]), json!("c1"))] {
@@ -70,10 +70,10 @@ fn owners_in_a_manifest_stay_unless_they_are_a_cluster_version() {
 }
 
 #[test]
-fn what_a_manifest_wants_to_become_of_the_object() {
+fn intent_follows_annotations() {
     for (annotations, expected) in [
-        (json!({}), Ok(Intent::Keep)),
-        (json!({"release.openshift.io/create-only": "false"}), Ok(Intent::Keep)),
+        (json!({}), Ok(Intent::Reconcile)),
+        (json!({"release.openshift.io/create-only": "false"}), Ok(Intent::Reconcile)),
         (json!({"release.openshift.io/create-only": "true"}), Ok(Intent::CreateOnly)),
         (json!({"release.openshift.io/delete": "true"}), Ok(Intent::Delete)),
         (
@@ -86,13 +86,13 @@ fn what_a_manifest_wants_to_become_of_the_object() {
         let object = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "annotations": annotations},
         });
-        let intent = Intent::of(&manifest(&object)).map_err(|error| error.to_string());
+        let intent = Intent::from_manifest(&manifest(&object)).map_err(|error| error.to_string());
         assert_eq!(intent, expected, "{annotations}");
     }
 }
 
 #[test]
-fn what_means_the_same_is_written_in_one_way() {
+fn prepare_normalises_ports_and_quantities() {
     let pod = json!({
         "initContainers": [{"name": "i", "ports": [{"containerPort": 1}]}],
         "containers": [{
@@ -112,7 +112,7 @@ fn what_means_the_same_is_written_in_one_way() {
 }
 
 #[test]
-fn a_schema_says_what_it_wants() {
+fn prepare_leaves_crd_schema_unchanged() {
     let schema = json!({"properties": {"limits": {"maximum": 5}, "metadata": {"type": "object"}}});
     let object = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -122,7 +122,7 @@ fn a_schema_says_what_it_wants() {
 }
 
 #[test]
-fn gathered_rules_are_not_managed() {
+fn prepare_drops_aggregated_rules() {
     let object = |aggregation: Value| {
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
@@ -136,7 +136,7 @@ fn gathered_rules_are_not_managed() {
 }
 
 #[test]
-fn injected_authorities_are_not_managed() {
+fn prepare_drops_injected_ca_bundle() {
     let object = |annotations: Value| {
         json!({
             "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
@@ -145,7 +145,7 @@ fn injected_authorities_are_not_managed() {
         })
     };
     let bundle = |object: &Value, live: Option<&Value>| {
-        let wanted = prepare(&manifest(object), Intent::Keep, live, &context()).unwrap();
+        let wanted = prepare(&manifest(object), Intent::Reconcile, live, &context()).unwrap();
         wanted["webhooks"][0]["clientConfig"].get("caBundle").cloned()
     };
     let asks = json!({"service.beta.openshift.io/inject-cabundle": "true"});
@@ -155,7 +155,7 @@ fn injected_authorities_are_not_managed() {
 }
 
 #[test]
-fn the_way_to_the_outside_is_given_to_those_who_ask() {
+fn prepare_injects_proxy_settings() {
     let proxy =
         ProxySettings { https_proxy: "http://p:3128".to_owned(), ..ProxySettings::default() };
     let mut context = context();
@@ -166,7 +166,7 @@ fn the_way_to_the_outside_is_given_to_those_who_ask() {
     });
     let asking = deployment("a", &annotations("i, c"), &pod);
     let without = prepared(&asking, &context).unwrap();
-    assert_eq!(without["spec"]["template"]["spec"], pod, "there is no proxy");
+    assert_eq!(without["spec"]["template"]["spec"], pod, "no proxy is set");
     context.surroundings.proxy = proxy;
     let with = prepared(&asking, &context).unwrap()["spec"]["template"]["spec"].clone();
     let variables = json!([
@@ -183,7 +183,7 @@ fn the_way_to_the_outside_is_given_to_those_who_ask() {
 }
 
 #[test]
-fn the_operator_finds_the_api_server_without_its_service() {
+fn prepare_injects_api_server_address_into_operator() {
     let mut context = context();
     let pod = json!({"containers": [{"name": "c", "env": [{"name": "KUBERNETES_SERVICE_HOST", "value": "old"}]}]});
     let operator = deployment("cluster-version-operator", &json!({}), &pod);

@@ -1,4 +1,4 @@
-//! Clusters, and what their metrics are.
+//! Metrics of example clusters.
 
 use fairway_api::Condition;
 use fairway_api::cluster_version::{
@@ -46,7 +46,7 @@ fn text(view: &View, now: i64) -> String {
 }
 
 #[test]
-fn a_cluster_without_a_cluster_version() {
+fn families_without_cluster_version() {
     let view = View { cluster_version: None, ..view(ClusterVersion::default()) };
     insta::assert_snapshot!(text(&view, 100), @r#"
     cluster_version{type="current",version="5.1.0",image="registry.example/a",from_version=""} 9
@@ -56,7 +56,7 @@ fn a_cluster_without_a_cluster_version() {
 }
 
 #[test]
-fn a_cluster_that_updates_and_fails() {
+fn families_of_failing_update() {
     let mut object = objects::cluster_version();
     object.metadata.creation_timestamp = Some(time(1000));
     object.spec.desired_update = Some(Update {
@@ -99,7 +99,7 @@ fn a_cluster_that_updates_and_fails() {
 }
 
 #[test]
-fn risks_and_the_updates_they_stand_before() {
+fn families_of_risks_and_conditional_updates() {
     let condition = |type_: &str, status, reason: &str, since| Condition {
         last_transition_time: Some(time(since)),
         ..Condition::new(type_, status, reason, "why")
@@ -146,10 +146,10 @@ fn risks_and_the_updates_they_stand_before() {
 }
 
 #[test]
-fn components_whatever_they_say() {
+fn families_of_cluster_operators() {
     let mut odd = objects::working_at("5.1.0");
     odd.conditions.push(OperatorCondition::new("Upgradeable", ConditionStatus::Unknown));
-    // Old servers let a type in twice.
+    // Old API servers accept a type twice.
     odd.conditions.push(OperatorCondition::new("Degraded", true));
     let of = |name: &str, status| {
         let operator = ClusterOperator { status, ..objects::cluster_operator(name) };

@@ -1,13 +1,15 @@
-//! What in the cluster speaks against updates.
+//! Concerns of the risk ledger, from the state of the cluster and from preflights.
 
-use fairway_api::cluster_version::{ClusterVersionStatus, ConditionalUpdateRisk};
+use fairway_api::cluster_version::{ClusterVersionStatus, ConditionalUpdateRisk, Release};
 use fairway_api::reason::applies;
 use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _};
 use fairway_risk::sources::{self, ConfigData};
-use fairway_risk::{Claim, Concern, Risk, Source, Targets};
+use fairway_risk::{Candidate, Claim, Concern, Risk, Source, Targets};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::cluster::{Objects, only};
+use crate::stage::preflight::Preflight;
+use crate::stage::updates::same_content;
 
 /// Why ClusterOperators are unknown if they could not be listed within the grace period.
 const UNLISTED: &str = "see the operator log";
@@ -15,21 +17,21 @@ const UNLISTED: &str = "see the operator log";
 /// Why a ConfigMap is unknown if it could not be read within the grace period.
 const UNREAD: &str = "see the operator log";
 
-/// What was found.
+/// State of the cluster that concerns are read from.
 #[derive(Clone, Copy)]
-pub(super) struct Findings<'a> {
+pub(super) struct ClusterState<'a> {
     pub(super) cluster_version: &'a ClusterVersion,
-    /// `None` where they cannot be listed.
+    /// `None` if they cannot be listed.
     pub(super) operators: Option<&'a Objects<ClusterOperator>>,
-    /// `None` where it cannot be read; empty where there is none.
+    /// `None` if it cannot be read; empty if it does not exist.
     pub(super) admin_gates: Option<&'a Objects<ConfigMap>>,
     pub(super) admin_acks: Option<&'a Objects<ConfigMap>>,
     pub(super) alerts: &'a [Concern],
-    /// Objects that the release removes, and that are still there.
+    /// Objects of `delete` manifests that still exist.
     pub(super) deleting: &'a [String],
 }
 
-/// What alerts said against updates when the status was written: it counts until they are known.
+/// Concerns of alerts in the last status. They apply until the alerts are read.
 pub(super) fn remembered_alerts(status: Option<&ClusterVersionStatus>) -> Vec<Concern> {
     let risks = status.map_or(&[][..], |status| &status.conditional_update_risks);
     let of_alert = |risk: &ConditionalUpdateRisk| {
@@ -44,10 +46,10 @@ pub(super) fn remembered_alerts(status: Option<&ClusterVersionStatus>) -> Vec<Co
     risks.iter().filter_map(of_alert).collect()
 }
 
-/// Everything that speaks against updates of a cluster at that version.
-pub(super) fn collect<'a>(current: &str, findings: Findings<'a>) -> Vec<Concern> {
-    let Findings { cluster_version, operators, admin_gates, admin_acks, alerts, deleting } =
-        findings;
+/// All concerns about updates of a cluster at that version.
+pub(super) fn collect<'a>(current: &str, state: ClusterState<'a>) -> Vec<Concern> {
+    let ClusterState { cluster_version, operators, admin_gates, admin_acks, alerts, deleting } =
+        state;
     let conditions = cluster_version.status.as_ref().map_or(&[][..], |status| &status.conditions);
     let nothing = ConfigData::new();
     let data = |map: &'a ConfigMap| map.data.as_ref();
@@ -74,6 +76,43 @@ pub(super) fn collect<'a>(current: &str, findings: Findings<'a>) -> Vec<Concern>
         .collect()
 }
 
+/// Offered releases, and releases with a preflight that are not offered. `here` is the image of the
+/// accepted release.
+pub(super) fn candidates(
+    offered: &[Candidate],
+    preflight: Option<&Preflight>,
+    here: Option<&str>,
+) -> Vec<Candidate> {
+    let preflight_results = preflight.into_iter().flat_map(|preflight| &preflight.not_offered);
+    let is_here = |release: &Release| here.is_some_and(|here| same_content(here, &release.image));
+    let is_offered = |release: &Release| {
+        offered.iter().any(|candidate| same_content(&candidate.release.image, &release.image))
+    };
+    let not_offered = preflight_results.filter(|release| !is_here(release) && !is_offered(release));
+    let not_offered = not_offered.cloned().map(sources::not_offered);
+    offered.iter().cloned().chain(not_offered).collect()
+}
+
+/// Preflight findings, with the image references of the update service.
+pub(super) fn of_preflight(preflight: Option<&Preflight>, offered: &[Candidate]) -> Vec<Concern> {
+    let found = preflight.into_iter().flat_map(|preflight| &preflight.concerns);
+    found.map(|concern| with_offered_image(concern.clone(), offered)).collect()
+}
+
+fn with_offered_image(mut concern: Concern, offered: &[Candidate]) -> Concern {
+    if let Targets::Images(images) = &mut concern.targets {
+        let name = |image: String| {
+            let mut same = offered
+                .iter()
+                .map(|candidate| &candidate.release.image)
+                .filter(|offered| same_content(offered, &image));
+            same.next().cloned().unwrap_or(image)
+        };
+        *images = std::mem::take(images).into_iter().map(name).collect();
+    }
+    concern
+}
+
 #[cfg(test)]
 mod tests {
     use fairway_api::Condition;
@@ -91,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_risks_in_a_status_those_of_alerts_are_remembered() {
+    fn remembered_alerts_returns_risks_of_alerts() {
         let status = ClusterVersionStatus {
             conditional_update_risks: vec![risk("DiskFull", "Alert:firing"), risk("Bug", "Match")],
             ..ClusterVersionStatus::default()
@@ -108,7 +147,7 @@ mod tests {
 
     #[test]
     fn collect_without_admin_gates_has_no_gate() {
-        let findings = Findings {
+        let state = ClusterState {
             cluster_version: &ClusterVersion::default(),
             operators: Some(&Objects::default()),
             admin_gates: Some(&Objects::default()),
@@ -116,12 +155,12 @@ mod tests {
             alerts: &[],
             deleting: &[],
         };
-        assert_eq!(collect("5.1.0", findings), []);
+        assert_eq!(collect("5.1.0", state), []);
     }
 
     #[test]
-    fn what_cannot_be_listed_is_a_risk() {
-        let findings = Findings {
+    fn collect_without_lists_returns_unknown_risks() {
+        let state = ClusterState {
             cluster_version: &ClusterVersion::default(),
             operators: None,
             admin_gates: None,
@@ -129,10 +168,62 @@ mod tests {
             alerts: &[],
             deleting: &["secret \"a/b\"".to_owned()],
         };
-        let found = collect("5.1.0", findings);
+        let found = collect("5.1.0", state);
         let names: Vec<&str> = found.iter().map(|concern| concern.risk.name.as_str()).collect();
         let expected =
             ["ClusterOperatorUpgradeableUnknown", "AdminAckUnknown", "ResourceDeletionInProgress"];
         assert_eq!(names, expected);
+    }
+}
+
+#[cfg(test)]
+mod looked_at_tests {
+    use std::collections::BTreeMap;
+
+    use fairway_risk::{Risk, Source};
+    use fairway_testkit::objects::release;
+
+    use super::*;
+
+    fn mirrored(version: &str) -> Release {
+        let release = release(version);
+        let (_, digest) = release.image.split_once('@').unwrap();
+        Release { image: format!("mirror.example/release@{digest}"), ..release }
+    }
+
+    fn preflight() -> Preflight {
+        let images = [mirrored("5.1.0").image, release("5.2.0").image].into_iter().collect();
+        let risk = Risk::always("Found", "It breaks.", "https://example.com");
+        let targets = Targets::Images(images);
+        Preflight {
+            generation: 1,
+            conditions: ["A", "B", "C"].map(|it| fairway_api::OperatorCondition::new(it, false)),
+            concerns: vec![Concern { risk, source: Source::Preflight, targets }],
+            not_offered: vec![mirrored("5.1.0"), release("5.2.0"), release("5.0.0")],
+            outcomes: BTreeMap::new(),
+            is_clear: true,
+        }
+    }
+
+    #[test]
+    fn candidates_with_same_content_are_merged() {
+        let offered = [Candidate { release: release("5.1.0"), risks: Vec::new() }];
+        let here = mirrored("5.0.0").image;
+        let all = candidates(&offered, Some(&preflight()), Some(&here));
+        let all: Vec<(&str, usize)> = all
+            .iter()
+            .map(|candidate| (candidate.release.version.as_str(), candidate.risks.len()))
+            .collect();
+        assert_eq!(all, [("5.1.0", 0), ("5.2.0", 1)]);
+        let [concern] = &of_preflight(Some(&preflight()), &offered)[..] else { panic!() };
+        let images = [release("5.1.0").image, release("5.2.0").image].into_iter().collect();
+        assert_eq!(concern.targets, Targets::Images(images));
+    }
+
+    #[test]
+    fn candidates_without_preflight_are_offered() {
+        let offered = [Candidate { release: release("5.1.0"), risks: Vec::new() }];
+        assert_eq!(candidates(&offered, None, None), offered);
+        assert_eq!(of_preflight(None, &offered), []);
     }
 }

@@ -1,4 +1,4 @@
-//! What the risks of this cluster depend on.
+//! Inputs of the stage.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,16 +9,15 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use tokio::sync::watch;
 
-use super::concerns::{self, Findings};
-use super::looked_at;
-use super::questions::Alerts;
+use super::concerns::{self, ClusterState};
+use super::queries::Alerts;
 use crate::cluster::{Objects, only};
 use crate::own_release::OwnRelease;
 use crate::stage::preflight::{Outcome, Preflight};
 use crate::stage::rollout::Rollout;
 use crate::stage::updates::Updates;
 
-/// What is looked at, each as its latest.
+/// Receivers of all inputs.
 pub(crate) struct Inputs {
     pub(crate) own: Arc<OwnRelease>,
     pub(crate) cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
@@ -28,36 +27,36 @@ pub(crate) struct Inputs {
     pub(crate) updates: watch::Receiver<Option<Arc<Updates>>>,
     pub(crate) preflight: watch::Receiver<Option<Arc<Preflight>>>,
     pub(crate) rollout: watch::Receiver<Option<Arc<Rollout>>>,
-    /// What the rollout was deleting when it was last looked at.
+    /// Objects that the rollout was deleting at the last read.
     pub(crate) deleting: Vec<String>,
-    /// What alerts said when this operator began: it counts until they are known, whatever becomes
-    /// of the status meanwhile.
+    /// Alerts of the status when this operator started. They apply until the alerts are read, even if
+    /// the status changes meanwhile.
     pub(crate) remembered_alerts: Option<Vec<Concern>>,
 }
 
-/// One look at everything.
+/// The latest values of all inputs.
 pub(super) struct View {
-    /// The generation of ClusterVersion that all of it has seen.
+    /// Generation of ClusterVersion that all inputs are about.
     pub(super) generation: i64,
-    /// The version of the cluster, or the one to which it is on its way.
+    /// Version of the accepted release.
     pub(super) current: String,
-    /// Whether the update service has said which updates there are from that version: it is asked
-    /// about that of the operator.
+    /// Whether the update graph has the updates from that version: the operator retrieves it for its
+    /// own version.
     pub(super) is_answered: bool,
     pub(super) cluster_version: Arc<ClusterVersion>,
     pub(super) updates: Arc<Updates>,
     pub(super) acceptance: Acceptance,
-    /// What is offered, and what was looked at.
+    /// Offered releases, and releases with a preflight.
     pub(super) candidates: Vec<Candidate>,
-    /// What preflights said of releases.
-    pub(super) looked_at: BTreeMap<String, Outcome>,
+    /// Preflight results by image.
+    pub(super) preflight_results: BTreeMap<String, Outcome>,
     pub(super) concerns: Vec<Concern>,
 }
 
 impl Inputs {
-    /// Everything that there is to see. What was not seen yet is waited for, unless that was long
-    /// enough: then nobody knows what it says, and that is a risk.
-    pub(super) fn look(&mut self, alerts: &Alerts, long_enough: bool) -> Option<View> {
+    /// Reads the latest values. Returns `None` until all are known; after the grace period, missing
+    /// values become risks instead.
+    pub(super) fn read(&mut self, alerts: &Alerts, grace_period_over: bool) -> Option<View> {
         let cluster_version = self.cluster_version.borrow_and_update().clone();
         let operators = self.cluster_operators.borrow_and_update().clone();
         let gates = self.admin_gates.borrow_and_update().clone();
@@ -72,15 +71,15 @@ impl Inputs {
         let updates = updates?;
         let all_seen =
             operators.is_some() && gates.is_some() && acks.is_some() && preflight.is_some();
-        if !all_seen && !long_enough {
+        if !all_seen && !grace_period_over {
             return None;
         }
         let alerts = match alerts {
             Alerts::Known(alerts) => alerts,
-            Alerts::Asked | Alerts::Unknown => remembered,
+            Alerts::Pending | Alerts::Unknown => remembered,
         };
         let current = current(status, &self.own.release.version).to_owned();
-        let findings = Findings {
+        let state = ClusterState {
             cluster_version: &cluster_version,
             operators: operators.as_ref(),
             admin_gates: gates.as_ref(),
@@ -94,15 +93,17 @@ impl Inputs {
         let preflight = preflight.as_deref();
         let here = status.and_then(|status| status.history.first());
         let here = here.map(|newest| newest.image.as_str());
-        let mut concerns = concerns::collect(&current, findings);
-        concerns.extend(looked_at::concerns(preflight, &updates.candidates));
+        let mut concerns = concerns::collect(&current, state);
+        concerns.extend(concerns::of_preflight(preflight, &updates.candidates));
         Some(View {
             generation: generation
                 .min(updates.generation)
                 .min(preflight.map_or(generation, |preflight| preflight.generation)),
             acceptance: Acceptance::read(desired, annotation),
-            candidates: looked_at::candidates(&updates.candidates, preflight, here),
-            looked_at: preflight.map(|preflight| preflight.outcomes.clone()).unwrap_or_default(),
+            candidates: concerns::candidates(&updates.candidates, preflight, here),
+            preflight_results: preflight
+                .map(|preflight| preflight.outcomes.clone())
+                .unwrap_or_default(),
             concerns,
             is_answered: updates.retrieved.status == ConditionStatus::True
                 && current == self.own.release.version,
@@ -112,9 +113,9 @@ impl Inputs {
         })
     }
 
-    /// Waits for something new; `false` when there is nobody left to say something.
+    /// Waits for a change; `false` if a sender is gone.
     pub(super) async fn changed(&mut self) -> bool {
-        // Of a rollout, only what it deletes counts; that it goes on is no news.
+        // Of a rollout, only the deleted objects matter; its progress must not wake the stage.
         let before = &self.deleting;
         let is_news = |rollout: &Option<Arc<Rollout>>| deleting(rollout.as_deref()) != *before;
         tokio::select! {
@@ -129,13 +130,13 @@ impl Inputs {
     }
 }
 
-/// The objects that the release removes, and that are still there.
+/// Objects of `delete` manifests that still exist.
 fn deleting(rollout: Option<&Rollout>) -> Vec<String> {
     rollout.iter().flat_map(|rollout| &rollout.deleting).map(ToString::to_string).collect()
 }
 
-/// The version from which an update would begin: that of the release which was begun last. So a
-/// cluster on its way to a minor version may still choose another patch of it.
+/// The version from which updates start: that of the last rollout. A cluster that updates to a
+/// minor version may still choose another patch release of it.
 fn current<'a>(status: Option<&'a ClusterVersionStatus>, own: &'a str) -> &'a str {
     let begun = status.and_then(|status| status.history.first()?.version.as_deref());
     begun.filter(|version| !version.is_empty()).unwrap_or(own)
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_update_begins_where_the_one_before_leads() {
+    fn current_is_version_of_newest_history_entry() {
         let begun = |version: Option<&str>| ClusterVersionStatus {
             history: vec![UpdateHistory {
                 version: version.map(str::to_owned),

@@ -1,29 +1,26 @@
-//! The stage `risks`: what is recommended for this cluster, and why not.
+//! The stage `risks`: evaluates the risk ledger, and publishes recommended and conditional updates.
 //!
-//! Everything that speaks against an update is entered into the ledger; queries that the ledger
-//! depends on are asked at the scheduler's pace; and whenever something of it changes, the ledger
-//! is evaluated again. What came of queries is noted in a ConfigMap, for people who ask why.
+//! The stage adds all concerns to the ledger, sends the PromQL queries that the ledger needs at a
+//! limited rate, and evaluates the ledger again after every change. It stores query results in a
+//! ConfigMap for `fairway upgrade explain`.
 
-mod book;
 mod concerns;
+mod evaluation_log;
 mod inputs;
-mod judge;
-mod looked_at;
-mod notes;
-mod questions;
+mod ledger;
+mod queries;
 mod telemetry;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairway_risk::Evaluated;
-use fairway_risk::schedule;
+use fairway_risk::{Evaluated, schedule};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 pub(crate) use inputs::Inputs;
-pub use judge::Judge;
+pub use ledger::VerdictContext;
 pub use telemetry::reply;
 
 use crate::election::Leadership;
@@ -32,68 +29,69 @@ use crate::records::{self, Store};
 use crate::settings::RiskSettings;
 use crate::stage::preflight::Outcome;
 use crate::stage::updates::same_content;
-use book::Book;
-use questions::{Alerts, Questions};
+use ledger::LedgerCache;
+use queries::{Alerts, QueryRunner};
 use telemetry::Telemetry;
 
-/// What is recommended, as of one look at everything.
+/// Evaluated risks of updates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Risks {
-    /// The generation of ClusterVersion that it is about.
+    /// Generation of ClusterVersion.
     pub generation: i64,
-    /// The version from which the updates would begin.
+    /// Version from which updates start.
     pub current: String,
-    /// Whether the update service has said which updates there are from that version.
+    /// Whether the update graph has the updates from that version.
     pub is_answered: bool,
-    /// Identifies the answer of the update service that it is about.
+    /// Digest of the update graph.
     pub graph_digest: String,
-    /// What the ledger says of the updates that are offered.
+    /// Evaluation of the offered updates.
     pub evaluated: Evaluated,
-    /// What it says of any other.
-    pub judge: Judge,
-    /// What preflights said of releases, by image: all that they found is in the ledger.
-    pub looked_at: BTreeMap<String, Outcome>,
+    /// Verdicts on other releases.
+    pub verdicts: VerdictContext,
+    /// Preflight results by image. Their findings are in the ledger.
+    pub preflight_results: BTreeMap<String, Outcome>,
 }
 
 impl Risks {
-    /// What a preflight of that image said, whatever it was called.
-    pub fn looked_at(&self, image: &str) -> Option<&Outcome> {
-        let mut all = self.looked_at.iter();
-        all.find(|(looked_at, _)| same_content(looked_at, image)).map(|(_, outcome)| outcome)
+    /// The preflight result of a release, by content.
+    pub fn preflight_result(&self, image: &str) -> Option<&Outcome> {
+        let mut all = self.preflight_results.iter();
+        all.find(|(preflight_results, _)| same_content(preflight_results, image))
+            .map(|(_, outcome)| outcome)
     }
 }
 
-/// How long answers that come in one after the other are collected before the status is written.
-/// Shorter than the pause after a failure: what failed is not waited for.
-const COLLECT: Duration = Duration::from_secs(3);
+/// Time for which query results are collected before the stage publishes. Shorter than the delay
+/// after a failed query, so that the stage does not wait for its retry.
+const COLLECT_INTERVAL: Duration = Duration::from_secs(3);
 
-/// How long it is waited for what has to be seen of the cluster. Lists are answered in a second.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Grace period for the initial watches. API servers answer lists in a second.
+const INPUTS_GRACE_PERIOD: Duration = Duration::from_secs(30);
 
-/// How long the first look at the alerts is waited for. Who does not know them recommends too much;
-/// but whoever is as slow as that may never answer, and then those in the status count.
-const FIRST_ALERTS: Duration = Duration::from_secs(5);
+/// Maximum wait for the first list of alerts. Without alerts the stage would recommend too much; a
+/// server that is slower may never answer, and then the alerts of the status apply.
+const FIRST_ALERTS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The longest sleep until an acceptance ends: somebody may set the clock meanwhile.
-const DOZE: Duration = Duration::from_mins(1);
+/// Maximum sleep until an acceptance expires: the system clock may be changed meanwhile.
+const MAX_SLEEP: Duration = Duration::from_mins(1);
 
-/// How it reaches the cluster.
-pub(crate) struct Hands {
+/// Clients of the stage.
+pub(crate) struct ClusterAccess {
     pub(crate) client: kube::Client,
     pub(crate) leadership: Leadership,
-    /// Where it notes what came of queries.
+    /// Namespace of the ConfigMap with query results.
     pub(crate) namespace: String,
 }
 
-/// Keeps the evaluation right.
+/// Evaluates the risks until the inputs end.
 pub(crate) async fn run(
     inputs: Inputs,
     settings: RiskSettings,
-    hands: Hands,
+    access: ClusterAccess,
     metrics: metrics::Queries,
     out: watch::Sender<Option<Arc<Risks>>>,
 ) {
-    let Hands { client, leadership, namespace } = hands;
+    let ClusterAccess { client, leadership, namespace } = access;
     let (store, writes) = records::store(client.clone(), &namespace, leadership, &[]);
     tokio::select! {
         () = work(inputs, settings, client, metrics, store, out) => {}
@@ -111,65 +109,69 @@ async fn work(
 ) {
     let RiskSettings { metrics: source, min_interval, burst, policy } = settings;
     let pace = schedule::Settings { min_interval, burst, ..schedule::Settings::default() };
-    let mut book = Book::new(policy, metrics.clone());
-    let mut questions =
-        Questions::new(Telemetry::new(source, kube, metrics.clone()), pace, metrics);
+    let mut ledger_cache = LedgerCache::new(policy, metrics.clone());
+    let mut queries =
+        QueryRunner::new(Telemetry::new(source, kube, metrics.clone()), pace, metrics);
     let began = Instant::now();
-    let impatient = began + PATIENCE;
-    // Since when there is something new that was not published.
+    let inputs_deadline = began + INPUTS_GRACE_PERIOD;
+    // Since when there is an unpublished change.
     let mut unpublished: Option<Instant> = None;
     let mut view = None;
-    let mut look_again = true;
+    let mut inputs_changed = true;
     loop {
         let now = fairway_clock::now();
-        if std::mem::take(&mut look_again) || view.is_none() {
-            view = inputs.look(questions.alerts(), impatient <= Instant::now());
+        if std::mem::take(&mut inputs_changed) || view.is_none() {
+            view = inputs.read(queries.alerts(), inputs_deadline <= Instant::now());
             if let Some(view) = &view {
-                book.enter(view);
+                ledger_cache.update(view);
             }
         }
-        let risks = view.as_ref().map(|view| book.evaluate(view, questions.outcomes(now), now));
-        questions.want(risks.as_ref().map_or(&[], |risks| &risks.evaluated.wanted_queries));
-        questions.ask();
-        if let Some(record) = questions.news(COLLECT).and_then(|news| notes::record(&news).ok()) {
+        let risks =
+            view.as_ref().map(|view| ledger_cache.evaluate(view, queries.outcomes(now), now));
+        queries.set_queries(risks.as_ref().map_or(&[], |risks| &risks.evaluated.wanted_queries));
+        queries.send_due();
+        let results = queries.take_unpublished(COLLECT_INTERVAL);
+        if let Some(record) = results.and_then(|results| evaluation_log::record(&results).ok()) {
             store.want(record);
         }
         let awaiting_alerts =
-            *questions.alerts() == Alerts::Asked && began.elapsed() < FIRST_ALERTS;
-        let news = risks.filter(|risks| out.borrow().as_deref() != Some(risks));
-        unpublished = news.is_some().then(|| unpublished.unwrap_or_else(Instant::now));
-        if let (Some(risks), Some(since)) = (news, unpublished)
+            *queries.alerts() == Alerts::Pending && began.elapsed() < FIRST_ALERTS_TIMEOUT;
+        let change = risks.filter(|risks| out.borrow().as_deref() != Some(risks));
+        unpublished = change.is_some().then(|| unpublished.unwrap_or_else(Instant::now));
+        if let (Some(risks), Some(since)) = (change, unpublished)
             && !awaiting_alerts
-            && (questions.are_settled(COLLECT) || since.elapsed() >= COLLECT)
+            && (queries.is_idle_for(COLLECT_INTERVAL) || since.elapsed() >= COLLECT_INTERVAL)
         {
             unpublished = None;
-            book.remember(&risks.evaluated);
+            ledger_cache.set_published(&risks.evaluated);
             out.send_replace(Some(Arc::new(risks)));
         }
         let accepted_until = view.as_ref().and_then(|view| view.acceptance.next_end(now));
         let wake = [
-            questions.due(),
-            questions.news_due(),
-            unpublished.map(|since| since + COLLECT).filter(|due| *due > Instant::now()),
-            awaiting_alerts.then_some(began + FIRST_ALERTS),
-            view.is_none().then_some(impatient).filter(|due| *due > Instant::now()),
-            accepted_until.map(|end| fairway_clock::instant_of(end).min(Instant::now() + DOZE)),
+            queries.due(),
+            queries.publication_due(),
+            unpublished.map(|since| since + COLLECT_INTERVAL).filter(|due| *due > Instant::now()),
+            awaiting_alerts.then_some(began + FIRST_ALERTS_TIMEOUT),
+            view.is_none().then_some(inputs_deadline).filter(|due| *due > Instant::now()),
+            accepted_until
+                .map(|end| fairway_clock::instant_of(end).min(Instant::now() + MAX_SLEEP)),
         ];
+        // Queries in flight are kept in `questions`, so dropping a branch loses no result.
         tokio::select! {
-            goes_on = inputs.changed() => {
-                if !goes_on {
+                    open = inputs.changed() => {
+                        if !open {
                     return;
                 }
-                look_again = true;
+                inputs_changed = true;
             }
-            alerts_changed = questions.answered() => look_again = alerts_changed,
-            () = store.changed() => warn_of(store.problem()),
+            alerts_changed = queries.next_result() => inputs_changed = alerts_changed,
+            () = store.changed() => log_store_error(store.problem()),
             () = fairway_clock::sleep_until(wake.into_iter().flatten().min()) => {}
         }
     }
 }
 
-fn warn_of(problem: Option<String>) {
+fn log_store_error(problem: Option<String>) {
     if let Some(problem) = problem {
         tracing::warn!(error = problem, "cannot store query results");
     }

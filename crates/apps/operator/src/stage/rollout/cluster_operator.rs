@@ -1,40 +1,48 @@
-//! Whether a cluster operator is where a release wants it.
+//! ClusterOperators during a rollout: creation, and whether they report what the release requires.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use fairway_api::cluster_operator::OperandVersion;
 use fairway_api::reason::{Reason, cluster_operator as condition, rollout as reason};
 use fairway_api::{ClusterOperator, ClusterOperatorStatus, ConditionStatus, Conditions as _};
+use fairway_apply::{FIELD_MANAGER, within_time};
+use fairway_release::task_graph::Task;
 use fairway_release::{Manifest, ObjectId};
-use kube::Resource as _;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Resource as _};
 use serde::Deserialize as _;
+use serde_json::{Value, json};
 
+use super::release_rollout::ReleaseRollout;
 use super::{Effect, Phase};
 use crate::cluster::Objects;
+use crate::text;
 use crate::text::one_line;
 
-/// What is wrong with a cluster operator, in the order in which it is looked for.
+/// Problem of a ClusterOperator, in the order of evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Complaint {
-    /// The release does not say what it has to reach.
+pub(super) enum OperatorProblem {
+    /// Its manifest does not declare versions.
     NoVersions,
-    /// It does not work.
+    /// `Available` is not `True`.
     NotAvailable,
-    /// It has not reached its versions.
+    /// It does not report the desired versions.
     Updating,
-    /// It works worse than it should.
+    /// `Degraded` is not `False`.
     Degraded,
 }
 
-impl Complaint {
+impl OperatorProblem {
     const ALL: [Self; 4] = [Self::NoVersions, Self::NotAvailable, Self::Updating, Self::Degraded];
 
-    /// The complaint that has this reason about one cluster operator.
+    /// The problem with a reason code.
     pub(super) fn of_reason(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|complaint| complaint.reason().code == code)
+        Self::ALL.into_iter().find(|problem| problem.reason().code == code)
     }
 
-    /// A degraded operator stands in nobody's way: what comes behind may be what repairs it.
+    /// `Degraded` never blocks: a later manifest of the release may repair it.
     pub(super) fn effect(self) -> Effect {
         match self {
             Self::NoVersions | Self::NotAvailable => Effect::Fail,
@@ -43,7 +51,7 @@ impl Complaint {
         }
     }
 
-    /// The reason where it is about one.
+    /// Reason for one ClusterOperator.
     pub(super) fn reason(self) -> Reason {
         match self {
             Self::NoVersions => reason::CLUSTER_OPERATOR_NO_VERSIONS,
@@ -53,7 +61,7 @@ impl Complaint {
         }
     }
 
-    /// The reason where it is about several.
+    /// Reason for several ClusterOperators.
     pub(super) fn plural_reason(self) -> Reason {
         match self {
             Self::NoVersions => reason::CLUSTER_OPERATORS_NO_VERSIONS,
@@ -63,7 +71,7 @@ impl Complaint {
         }
     }
 
-    /// What is said about one.
+    /// Message about one ClusterOperator.
     pub(super) fn sentence(self, name: &str) -> String {
         match self {
             Self::NoVersions => format!("Cluster operator {name} does not declare its versions"),
@@ -73,7 +81,7 @@ impl Complaint {
         }
     }
 
-    /// What is said about several.
+    /// Message about several ClusterOperators.
     pub(super) fn plural_sentence(self, names: &str) -> String {
         match self {
             Self::NoVersions => format!("Cluster operators {names} do not declare their versions"),
@@ -84,14 +92,14 @@ impl Complaint {
     }
 }
 
-/// A complaint about a cluster operator, and what it says about that itself.
+/// Problem of a ClusterOperator, with the text of its condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Trouble {
-    pub(super) complaint: Complaint,
+pub(super) struct OperatorDiagnosis {
+    pub(super) problem: OperatorProblem,
     pub(super) detail: String,
 }
 
-/// What a cluster operator is called among the objects of a release.
+/// Identity of a ClusterOperator among the objects of a release.
 pub(super) fn id(name: &str) -> ObjectId {
     ObjectId {
         group: ClusterOperator::group(&()).into_owned(),
@@ -101,12 +109,14 @@ pub(super) fn id(name: &str) -> ObjectId {
     }
 }
 
-/// What of a cluster operator may repair what others fail at: its versions, and how it works.
-type Turn = (Vec<(String, String)>, Option<ConditionStatus>, Option<ConditionStatus>);
+/// State of a ClusterOperator that may affect other manifests: versions, `Available`, `Degraded`.
+type OperatorState = (Vec<(String, String)>, Option<ConditionStatus>, Option<ConditionStatus>);
 
-/// Where all cluster operators are.
-pub(super) fn turns(operators: Option<&Objects<ClusterOperator>>) -> BTreeMap<String, Turn> {
-    let turn = |operator: &ClusterOperator| {
+/// State of all ClusterOperators.
+pub(super) fn operator_states(
+    operators: Option<&Objects<ClusterOperator>>,
+) -> BTreeMap<String, OperatorState> {
+    let state = |operator: &ClusterOperator| {
         let status = operator.status.clone().unwrap_or_default();
         let of = |type_| status.conditions.find(type_).map(|condition| condition.status.clone());
         let (available, degraded) = (of(condition::available::TYPE), of(condition::degraded::TYPE));
@@ -114,48 +124,57 @@ pub(super) fn turns(operators: Option<&Objects<ClusterOperator>>) -> BTreeMap<St
         (versions.collect(), available, degraded)
     };
     let operators = operators.into_iter().flat_map(|operators| operators.iter());
-    operators.map(|(name, operator)| (name.clone(), turn(operator))).collect()
+    operators.map(|(name, operator)| (name.clone(), state(operator))).collect()
 }
 
-/// The versions that a cluster operator has to reach, by its manifest.
-pub(super) fn wanted_versions(manifest: &Manifest) -> Vec<OperandVersion> {
+/// Versions that a ClusterOperator must report, from its manifest.
+pub(super) fn desired_versions(manifest: &Manifest) -> Vec<OperandVersion> {
     let object = manifest.object();
     let versions = object.pointer("/status/versions");
     versions.and_then(|versions| Vec::deserialize(versions).ok()).unwrap_or_default()
 }
 
-/// What is wrong with a cluster operator, if something is. A new cluster does not wait for
-/// versions: there are no old ones that could still be at work.
+/// The first problem of a ClusterOperator. During an installation versions are not compared: no old
+/// version can be running.
 pub(super) fn check(
     wanted: &[OperandVersion],
     live: Option<&ClusterOperator>,
     phase: Phase,
-) -> Option<Trouble> {
-    let trouble = |complaint, detail| Some(Trouble { complaint, detail });
+) -> Option<OperatorDiagnosis> {
+    let diagnosis = |problem, detail| Some(OperatorDiagnosis { problem, detail });
     if wanted.is_empty() {
         let detail = "its manifest has no status.versions".to_owned();
-        return trouble(Complaint::NoVersions, detail);
+        return diagnosis(OperatorProblem::NoVersions, detail);
     }
     let Some(live) = live else {
-        return trouble(Complaint::NotAvailable, "the ClusterOperator does not exist".to_owned());
+        return diagnosis(
+            OperatorProblem::NotAvailable,
+            "the ClusterOperator does not exist".to_owned(),
+        );
     };
     let nothing = ClusterOperatorStatus::default();
     let status = live.status.as_ref().unwrap_or(&nothing);
     if !status.conditions.is_true(condition::available::TYPE) {
-        return trouble(Complaint::NotAvailable, said(status, condition::available::TYPE));
+        return diagnosis(
+            OperatorProblem::NotAvailable,
+            condition_text(status, condition::available::TYPE),
+        );
     }
-    let undone = undone(wanted, status);
-    if phase != Phase::Installing && !undone.is_empty() {
-        return trouble(Complaint::Updating, undone.join(", "));
+    let missing_versions = missing_versions(wanted, status);
+    if phase != Phase::Installing && !missing_versions.is_empty() {
+        return diagnosis(OperatorProblem::Updating, missing_versions.join(", "));
     }
     if !status.conditions.is_false(condition::degraded::TYPE) {
-        return trouble(Complaint::Degraded, said(status, condition::degraded::TYPE));
+        return diagnosis(
+            OperatorProblem::Degraded,
+            condition_text(status, condition::degraded::TYPE),
+        );
     }
     None
 }
 
-/// The versions that were not reached; those that nobody asked for do not count.
-fn undone(wanted: &[OperandVersion], status: &ClusterOperatorStatus) -> Vec<String> {
+/// Desired versions that are not reported.
+fn missing_versions(wanted: &[OperandVersion], status: &ClusterOperatorStatus) -> Vec<String> {
     let differs = |wanted: &&OperandVersion| {
         !status
             .versions
@@ -170,8 +189,8 @@ fn undone(wanted: &[OperandVersion], status: &ClusterOperatorStatus) -> Vec<Stri
     wanted.iter().filter(differs).map(text).collect()
 }
 
-/// What a cluster operator says in a condition.
-fn said(status: &ClusterOperatorStatus, type_: &str) -> String {
+/// Reason and message of a condition.
+fn condition_text(status: &ClusterOperatorStatus, type_: &str) -> String {
     let Some(condition) = status.conditions.find(type_) else {
         return format!("condition {type_} is not reported");
     };
@@ -185,6 +204,80 @@ fn said(status: &ClusterOperatorStatus, type_: &str) -> String {
         return format!("condition {type_} has no reason or message");
     }
     parts.join(": ")
+}
+
+impl ReleaseRollout<'_> {
+    /// Creates the missing ClusterOperators of a node with their related objects before its other
+    /// manifests: `must-gather` then finds the objects of a component that never starts. Errors are
+    /// ignored, because each ClusterOperator is applied again in its order.
+    pub(super) async fn create_cluster_operators(&self, tasks: &[Task]) {
+        for task in tasks {
+            let state = &self.states[task.position];
+            if !state.is_wanted || state.versions.is_none() {
+                continue;
+            }
+            let is_known = self.operator(&task.id.name).is_some();
+            if !is_known && let Err(error) = self.apply(&self.manifests()[task.position]).await {
+                let error = text::cause(&error);
+                tracing::warn!(manifest = %task, error, "cannot create ClusterOperator early");
+                continue;
+            }
+            self.ensure_related_objects(task).await;
+        }
+    }
+
+    /// Writes the related objects of a ClusterOperator, unless its component has reported. A crash
+    /// after the creation leaves an object without them; a failed write is repeated when the
+    /// manifest is applied again. Relaxed is enough: only the task of this manifest uses the flag.
+    pub(super) async fn ensure_related_objects(&self, task: &Task) {
+        let has_related_objects = &self.states[task.position].has_related_objects;
+        if has_related_objects.load(Ordering::Relaxed) {
+            return;
+        }
+        let operator = self.operator(&task.id.name);
+        let is_reported = operator.is_some_and(|operator| is_reported(operator.status.as_ref()));
+        if is_reported || self.write_related_objects(task).await {
+            has_related_objects.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes `status.relatedObjects`; returns whether they are in the status.
+    async fn write_related_objects(&self, task: &Task) -> bool {
+        let object = self.manifests()[task.position].completed_object();
+        let related = object.pointer("/status/relatedObjects");
+        let Some(related @ Value::Array(_)) = related else { return true };
+        let writers = &self.shared.writers;
+        let api: Api<ClusterOperator> = Api::all(writers.client.clone());
+        let patch = Patch::Merge(json!({ "status": { "relatedObjects": related } }));
+        let (name, leadership) = (task.id.name.clone(), writers.leadership.clone());
+        let write = async move {
+            let params = PatchParams {
+                field_manager: Some(FIELD_MANAGER.to_owned()),
+                ..PatchParams::default()
+            };
+            leadership.write(within_time(api.patch_status(&name, &params, &patch))).await
+        };
+        match writers.applier.complete(write).await {
+            Ok(Ok(_)) => true,
+            Ok(Err(error)) => {
+                let error = text::cause(&error);
+                let manifest = task.to_string();
+                tracing::warn!(manifest, error, "cannot write ClusterOperator relatedObjects");
+                false
+            }
+            // Another operator is the leader.
+            Err(_) => false,
+        }
+    }
+
+    fn operator(&self, name: &str) -> Option<Arc<ClusterOperator>> {
+        self.shared.operators.borrow().as_ref()?.get(name).cloned()
+    }
+}
+
+/// Whether a component, or an earlier attempt, has written the status.
+fn is_reported(status: Option<&ClusterOperatorStatus>) -> bool {
+    status.is_some_and(|it| !it.related_objects.is_empty() || !it.conditions.is_empty())
 }
 
 #[cfg(test)]
@@ -217,9 +310,9 @@ mod tests {
         operator
     }
 
-    fn complaint(wanted: &[(&str, &str)], live: &ClusterOperator, phase: Phase) -> String {
+    fn problem(wanted: &[(&str, &str)], live: &ClusterOperator, phase: Phase) -> String {
         match check(&versions(wanted), Some(live), phase) {
-            Some(Trouble { complaint, detail }) => format!("{complaint:?}: {detail}"),
+            Some(OperatorDiagnosis { problem, detail }) => format!("{problem:?}: {detail}"),
             None => "none".to_owned(),
         }
     }
@@ -233,7 +326,7 @@ mod tests {
     const DOWN: &[(&str, &str)] = &[("Available", "False"), ("Degraded", "True")];
 
     #[test]
-    fn the_first_thing_that_is_wrong_is_said() {
+    fn check_returns_first_problem() {
         type Pairs = &'static [(&'static str, &'static str)];
         let cases: [(Pairs, Pairs, Pairs, &str); 15] = [
             (&[], NEW, GOOD, "NoVersions: its manifest has no status.versions"),
@@ -270,13 +363,13 @@ mod tests {
         for (wanted, reached, conditions, expected) in cases {
             let live = operator(reached, conditions);
             for phase in [Phase::Updating, Phase::Reconciling] {
-                assert_eq!(complaint(wanted, &live, phase), expected, "{phase:?} {live:?}");
+                assert_eq!(problem(wanted, &live, phase), expected, "{phase:?} {live:?}");
             }
         }
     }
 
     #[test]
-    fn a_new_cluster_waits_for_no_version() {
+    fn check_while_installing_ignores_versions() {
         for (reached, conditions, expected) in [
             (OLD, GOOD, "none"),
             (&[], GOOD, "none"),
@@ -284,23 +377,23 @@ mod tests {
             (NEW, DOWN, "NotAvailable: Because: so said Available"),
         ] {
             let live = operator(reached, conditions);
-            assert_eq!(complaint(NEW, &live, Phase::Installing), expected);
+            assert_eq!(problem(NEW, &live, Phase::Installing), expected);
         }
-        assert_eq!(complaint(&[], &operator(NEW, GOOD), Phase::Installing), {
+        assert_eq!(problem(&[], &operator(NEW, GOOD), Phase::Installing), {
             "NoVersions: its manifest has no status.versions"
         });
     }
 
     #[test]
-    fn what_does_not_exist_is_not_available() {
+    fn check_without_cluster_operator_returns_not_available() {
         let found = check(&versions(NEW), None, Phase::Installing).unwrap();
-        assert_eq!(found.complaint, Complaint::NotAvailable);
+        assert_eq!(found.problem, OperatorProblem::NotAvailable);
         assert_eq!(found.detail, "the ClusterOperator does not exist");
     }
 
     #[test]
-    fn only_degraded_stands_in_nobodys_way() {
-        let effects = Complaint::ALL.map(|complaint| (complaint.reason().code, complaint.effect()));
+    fn effect_of_degraded_only_reports() {
+        let effects = OperatorProblem::ALL.map(|problem| (problem.reason().code, problem.effect()));
         assert_eq!(
             effects,
             [

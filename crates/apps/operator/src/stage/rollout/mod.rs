@@ -1,78 +1,142 @@
-//! The stage `rollout`: the manifests of the target become objects of the cluster, and stay so.
+//! The stage `rollout`: applies the manifests of the target release, and corrects drift afterwards.
 //!
-//! `run` follows the target; `work` is one release on its way, in the order of its graph, and
-//! `attend` one manifest: it is applied, and waited for. What comes of all that is counted in
-//! `progress` and published by the `board`, always as one whole.
+//! `run` follows the target. `release_rollout` runs the task graph of one release, `reconcile`
+//! applies one manifest and requeues it after failure. `progress` counts manifests and publishes
+//! snapshots; `summary` makes condition messages of them.
 
-mod attend;
-mod begin;
-mod board;
 mod cluster_operator;
-pub mod failure;
-mod introduce;
-mod pace;
-mod phase;
 mod progress;
+mod reconcile;
+mod release_rollout;
 mod run;
-pub mod waiting;
-mod work;
+pub mod summary;
 
-pub use pace::Pace;
-pub use run::{Hands, Inputs, run};
+pub use run::{Inputs, RetryPolicy, RolloutWriters, run};
 
+use fairway_api::cluster_version::{UpdateHistory, UpdateState};
 use fairway_release::ObjectId;
+use fairway_release::task_graph::Mode;
 use jiff::Timestamp;
 
-/// How far the cluster is, as of one look at everything.
+use crate::stage::updates::same_content;
+
+/// Snapshot of the rollout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rollout {
-    /// The image of the release that this is about.
+    /// Image of the release.
     pub image: String,
-    /// What is being done.
+    /// Phase of the rollout.
     pub phase: Phase,
-    /// Manifests that are in place.
+    /// Number of reconciled manifests.
     pub done: usize,
-    /// Manifests that are to be in place; those that are left out do not count.
+    /// Number of selected manifests.
     pub total: usize,
-    /// What stands in the way, and what is only to be told.
+    /// Failures that block the rollout, are waited for, or are only reported.
     pub failures: Vec<Failure>,
-    /// Objects whose deletion was asked for, and that are still there.
+    /// Objects of `delete` manifests that still exist.
     pub deleting: Vec<ObjectId>,
 }
 
-/// What is being done.
+/// Phase of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The cluster gets its first release.
     Installing,
-    /// The cluster goes from one release to another.
+    /// The cluster updates from one release to another.
     Updating,
-    /// Everything was in place once; it is kept so.
+    /// The release is complete; the operator corrects drift.
     Reconciling,
 }
 
-/// Something that stands in the way of a release, or is only to be told.
+/// Failure of a manifest or a ClusterOperator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What follows from it.
+    /// Effect on the rollout.
     pub effect: Effect,
     /// A reason of [`fairway_api::reason::rollout`].
     pub reason: &'static str,
-    /// What people read.
+    /// Message of the condition.
     pub message: String,
-    /// The cluster operator that it is about; such failures are told together.
+    /// Name of the ClusterOperator; failures of several are merged.
     pub cluster_operator: Option<String>,
-    /// Since when it is so.
+    /// Start of the failure.
     pub since: Timestamp,
 }
 
-/// What follows from a failure, the weakest first.
+/// Effect of a failure on the rollout, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// It is told, and nothing waits for it.
+    /// Reported only; the rollout continues.
     Report,
-    /// It is waited for, as was to be expected.
+    /// Waited for, as expected.
     Wait,
-    /// It stands in the way.
+    /// Blocks the rollout.
     Fail,
+}
+
+impl Phase {
+    /// The phase of a release; `None` until the history has its entry. The entry must exist before
+    /// the first write, so that an operator that takes over after a crash continues the update.
+    fn from_history(history: &[UpdateHistory], image: &str) -> Option<Self> {
+        let newest = history.first().filter(|newest| same_content(&newest.image, image))?;
+        Some(if newest.state == UpdateState::Completed {
+            Self::Reconciling
+        } else if history.iter().any(|entry| entry.state == UpdateState::Completed) {
+            Self::Updating
+        } else {
+            Self::Installing
+        })
+    }
+
+    /// Order of the manifests. All attempts count as the first: the requeue of one manifest does
+    /// not start the others again.
+    fn mode(self) -> Mode {
+        match self {
+            Self::Installing => Mode::Initializing,
+            Self::Updating => Mode::Updating,
+            Self::Reconciling => Mode::Reconciling { attempt: 0 },
+        }
+    }
+
+    /// Whether later manifests of the task graph wait for this one. During an installation,
+    /// workloads may need manifests after them. While reconciling, every manifest is on its own.
+    fn blocks_later(self, id: &ObjectId) -> bool {
+        let is_workload =
+            id.group == "apps" && matches!(id.kind.as_str(), "Deployment" | "DaemonSet");
+        match self {
+            Self::Installing => !is_workload,
+            Self::Updating => true,
+            Self::Reconciling => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Entries = &'static [(&'static str, bool)];
+
+    #[test]
+    fn phase_follows_from_history() {
+        let entry = |(image, is_completed): &(&str, bool)| UpdateHistory {
+            image: format!("registry/{image}"),
+            state: if *is_completed { UpdateState::Completed } else { UpdateState::Partial },
+            ..UpdateHistory::default()
+        };
+        let cases: [(Entries, Option<Phase>); 8] = [
+            (&[], None),
+            (&[("a@1", false)], None),
+            (&[("a@1", true)], None),
+            (&[("a@1", false), ("b@2", true)], None),
+            (&[("b@2", false)], Some(Phase::Installing)),
+            (&[("b@2", false), ("a@1", false)], Some(Phase::Installing)),
+            (&[("mirror@2", true), ("a@1", true)], Some(Phase::Reconciling)),
+            (&[("b@2", false), ("a@1", false), ("b@2", true)], Some(Phase::Updating)),
+        ];
+        for (history, expected) in cases {
+            let history: Vec<UpdateHistory> = history.iter().map(entry).collect();
+            assert_eq!(Phase::from_history(&history, "registry/b@2"), expected, "{history:?}");
+        }
+    }
 }

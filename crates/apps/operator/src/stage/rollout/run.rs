@@ -1,94 +1,96 @@
-//! Following the target.
+//! The stage: starts the rollout of each new target, and hands over to the operator of another release.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_backoff::{Backoff, jittered};
 use kube::{Client, ResourceExt as _};
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::board::Board;
-use super::work::{Site, Superseded, Work};
-use super::{Pace, Phase, Rollout};
+use super::progress::ProgressPublisher;
+use super::release_rollout::{ReleaseRollout, RolloutContext, Superseded};
+use super::{Phase, Rollout};
 use crate::apply::{Applier, Owner};
-use crate::cluster::{Objects, Surroundings, only};
+use crate::cluster::{InjectedConfig, Objects, only};
 use crate::election::Leadership;
 use crate::metrics;
 use crate::stage::target::Target;
+use crate::sync::any_changed;
 
-/// For how long the operator of another release is kept waiting for writes that have begun.
+/// Maximum time for writes in progress before the handover to the operator of another release.
 const HANDOVER_GRACE_PERIOD: Duration = Duration::from_secs(10);
 
-/// What the stage looks at.
+/// Inputs of the stage.
 pub struct Inputs {
-    /// The image of the operator's own release.
+    /// Image of the operator's own release.
     pub own_image: String,
-    /// Which release the cluster is to have.
+    /// The target release.
     pub target: watch::Receiver<Option<Arc<Target>>>,
-    /// The ClusterVersion: its history says what was begun.
+    /// ClusterVersion; its history has the phase of the release.
     pub cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
-    /// What components say about themselves.
+    /// ClusterOperators.
     pub cluster_operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
-    /// What manifests can ask for.
-    pub surroundings: watch::Receiver<Option<Surroundings>>,
+    /// Configuration that is injected into manifests.
+    pub surroundings: watch::Receiver<Option<InjectedConfig>>,
 }
 
-/// What the stage writes with.
-pub struct Hands {
-    /// For objects of releases.
+/// Clients that the stage writes with.
+pub struct RolloutWriters {
+    /// Applies manifests.
     pub applier: Applier,
-    /// For what releases say besides.
+    /// Writes the status of ClusterOperators.
     pub client: Client,
-    /// The right to write.
+    /// Lease of the leader; every write requires it.
     pub leadership: Leadership,
 }
 
-/// Brings the target into the cluster and keeps it there. `superseded` is cancelled when the
-/// operator of another release is to go on: this one has to give up the lease.
+/// Rolls out the target and corrects drift. Cancels `superseded` when the operator of another release
+/// continues: this operator must then release the Lease.
 pub async fn run(
     mut inputs: Inputs,
-    hands: Hands,
-    pace: Pace,
+    writers: RolloutWriters,
+    retry: RetryPolicy,
     metrics: metrics::Rollout,
     superseded: CancellationToken,
     out: watch::Sender<Option<Arc<Rollout>>>,
 ) {
-    let mut changes = hands.applier.changes();
-    let site = Site {
+    let mut changes = writers.applier.changes();
+    let shared = RolloutContext {
         own_image: inputs.own_image.clone(),
         operators: inputs.cluster_operators.clone(),
         surroundings: inputs.surroundings.clone(),
-        board: Board::new(out, metrics.clone()),
-        hands,
-        pace,
+        publisher: ProgressPublisher::new(out, metrics.clone()),
+        writers,
+        retry,
         metrics,
     };
     let Some(mut assignment) = inputs.next(|_| true).await else { return };
     loop {
-        let work = Work::new(&site, &assignment);
+        let rollout = ReleaseRollout::new(&shared, &assignment);
         let next = tokio::select! {
-            Superseded = work.run(&mut changes) => {
+            Superseded = rollout.run(&mut changes) => {
                 tracing::info!("handing over to the operator of the new release");
-                let drained = site.hands.applier.drain();
+                let drained = shared.writers.applier.drain();
                 if timeout(HANDOVER_GRACE_PERIOD, drained).await.is_err() {
                     tracing::warn!("writes still pending at handover");
                 }
                 superseded.cancel();
                 return std::future::pending().await;
             }
-            // Only the waiting is cancelled. Writes that have begun are answered before the next
-            // assignment starts, so that none of them can overtake a newer one.
-            next = inputs.next(|next| !next.is_same_work(&assignment)) => next,
+                        // This drops `rollout`, which only waits: writes run as tasks of the applier. `drain` below
+                        // waits for them, so that no write of the old target overtakes one of the next.
+            next = inputs.next(|next| !next.has_same_manifests(&assignment)) => next,
         };
         let Some(next) = next else { return };
-        site.hands.applier.drain().await;
+        shared.writers.applier.drain().await;
         assignment = next;
     }
 }
 
-/// A release that is to be in the cluster.
+/// A target release, with the state of the cluster that its rollout depends on.
 pub(super) struct Assignment {
     pub(super) target: Arc<Target>,
     pub(super) phase: Phase,
@@ -96,14 +98,14 @@ pub(super) struct Assignment {
 }
 
 impl Assignment {
-    /// What is being done: as the history had it, until everything was in place.
-    pub(super) fn phase_on(&self, board: &Board) -> Phase {
-        board.phase_of(&self.target.payload.release.image).unwrap_or(self.phase)
+    /// The phase: of the published progress for the same release, otherwise of the history.
+    pub(super) fn phase(&self, publisher: &ProgressPublisher) -> Phase {
+        publisher.phase_of(&self.target.payload.release.image).unwrap_or(self.phase)
     }
 
-    /// Whether it is about the same manifests. Surroundings that change concern a few of them, and
-    /// the work in progress applies those again.
-    fn is_same_work(&self, other: &Self) -> bool {
+    /// Whether both have the same manifests. A change of the injected configuration does not start
+    /// over: the rollout in progress applies the affected manifests again.
+    fn has_same_manifests(&self, other: &Self) -> bool {
         let parts = |assignment: &Self| {
             let Target { payload, filter, .. } = &*assignment.target;
             (payload.release.image.clone(), payload.version_hash.clone(), filter.clone())
@@ -113,25 +115,21 @@ impl Assignment {
 }
 
 impl Inputs {
-    /// Waits for the next assignment that counts; nothing when the inputs end.
+    /// Waits for the next assignment that `counts` selects; `None` when the inputs end.
     async fn next(&mut self, counts: impl Fn(&Assignment) -> bool) -> Option<Assignment> {
         loop {
-            if let Some(assignment) = self.look().filter(&counts) {
+            if let Some(assignment) = self.read().filter(&counts) {
                 return Some(assignment);
             }
             let Self { target, cluster_version, cluster_operators, surroundings, .. } = self;
-            let changed = tokio::select! {
-                changed = target.changed() => changed,
-                changed = cluster_version.changed() => changed,
-                changed = cluster_operators.changed() => changed,
-                changed = surroundings.changed() => changed,
-            };
-            changed.ok()?;
+            if !any_changed!(target, cluster_version, cluster_operators, surroundings) {
+                return None;
+            }
         }
     }
 
-    /// The target, once everything is known and the history says that it was begun.
-    fn look(&mut self) -> Option<Assignment> {
+    /// The current assignment; `None` until all inputs are known and the history has the release.
+    fn read(&mut self) -> Option<Assignment> {
         let target = self.target.borrow_and_update().clone().filter(|target| target.is_read);
         let cluster_version = only(self.cluster_version.borrow_and_update().as_ref()).cloned();
         let operators_seen = self.cluster_operators.borrow_and_update().is_some();
@@ -139,8 +137,56 @@ impl Inputs {
         let all_seen = operators_seen && surroundings_seen;
         let (target, cluster_version) = (target?, cluster_version.filter(|_| all_seen)?);
         let history = cluster_version.status.as_ref().map_or(&[][..], |status| &status.history);
-        let phase = Phase::of(history, &target.payload.release.image)?;
+        let phase = Phase::from_history(history, &target.payload.release.image)?;
         let owner = Owner { uid: cluster_version.uid()? };
         Some(Assignment { target, phase, owner })
+    }
+}
+
+/// Backoff of failed manifests, and when failures are reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Delay after the first failure; it doubles with each further one.
+    pub first: Duration,
+    /// Maximum delay.
+    pub longest: Duration,
+    /// Duration of failures before they are reported. Most errors are transient: during an
+    /// installation, manifests are applied before the objects that they need.
+    pub grace: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            // A missing prerequisite is usually created within a second.
+            first: Duration::from_secs(1),
+            // Maximum time until the operator notices a manual repair.
+            longest: Duration::from_mins(3),
+            grace: Duration::from_secs(15),
+        }
+    }
+}
+
+impl RetryPolicy {
+    /// Delay after a number of consecutive failures. `jitter` is from 0 to 1 and spreads manifests
+    /// that failed together.
+    pub(super) fn delay(&self, failures: u32, jitter: f64) -> Duration {
+        let backoff = Backoff { first: self.first, max: self.longest };
+        jittered(backoff.after(failures), 0.2, jitter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pause_doubles_up_to_maximum() {
+        let retry = RetryPolicy::default();
+        let seconds = |failures, jitter| retry.delay(failures, jitter).as_secs_f64();
+        let pauses: Vec<f64> = (1..11).map(|failures| seconds(failures, 0.0)).collect();
+        assert_eq!(pauses, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 180.0, 180.0]);
+        assert!((seconds(1, 1.0) - 1.2).abs() < 1e-9);
+        assert!((seconds(u32::MAX, 7.0) - 216.0).abs() < 1e-9);
     }
 }

@@ -1,4 +1,4 @@
-//! The condition `Invalid`: what in the spec cannot be used.
+//! The condition `Invalid`: problems of the spec.
 
 use fairway_api::cluster_version::{Architecture, ClusterVersionStatus, Release, Update};
 use fairway_api::reason::invalid;
@@ -7,7 +7,7 @@ use fairway_api::{ClusterVersion, OperatorCondition, validate};
 use crate::stage::updates::Updates;
 use crate::text::excerpt;
 
-/// The condition, if there is something to complain about.
+/// The condition, if the spec has problems.
 pub(super) fn problems(
     cluster_version: &ClusterVersion,
     updates: Option<&Updates>,
@@ -16,7 +16,7 @@ pub(super) fn problems(
     let mut problems: Vec<String> =
         found.iter().map(|problem| excerpt(&problem.to_string()).into_owned()).collect();
     let status = cluster_version.status.as_ref();
-    // Updates of another channel say nothing about this spec.
+    // Updates of another generation may be of another channel.
     let generation = cluster_version.metadata.generation.unwrap_or_default();
     let updates = updates.filter(|updates| updates.generation == generation);
     if let (Some(update), Some(status)) = (&cluster_version.spec.desired_update, status) {
@@ -31,19 +31,19 @@ pub(super) fn problems(
     Some(condition.reason(invalid::INVALID_CLUSTER_VERSION).message(message))
 }
 
-/// Whether nobody can say yet if the release exists that is asked for. A predecessor may have said
-/// so of the same spec.
-pub(super) fn cannot_tell_yet(cluster_version: &ClusterVersion, updates: Option<&Updates>) -> bool {
-    let asked = cluster_version.spec.desired_update.as_ref();
+/// Whether it is unknown if the requested version exists. The status then keeps what an operator
+/// before this one reported for the same spec.
+pub(super) fn is_undecided(cluster_version: &ClusterVersion, updates: Option<&Updates>) -> bool {
+    let desired = cluster_version.spec.desired_update.as_ref();
     let is_looked_up =
-        asked.is_some_and(|update| update.version().is_some() && update.image().is_none());
+        desired.is_some_and(|update| update.version().is_some() && update.image().is_none());
     let observed = cluster_version.status.as_ref().map(|status| status.observed_generation);
     is_looked_up
         && updates.is_none_or(|updates| updates.fresh.is_none())
         && observed == cluster_version.metadata.generation
 }
 
-/// What is wrong with a version that has to be looked up because no image was given.
+/// The problem of a version that must be looked up because the request has no image.
 fn unknown_release(
     update: &Update,
     status: &ClusterVersionStatus,
@@ -81,7 +81,7 @@ fn unknown_release(
     }
 }
 
-/// Whether the cluster is to have several architectures, and has one.
+/// Whether the update changes the cluster to several architectures.
 fn becomes_multi(update: &Update, status: &ClusterVersionStatus) -> bool {
     update.architecture() == Some(&Architecture::Multi) && !is_multi(&status.desired)
 }
@@ -90,7 +90,7 @@ fn is_multi(release: &Release) -> bool {
     release.architecture == Some(Architecture::Multi)
 }
 
-/// That the release of the cluster is not there for several architectures: nothing would begin.
+/// The problem that the running release has no multi-architecture image.
 fn not_for_several(version: &str, updates: &Updates) -> Option<String> {
     let mut offered = updates.candidates.iter().map(|candidate| &candidate.release);
     let is_there = offered.any(|release| release.version == version && is_multi(release));

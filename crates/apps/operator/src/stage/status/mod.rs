@@ -1,14 +1,12 @@
-//! The stage `status`: the one writer of ClusterVersion.
+//! The stage `status`: the only writer of the status of ClusterVersion.
 //!
-//! It puts together everybody's latest snapshot and writes what comes of it where that differs
-//! from what is there.
+//! It composes the latest outputs of all stages and writes the status if it differs from the live one.
 
 mod compose;
 mod conditions;
 mod history;
 mod invalid;
-mod pace;
-mod release;
+mod rate_limit;
 #[cfg(test)]
 mod tests;
 
@@ -22,30 +20,31 @@ use crate::own_release::OwnRelease;
 use crate::stage::preflight::Preflight;
 use crate::stage::risks::Risks;
 use crate::stage::rollout::Rollout;
-use crate::stage::rollout::waiting::next_slow;
+use crate::stage::rollout::summary::next_slow;
 use crate::stage::target::Target;
 use crate::stage::updates::Updates;
-use compose::{Facts, compose};
+use crate::sync::any_changed;
+use compose::{StageOutputs, compose};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, ClusterVersionStatus};
 use fairway_backoff::Backoff;
 use jiff::Timestamp;
 use kube::api::PostParams;
 use kube::{Api, ResourceExt as _};
-use pace::{News, Pace};
+use rate_limit::{ChangeKind, WriteRateLimit};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-/// Who writes, in `managedFields`.
+/// Field manager of the status.
 const FIELD_MANAGER: &str = "fairway-status";
 
-/// How long a write may take, and how long its echo: then it is tried again with what is there.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of a write, and of the wait for its watch event. After it, the write is repeated.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The delay after a failed write.
 const RETRY_BACKOFF: Backoff =
     Backoff { first: Duration::from_secs(1), max: Duration::from_mins(1) };
 
-/// What the status is made of.
+/// Inputs of the stage: the outputs of the others.
 pub(crate) struct Inputs {
     pub(crate) own: Arc<OwnRelease>,
     pub(crate) cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
@@ -56,34 +55,36 @@ pub(crate) struct Inputs {
     pub(crate) rollout: watch::Receiver<Option<Arc<Rollout>>>,
 }
 
-/// Keeps the status right for as long as this operator leads.
+/// Keeps the status of ClusterVersion up to date while this operator is the leader.
 pub(crate) async fn run(
     mut inputs: Inputs,
     api: Api<ClusterVersion>,
     leadership: Leadership,
     metrics: metrics::Status,
 ) {
-    let mut settled = None;
+    let mut last_write = None;
     let mut failures = 0;
-    let mut pace = Pace::default();
+    let mut rate_limit = WriteRateLimit::default();
     loop {
-        let due = match inputs.wanted(settled.as_ref()) {
+        let due = match inputs.desired(last_write.as_ref()) {
             None => inputs.next_slow().map(fairway_clock::instant_of),
-            Some(wanted) if !pace.allows(wanted.news, Instant::now()) => pace.due(wanted.news),
-            Some(Wanted { object, news }) => {
-                // Who leads no more is dropped by the election, and until then writes nothing.
+            Some(wanted) if !rate_limit.allows(wanted.change, Instant::now()) => {
+                rate_limit.due(wanted.change)
+            }
+            Some(DesiredStatus { object, change }) => {
+                // After a lost Lease, election drops this future; until then it writes nothing.
                 let Ok(written) = leadership.write(write(&api, &object, &metrics)).await else {
                     return std::future::pending().await;
                 };
                 match written {
                     Ok(stored) => {
                         failures = 0;
-                        pace.note(news, Instant::now());
-                        inputs.echo(&object, stored.as_ref()).await;
-                        settled = stored.map(|stored| Settled::new(object, stored));
+                        rate_limit.record(change, Instant::now());
+                        inputs.await_event(&object, stored.as_ref()).await;
+                        last_write = stored.map(|stored| LastWrite::new(object, stored));
                     }
                     Err(error) => {
-                        complain(&error);
+                        log_error(&error);
                         failures += 1;
                         fairway_clock::sleep_until(Some(
                             Instant::now() + RETRY_BACKOFF.after(failures),
@@ -95,8 +96,8 @@ pub(crate) async fn run(
             }
         };
         tokio::select! {
-            goes_on = inputs.changed() => {
-                if !goes_on {
+                        open = inputs.changed() => {
+                            if !open {
                     return;
                 }
             }
@@ -105,27 +106,27 @@ pub(crate) async fn run(
     }
 }
 
-/// ClusterVersion as it should be, and what is new about it.
-struct Wanted {
+/// ClusterVersion with the desired status, and the kind of its change.
+struct DesiredStatus {
     object: ClusterVersion,
-    news: News,
+    change: ChangeKind,
 }
 
-/// What was sent, and what the API server made of it: one with an older definition drops fields.
-struct Settled {
+/// The last written status, and what the API server stored: an older CRD drops fields.
+struct LastWrite {
     sent: Option<ClusterVersionStatus>,
     stored: Option<ClusterVersionStatus>,
 }
 
-impl Settled {
+impl LastWrite {
     fn new(sent: ClusterVersion, stored: ClusterVersion) -> Self {
         Self { sent: sent.status, stored: stored.status }
     }
 }
 
 impl Inputs {
-    /// ClusterVersion as it should be, if it is not, and if writing it would change something.
-    fn wanted(&mut self, settled: Option<&Settled>) -> Option<Wanted> {
+    /// ClusterVersion with the desired status, if a write would change something.
+    fn desired(&mut self, last_write: Option<&LastWrite>) -> Option<DesiredStatus> {
         let seen = self.cluster_version.borrow_and_update().clone();
         let updates = self.updates.borrow_and_update().clone();
         let preflight = self.preflight.borrow_and_update().clone();
@@ -133,7 +134,7 @@ impl Inputs {
         let target = self.target.borrow_and_update().clone();
         let rollout = self.rollout.borrow_and_update().clone();
         let cluster_version = only(seen.as_ref())?;
-        let facts = Facts {
+        let outputs = StageOutputs {
             own: &self.own,
             updates: updates.as_deref(),
             preflight: preflight.as_deref(),
@@ -142,26 +143,26 @@ impl Inputs {
             rollout: rollout.as_deref(),
         };
         let before = &cluster_version.status;
-        let status = Some(compose(cluster_version, facts, fairway_clock::now()));
-        let is_settled =
-            settled.is_some_and(|settled| settled.sent == status && settled.stored == *before);
+        let status = Some(compose(cluster_version, outputs, fairway_clock::now()));
+        let is_settled = last_write
+            .is_some_and(|last_write| last_write.sent == status && last_write.stored == *before);
         if *before == status || is_settled {
             return None;
         }
-        let news = News::between(before.as_ref(), status.as_ref());
+        let change = ChangeKind::between(before.as_ref(), status.as_ref());
         let object = ClusterVersion { status, ..ClusterVersion::clone(cluster_version) };
-        Some(Wanted { object, news })
+        Some(DesiredStatus { object, change })
     }
 
-    /// When the status changes by itself: because something takes too long.
+    /// Time at which the status changes by itself, because an operator is slow.
     fn next_slow(&self) -> Option<Timestamp> {
         let rollout = self.rollout.borrow();
         rollout.as_ref().and_then(|rollout| next_slow(&rollout.failures, fairway_clock::now()))
     }
 
-    /// Waits until the watch shows what was written, or what somebody else wrote: before, another
-    /// write could only fail.
-    async fn echo(&mut self, written: &ClusterVersion, stored: Option<&ClusterVersion>) {
+    /// Waits until the watch shows the write, or a write of another client: before that, the next
+    /// write would fail with a conflict.
+    async fn await_event(&mut self, written: &ClusterVersion, stored: Option<&ClusterVersion>) {
         let revision = written.resource_version();
         if stored.is_some_and(|stored| stored.resource_version() == revision) {
             return;
@@ -169,33 +170,33 @@ impl Inputs {
         let moved = |seen: &Option<Objects<ClusterVersion>>| {
             only(seen.as_ref()).is_none_or(|object| object.resource_version() != revision)
         };
-        // Without an echo the next write tells.
-        let _ = timeout(PATIENCE, self.cluster_version.wait_for(moved)).await;
+        // Without an event, the next write shows the state.
+        let _ = timeout(WRITE_TIMEOUT, self.cluster_version.wait_for(moved)).await;
     }
 
-    /// Waits for something new; `false` when there is nobody left to say something.
+    /// Waits for a change; `false` if a sender is gone.
     async fn changed(&mut self) -> bool {
-        tokio::select! {
-            changed = self.cluster_version.changed() => changed.is_ok(),
-            changed = self.updates.changed() => changed.is_ok(),
-            changed = self.preflight.changed() => changed.is_ok(),
-            changed = self.risks.changed() => changed.is_ok(),
-            changed = self.target.changed() => changed.is_ok(),
-            changed = self.rollout.changed() => changed.is_ok(),
-        }
+        any_changed!(
+            self.cluster_version,
+            self.updates,
+            self.preflight,
+            self.risks,
+            self.target,
+            self.rollout
+        )
     }
 }
 
 #[derive(Debug, thiserror::Error)]
 enum WriteError {
-    #[error("request to the API server timed out after {} seconds", PATIENCE.as_secs())]
-    TooSlow,
+    #[error("request to the API server timed out after {} seconds", WRITE_TIMEOUT.as_secs())]
+    TimedOut,
     #[error("request to the API server failed")]
     Refused(#[from] kube::Error),
 }
 
-/// Writes the whole status; what the API server stored. Somebody else's write in between is no
-/// failure: the watch shows it, and everything is put together again.
+/// Writes the status; returns what the API server stored. A conflict is no failure: the watch shows
+/// the other write, and the status is composed again.
 async fn write(
     api: &Api<ClusterVersion>,
     wanted: &ClusterVersion,
@@ -203,7 +204,7 @@ async fn write(
 ) -> Result<Option<ClusterVersion>, WriteError> {
     let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), dry_run: false };
     let write = api.replace_status(CLUSTER_VERSION_NAME, &parameters, wanted);
-    match timeout(PATIENCE, write).await {
+    match timeout(WRITE_TIMEOUT, write).await {
         Ok(Ok(stored)) => {
             metrics.written();
             Ok(Some(stored))
@@ -218,12 +219,12 @@ async fn write(
         }
         Err(_) => {
             metrics.failed();
-            Err(WriteError::TooSlow)
+            Err(WriteError::TimedOut)
         }
     }
 }
 
-fn complain(error: &WriteError) {
+fn log_error(error: &WriteError) {
     let error = error as &dyn std::error::Error;
     tracing::warn!(error, "cannot write ClusterVersion status; retrying");
 }

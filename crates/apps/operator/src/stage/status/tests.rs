@@ -1,5 +1,4 @@
 mod cluster;
-mod preflights;
 mod releases;
 
 use std::collections::BTreeMap;
@@ -16,11 +15,13 @@ use fairway_testkit::objects;
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-use super::compose::{Facts, compose};
-use super::{Inputs, Settled};
+use super::compose::{StageOutputs, compose};
+use super::{Inputs, LastWrite};
 use crate::own_release::OwnRelease;
+use crate::stage::preflight::Preflight;
 use crate::stage::risks::Risks;
 use crate::stage::updates::Updates;
+use cluster::Cluster;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_767_225_600 + second).unwrap()
@@ -58,14 +59,19 @@ fn recommending(versions: &[&str]) -> Risks {
     Risks { generation: 1, evaluated, ..Risks::default() }
 }
 
+/// No output of any stage.
+fn outputs(own: &OwnRelease) -> StageOutputs<'_> {
+    StageOutputs { own, updates: None, preflight: None, risks: None, target: None, rollout: None }
+}
+
 fn composed(
     object: &ClusterVersion,
     updates: Option<&Updates>,
     risks: Option<&Risks>,
     second: i64,
 ) -> ClusterVersionStatus {
-    let facts = Facts { own: &own(), updates, preflight: None, risks, target: None, rollout: None };
-    compose(object, facts, at(second))
+    let own = own();
+    compose(object, StageOutputs { updates, risks, ..outputs(&own) }, at(second))
 }
 
 fn yaml(status: &ClusterVersionStatus) -> String {
@@ -73,7 +79,7 @@ fn yaml(status: &ClusterVersionStatus) -> String {
 }
 
 #[test]
-fn until_the_target_is_known_the_release_that_the_cluster_has_is_shown() {
+fn compose_without_target_shows_release_of_history() {
     let mirrored = own().release.image.replace("registry.example", "mirror.example");
     let other = objects::release("5.1.0");
     for state in [UpdateState::Partial, UpdateState::Completed] {
@@ -96,7 +102,7 @@ fn until_the_target_is_known_the_release_that_the_cluster_has_is_shown() {
 }
 
 #[test]
-fn the_first_status_is_whole() {
+fn compose_first_status_is_complete() {
     let (updates, risks) = (offering(&["5.0.2"]), recommending(&["5.0.2"]));
     let status = composed(&cluster_version(), Some(&updates), Some(&risks), 0);
     insta::assert_snapshot!(yaml(&status), @r#"
@@ -125,7 +131,7 @@ fn the_first_status_is_whole() {
 }
 
 #[test]
-fn what_nobody_knows_yet_stays_as_a_predecessor_left_it() {
+fn compose_without_outputs_keeps_status() {
     let mut object = cluster_version();
     let before = ClusterVersionStatus {
         available_updates: Some(vec![objects::release("5.0.2")]),
@@ -137,22 +143,22 @@ fn what_nobody_knows_yet_stays_as_a_predecessor_left_it() {
 
     object.status = None;
     let status = composed(&object, None, None, 60);
-    assert_eq!(status.available_updates, None, "null says that nobody has looked yet");
+    assert_eq!(status.available_updates, None, "null: updates are not known yet");
     assert_eq!(status.desired, own().release);
 }
 
 #[test]
-fn composing_again_changes_nothing() {
+fn compose_again_changes_nothing() {
     let (updates, risks) = (offering(&["5.0.2"]), recommending(&["5.0.2"]));
     let mut object = cluster_version();
     object.spec.upstream = Some("not a url".to_owned());
     object.status = Some(composed(&object, Some(&updates), Some(&risks), 0));
     let again = composed(&object, Some(&updates), Some(&risks), 3600);
-    assert_eq!(object.status, Some(again), "times move only with what they are about");
+    assert_eq!(object.status, Some(again), "times change only with their values");
 }
 
 #[test]
-fn updates_from_another_release_are_forgotten() {
+fn compose_for_another_release_drops_updates() {
     let mut object = objects::cluster_version();
     let newest = UpdateHistory { image: own().release.image, ..UpdateHistory::default() };
     let before = ClusterVersionStatus {
@@ -170,7 +176,7 @@ fn updates_from_another_release_are_forgotten() {
 }
 
 #[test]
-fn a_complaint_stays_while_nobody_can_look_again() {
+fn compose_without_updates_keeps_invalid() {
     let mut object = objects::cluster_version();
     object.metadata.generation = Some(3);
     object.spec.desired_update = Some(objects::update_to("5.9.9"));
@@ -178,19 +184,19 @@ fn a_complaint_stays_while_nobody_can_look_again() {
         Some(ClusterVersionStatus { observed_generation: 3, ..objects::status_at("5.0.1") });
     let updates = Updates { generation: 3, ..offering(&["5.0.2"]) };
     let risks = Risks { generation: 3, ..Risks::default() };
-    let complaining = composed(&object, Some(&updates), Some(&risks), 0);
-    assert!(complaining.conditions.find("Invalid").is_some());
-    object.status = Some(complaining.clone());
-    assert_eq!(composed(&object, None, None, 60), complaining);
+    let invalid = composed(&object, Some(&updates), Some(&risks), 0);
+    assert!(invalid.conditions.find("Invalid").is_some());
+    object.status = Some(invalid.clone());
+    assert_eq!(composed(&object, None, None, 60), invalid);
 
     object.metadata.generation = Some(4);
     object.spec.desired_update = Some(objects::update_to("5.0.2"));
     let status = composed(&object, None, None, 60);
-    assert!(status.conditions.find("Invalid").is_none(), "it was about something else");
+    assert!(status.conditions.find("Invalid").is_none(), "it was about another request");
 }
 
 #[test]
-fn conditions_of_former_operators_go_and_those_of_others_stay() {
+fn compose_drops_retired_conditions() {
     let mut object = cluster_version();
     let mut before = objects::status_at("5.0.1");
     before.conditions.set(OperatorCondition::new("UpgradeableAdminAckRequired", false), at(0));
@@ -213,7 +219,7 @@ fn invalid(update: Update, updates: &Updates) -> Option<String> {
 }
 
 #[test]
-fn a_version_has_to_be_one_that_is_offered() {
+fn invalid_if_version_is_not_offered() {
     let updates = offering(&["5.0.2"]);
     for version in ["5.0.2", "5.0.1"] {
         assert_eq!(invalid(objects::update_to(version), &updates), None, "{version}");
@@ -228,7 +234,7 @@ fn a_version_has_to_be_one_that_is_offered() {
 
     insta::assert_snapshot!(invalid(objects::update_to("5.9.9"), &updates).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.version: "5.9.9" is not an available update in this channel; list updates with `fairway upgrade --include-not-recommended`, or set the image as well"#);
     let preflight = Update { mode: Some(UpdateMode::Preflight), ..objects::update_to("5.9.9") };
-    assert!(invalid(preflight, &updates).is_some(), "of a release that nobody knows");
+    assert!(invalid(preflight, &updates).is_some(), "an unknown release");
 
     let twice = Updates {
         candidates: ["one", "two"]
@@ -241,29 +247,30 @@ fn a_version_has_to_be_one_that_is_offered() {
     };
     insta::assert_snapshot!(invalid(objects::update_to("5.0.2"), &twice).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.version: 2 releases have version "5.0.2"; set the image as well"#);
 
-    let blind = Updates { fresh: None, ..updates };
-    assert_eq!(invalid(objects::update_to("5.9.9"), &blind), None, "nobody could say that");
+    let stale = Updates { fresh: None, ..updates };
+    assert_eq!(invalid(objects::update_to("5.9.9"), &stale), None, "updates are not known");
 }
 
 #[test]
-fn several_architectures_need_a_release_that_serves_them() {
-    let wish = || Update { architecture: Some(Architecture::Multi), ..objects::update_to("5.0.1") };
+fn invalid_if_multi_architecture_release_is_missing() {
+    let request =
+        || Update { architecture: Some(Architecture::Multi), ..objects::update_to("5.0.1") };
     let updates = offering(&["5.0.2"]);
-    insta::assert_snapshot!(invalid(wish(), &updates).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.architecture: the update service has no multi-architecture image of "5.0.1"; withdraw the request with `fairway upgrade --clear`"#);
+    insta::assert_snapshot!(invalid(request(), &updates).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.architecture: the update service has no multi-architecture image of "5.0.1"; withdraw the request with `fairway upgrade --clear`"#);
     let multi = |version: &str| {
         let architecture = Some(Architecture::Multi);
         let release = Release { architecture, ..objects::release(version) };
         let candidates = [Candidate { release, ..Candidate::default() }].into();
         Updates { candidates, ..updates.clone() }
     };
-    assert!(invalid(wish(), &multi("5.0.2")).is_some(), "first the architectures, then a version");
-    assert_eq!(invalid(wish(), &multi("5.0.1")), None);
-    let blind = Updates { fresh: None, ..updates };
-    assert_eq!(invalid(wish(), &blind), None, "nobody could say that");
+    assert!(invalid(request(), &multi("5.0.2")).is_some(), "the architecture changes first");
+    assert_eq!(invalid(request(), &multi("5.0.1")), None);
+    let stale = Updates { fresh: None, ..updates };
+    assert_eq!(invalid(request(), &stale), None, "updates are not known");
 }
 
 #[test]
-fn everything_that_is_invalid_is_listed() {
+fn invalid_lists_all_problems() {
     let mut object = cluster_version();
     object.spec.cluster_id = "x".to_owned();
     object.spec.upstream = Some("ftp://x".to_owned());
@@ -278,7 +285,7 @@ fn everything_that_is_invalid_is_listed() {
 }
 
 #[test]
-fn what_an_older_definition_drops_is_not_sent_again() {
+fn desired_status_that_old_crd_drops_is_not_sent_again() {
     let seen = |object: &ClusterVersion| {
         let named = ("version".to_owned(), Arc::new(object.clone()));
         Some(Arc::new(BTreeMap::from([named])))
@@ -293,15 +300,51 @@ fn what_an_older_definition_drops_is_not_sent_again() {
     let own = Arc::new(own());
     let mut inputs = Inputs { own, cluster_version, updates, preflight, risks, target, rollout };
 
-    let sent = inputs.wanted(None).unwrap().object;
+    let sent = inputs.desired(None).unwrap().object;
     let mut stored = sent.clone();
     stored.status.as_mut().unwrap().available_updates = None;
     sender.send_replace(seen(&stored));
-    assert!(inputs.wanted(None).is_some(), "what is there is not what should be");
-    let settled = Settled::new(sent, stored.clone());
-    assert!(inputs.wanted(Some(&settled)).is_none(), "and cannot be");
+    assert!(inputs.desired(None).is_some(), "the status differs");
+    let last_write = LastWrite::new(sent, stored.clone());
+    assert!(inputs.desired(Some(&last_write)).is_none(), "the API server drops the field");
 
-    stored.status.as_mut().unwrap().version_hash = "changed by somebody".to_owned();
+    stored.status.as_mut().unwrap().version_hash = "changed by another client".to_owned();
     sender.send_replace(seen(&stored));
-    assert!(inputs.wanted(Some(&settled)).is_some());
+    assert!(inputs.desired(Some(&last_write)).is_some());
+}
+
+fn preflight() -> Preflight {
+    let condition =
+        |type_: &str| OperatorCondition::new(type_, true).reason("Checking").message("So.");
+    Preflight {
+        generation: 1,
+        conditions: ["PreflightRunning", "PreflightCompleted", "PreflightFailed"].map(condition),
+        concerns: Vec::new(),
+        not_offered: vec![objects::release("5.2.0")],
+        outcomes: BTreeMap::new(),
+        is_clear: false,
+    }
+}
+
+#[test]
+fn compose_with_preflight_changes_only_its_conditions() {
+    for mut cluster in [Cluster::installed(), Cluster::updating()] {
+        cluster.compose(90);
+        let before = cluster.object.status.clone().unwrap();
+        let (own, risks, preflight) = (own(), recommending(&[]), preflight());
+        let outputs = StageOutputs {
+            preflight: Some(&preflight),
+            risks: Some(&risks),
+            target: Some(&cluster.target),
+            rollout: cluster.rollout.as_ref(),
+            ..outputs(&own)
+        };
+        let mut after = compose(&cluster.object, outputs, at(120));
+        for condition in &preflight.conditions {
+            let shown = after.conditions.find(&condition.type_).unwrap();
+            assert_eq!((&shown.reason, &shown.message), (&condition.reason, &condition.message));
+            after.conditions.discard(&condition.type_);
+        }
+        assert_eq!(after, before);
+    }
 }

@@ -1,4 +1,4 @@
-//! The release that was accepted last.
+//! The accepted release.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use crate::own_release::OwnRelease;
 use crate::payload::{self, Payload};
 use crate::stage::updates::same_content;
 
-/// The release that was accepted last.
-pub(super) struct Accepted {
-    /// The release, as a status shows it.
+/// The accepted release: the operator rolls it out and reconciles it.
+pub(super) struct AcceptedRelease {
+    /// The release in the form of the status.
     pub(super) release: cluster_version::Release,
-    /// All that it brings; nothing before it was read again.
+    /// Its manifests and metadata; `None` until it is read again after a restart.
     pub(super) content: Option<Arc<Release>>,
     /// Whether its signature was verified.
     pub(super) verified: bool,
-    /// What was overridden so that it could be accepted.
+    /// What was overridden to accept it, for the history.
     pub(super) overridden: Option<String>,
-    /// What the cluster gets of it, with what decided about that: it is told apart once.
+    /// The payload for the last filter, so that an unchanged filter selects only once.
     selected: Option<(Filter, Arc<Payload>)>,
 }
 
-impl Accepted {
-    /// A release that was retrieved, and may be rolled out.
+impl AcceptedRelease {
+    /// A retrieved release.
     pub(super) fn new(
         image: &str,
         content: Arc<Release>,
@@ -36,7 +36,7 @@ impl Accepted {
         Self { release, content: Some(content), verified, overridden, selected: None }
     }
 
-    /// The release of the operator itself. What the history says about it stays.
+    /// The operator's own release, with the signature state and overrides of its history entry.
     pub(super) fn own(own: &OwnRelease, content: Arc<Release>, history: &[UpdateHistory]) -> Self {
         let release = own.release.clone();
         let is_own = |entry: &&UpdateHistory| same_content(&entry.image, &release.image);
@@ -45,8 +45,8 @@ impl Accepted {
         Self { release, content: Some(content), verified, overridden, selected: None }
     }
 
-    /// A release that was accepted by an operator before this one.
-    pub(super) fn before(entry: &UpdateHistory) -> Self {
+    /// The release of a rollout that an operator before this one started.
+    pub(super) fn from_history(entry: &UpdateHistory) -> Self {
         let release = cluster_version::Release {
             version: entry.version.clone().unwrap_or_default(),
             image: entry.image.clone(),
@@ -56,16 +56,12 @@ impl Accepted {
         Self { release, content: None, verified, overridden, selected: None }
     }
 
-    /// The same, with what was overridden this time.
-    pub(super) fn in_spite_of(self, overridden: Option<String>) -> Self {
-        Self { overridden, ..self }
-    }
-
+    /// Whether it has the content of an image.
     pub(super) fn is(&self, image: &str) -> bool {
         same_content(&self.release.image, image)
     }
 
-    /// What the cluster gets of it; nothing of a release that was not read.
+    /// The manifests for this cluster; none before the release is read.
     pub(super) fn payload(&mut self, filter: Filter) -> Arc<Payload> {
         if let Some((known, payload)) = &self.selected
             && *known == filter

@@ -1,72 +1,130 @@
-//! Whether an update to a release that was read may begin.
+//! The risk gate: whether an update to a retrieved release may start.
 
 use std::collections::BTreeSet;
 
+use fairway_api::Version;
 use fairway_api::cluster_version::{Release, UpdateHistory};
-use fairway_api::{OperatorCondition, Version};
-use fairway_risk::{Exposure, Verdict, gate};
+use fairway_risk::gate::{Refusal, may_update};
+use fairway_risk::{Exposure, Verdict};
 use jiff::{SignedDuration, Timestamp};
 
-use super::accepted_risks::{self, Overridden};
-use super::condition::{self, Named};
-use super::guards::{self, Step};
-use super::resolve::Request;
+use super::accepted_risks::{self, OverriddenRisks};
+use super::decision::{self, Decision, ReleaseName};
+use super::desired_release::UpdateRequest;
+use super::preconditions::{self, PreconditionFailure, UpdateStep};
 use crate::settings::{OnUpdate, UnacceptedRisks};
 use crate::stage::preflight::Outcome;
 
-/// How old what a preflight says may be for a minor version to be skipped: somebody looks at it one
-/// day, and updates the next.
-const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
+/// Maximum age of a preflight that allows to skip a minor version: an administrator reviews its
+/// result on one day and updates on the next.
+const MAX_PREFLIGHT_AGE: SignedDuration = SignedDuration::from_hours(24);
 
-/// An update that is about to begin.
-pub(super) struct Case<'a> {
-    /// What was asked for.
-    pub(super) request: &'a Request,
-    /// The version that the cluster has, or to which it is on its way.
-    pub(super) from: &'a Version,
-    /// The release, as it describes itself.
-    pub(super) release: &'a Release,
+/// An update to a retrieved release, with all that decides whether it may start.
+pub(super) struct ProposedUpdate<'a> {
+    /// The request.
+    pub(super) request: &'a UpdateRequest,
+    /// Version of the accepted release.
+    pub(super) from: Version,
+    /// The requested release, from its own metadata.
+    pub(super) release: Release,
     /// Its version.
     pub(super) to: &'a Version,
-    /// The release that the cluster had before this one.
+    /// The release before the accepted one.
     pub(super) previous: Option<&'a UpdateHistory>,
-    /// What the ledger says of it.
-    pub(super) verdict: &'a Verdict,
-    /// The risks of which only the update service and alerts speak.
-    pub(super) advice: &'a BTreeSet<String>,
-    /// Whether the update service offers it.
+    /// Verdict of the risk ledger.
+    pub(super) verdict: Verdict,
+    /// Names of the risks that only the update service and alerts report.
+    pub(super) advice: BTreeSet<String>,
+    /// Whether the update service offers the update.
     pub(super) offered: bool,
-    /// What a preflight of it says, if there was one.
-    pub(super) looked_at: Option<&'a Outcome>,
-    /// What becomes of what it says.
+    /// Result of its preflight, if there was one.
+    pub(super) preflight: Option<&'a Outcome>,
+    /// Handling of preflight results.
     pub(super) on_update: OnUpdate,
-    /// Whether the update service has said which updates there are.
+    /// Whether the update graph was retrieved.
     pub(super) is_answered: bool,
-    /// Whether a channel was chosen.
+    /// Whether `spec.channel` is set.
     pub(super) has_channel: bool,
-    /// Why its signature does not count, where that was forced.
+    /// Error of the signature verification, if the update is forced.
     pub(super) unverified: Option<&'a str>,
-    /// What becomes of advice that nobody took.
+    /// Handling of unaccepted risks.
     pub(super) unaccepted: UnacceptedRisks,
-    /// When it is decided.
+    /// Time of the decision.
     pub(super) now: Timestamp,
 }
 
-impl Case<'_> {
-    /// Whether a complete preflight of this very release left nothing open, and not too long ago.
+impl ProposedUpdate<'_> {
+    /// Verifies that the release has the requested version.
+    pub(super) fn verify_version(&self) -> Result<(), Decision> {
+        let is_other = |version: &String| *version != self.release.version;
+        if self.request.version.as_ref().is_some_and(is_other) {
+            let name = ReleaseName::from(self.request);
+            return Err(decision::other_version(&name, &self.release.version));
+        }
+        Ok(())
+    }
+
+    /// Preconditions that fail.
+    pub(super) fn failed_preconditions(&self) -> Vec<PreconditionFailure> {
+        let Self { from, to, previous, offered, .. } = self;
+        let (previous, offered, checked) = (*previous, *offered, self.is_checked());
+        preconditions::check(UpdateStep { from, to, previous, offered, checked })
+    }
+
+    /// Risks that must be accepted and are not.
+    pub(super) fn unaccepted_risks(&self) -> Option<Refusal> {
+        may_update(&self.binding()).err()
+    }
+
+    /// Decides whether the update may start. Returns the text for the history about what it
+    /// overrides.
+    pub(super) fn check(
+        &self,
+        failures: &[PreconditionFailure],
+        risks: Option<&Refusal>,
+    ) -> Result<Option<String>, Decision> {
+        let is_evaluated = || !self.verdict.unaccepted().any(|risk| risk.awaited);
+        let name = ReleaseName { version: Some(&self.release.version), image: &self.request.image };
+        match (failures, risks) {
+            _ if self.request.forced => {}
+            // Also if risks are only recorded: the record must have the results of their rules.
+            ([], _) if !self.request.withdrawn && !is_evaluated() => {
+                return Err(decision::waiting());
+            }
+            ([], None) => {}
+            ([], Some(risks)) => return Err(decision::unaccepted_risks(risks)),
+            (failures, risks) => {
+                return Err(decision::preconditions_failed(&name, failures, risks));
+            }
+        }
+        Ok(accepted_risks::text(&OverriddenRisks {
+            from: &self.from.to_string(),
+            to: &self.release.version,
+            verdict: &self.verdict,
+            offered: self.offered,
+            is_answered: self.is_answered,
+            has_channel: self.has_channel,
+            on_update: self.on_update,
+            forced: failures,
+            unaccepted: risks,
+            unverified: self.unverified,
+        }))
+    }
+
+    /// Whether a complete and recent preflight of this release has no unaccepted findings.
     fn is_checked(&self) -> bool {
         let is_accepted = |name: &String| {
             let mut exposures = self.verdict.exposures.iter();
             exposures.any(|risk| risk.name == *name && risk.standing.is_accepted())
         };
-        let is_young = |left: Timestamp| self.now.duration_since(left) <= MAX_AGE;
-        self.looked_at.is_some_and(|it| {
-            it.complete && it.left.is_none_or(is_young) && it.findings.iter().all(is_accepted)
+        let is_recent = |left: Timestamp| self.now.duration_since(left) <= MAX_PREFLIGHT_AGE;
+        self.preflight.is_some_and(|it| {
+            it.complete && it.left.is_none_or(is_recent) && it.findings.iter().all(is_accepted)
         })
     }
 
-    /// What has to be accepted. Advice is only recorded where that is enough; and nothing binds
-    /// whoever withdraws an update: risks are about what lies ahead.
+    /// The verdict with the risks that must be accepted. A withdrawal needs no acceptance, because
+    /// risks are about the update ahead.
     fn binding(&self) -> Verdict {
         let binds = |risk: &&Exposure| match self.unaccepted {
             _ if self.request.withdrawn => false,
@@ -76,43 +134,6 @@ impl Case<'_> {
         let exposures = self.verdict.exposures.iter().filter(binds).cloned().collect();
         Verdict { release: self.verdict.release.clone(), exposures }
     }
-}
-
-/// What goes into the history, or why the update does not begin.
-pub(super) fn decide(case: &Case) -> Result<Option<String>, Box<OperatorCondition>> {
-    let Case { request, from, to, verdict, .. } = *case;
-    if request.version.as_deref().is_some_and(|version| version != case.release.version) {
-        let refused = condition::other_version(&Named::from(request), &case.release.version);
-        return Err(Box::new(refused));
-    }
-    let (previous, offered, checked) = (case.previous, case.offered, case.is_checked());
-    let objections = guards::objections(Step { from, to, previous, offered, checked });
-    let risks = gate::may_update(&case.binding()).err();
-    let named = Named { version: Some(&case.release.version), image: &request.image };
-    match (objections.as_slice(), &risks) {
-        _ if request.forced => {}
-        // Also where risks are only recorded: it would be recorded that nobody knows.
-        ([], _) if !request.withdrawn && verdict.unaccepted().any(|risk| risk.awaited) => {
-            return Err(Box::new(condition::waiting()));
-        }
-        ([], None) => {}
-        ([], Some(risks)) => return Err(Box::new(condition::risky(risks))),
-        (objections, risks) => {
-            return Err(Box::new(condition::guarded(&named, objections, risks.as_ref())));
-        }
-    }
-    Ok(accepted_risks::text(&Overridden {
-        from: &from.to_string(),
-        to: &case.release.version,
-        verdict,
-        offered,
-        is_answered: case.is_answered,
-        has_channel: case.has_channel,
-        on_update: case.on_update,
-        forced: &objections,
-        unaccepted: risks.as_ref(),
-        unverified: case.unverified,
-    }))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the stage looks at.
+//! Inputs of the stage.
 
 use std::sync::Arc;
 
@@ -11,40 +11,41 @@ use tokio::sync::watch;
 
 use crate::cluster::{Features, Objects};
 use crate::own_release::OwnRelease;
-use crate::retrieval::{Asked, Ways};
+use crate::retrieval::{FetchConfig, FetchInputs};
 use crate::stage::preflight::Preflight;
 use crate::stage::risks::Risks;
 use crate::stage::updates::same_content;
+use crate::sync::any_changed;
 
-/// What is looked at, each as its latest.
+/// Receivers of all inputs.
 pub(crate) struct Inputs {
-    /// The release of the operator.
+    /// The operator's own release.
     pub(crate) own: Arc<OwnRelease>,
-    /// All that it brings.
+    /// Manifests and metadata of the own release.
     pub(crate) own_content: Arc<fairway_release::Release>,
-    /// What the administrator asks for.
+    /// ClusterVersion, with the desired update.
     pub(crate) cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
-    /// Which features the cluster has.
+    /// Features of the cluster.
     pub(crate) features: watch::Receiver<Option<Features>>,
-    /// The way to the outside.
+    /// Proxy settings.
     pub(crate) proxy: watch::Receiver<Option<ProxySettings>>,
-    /// The authorities to trust.
+    /// CA bundle of the platform.
     pub(crate) trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
-    /// What speaks against which update.
+    /// Risks of updates.
     pub(crate) risks: watch::Receiver<Option<Arc<Risks>>>,
-    /// What is left of preflights in the cluster.
+    /// State of preflights.
     pub(crate) preflight: watch::Receiver<Option<Arc<Preflight>>>,
 }
 
-/// One look at everything.
+/// The latest values of all inputs.
 pub(super) struct View {
     pub(super) generation: i64,
     pub(super) cluster_version: Arc<ClusterVersion>,
     pub(super) features: Features,
-    pub(super) ways: Ways,
-    /// What is known about updates, if it is about this very spec.
+    pub(super) fetch_config: FetchConfig,
+    /// Risks, if they are about this generation of the spec.
     pub(super) risks: Option<Arc<Risks>>,
-    /// Whether nothing is left of preflights, and none was asked for meanwhile.
+    /// Whether no preflight runs, for this generation of the spec.
     pub(super) is_clear: bool,
 }
 
@@ -53,13 +54,13 @@ impl View {
         self.cluster_version.status.as_ref().map_or(&[], |status| &status.history)
     }
 
-    /// Whether the cluster has ever had a whole release.
+    /// Whether the cluster ever had a complete release.
     pub(super) fn is_installed(&self) -> bool {
         self.history().iter().any(|entry| entry.state == UpdateState::Completed)
     }
 
-    /// What is known about updates from that release. Nothing before the history tells that it was
-    /// begun: what is known is about the release before, and about no update that is under way.
+    /// Risks of updates from a release. `None` until the history has its entry: older risks are
+    /// about the release before, and about no update in progress.
     pub(super) fn risks_from(&self, release: &Release) -> Option<&Risks> {
         let newest = self.history().first()?;
         let risks = self.risks.as_deref()?;
@@ -68,42 +69,43 @@ impl View {
         is_known.then_some(risks)
     }
 
-    /// What the status says about the release that this very spec asks for.
-    pub(super) fn said(&self) -> Option<(i64, OperatorCondition)> {
+    /// The reported condition `ReleaseAccepted`, if it is about this generation of the spec.
+    pub(super) fn reported(&self) -> Option<(i64, OperatorCondition)> {
         let status = self.cluster_version.status.as_ref()?;
-        let said = status.conditions.find(release_accepted::TYPE)?;
+        let reported = status.conditions.find(release_accepted::TYPE)?;
         let condition = OperatorCondition {
-            reason: said.reason.clone(),
-            message: said.message.clone(),
-            ..OperatorCondition::new(release_accepted::TYPE, said.status.clone())
+            reason: reported.reason.clone(),
+            message: reported.message.clone(),
+            ..OperatorCondition::new(release_accepted::TYPE, reported.status.clone())
         };
         (status.observed_generation == self.generation).then_some((self.generation, condition))
     }
 
-    /// Whether the update service is asked at all.
+    /// Whether `spec.channel` is set; without it, the update service is not queried.
     pub(super) fn has_channel(&self) -> bool {
         self.cluster_version.spec.channel.as_deref().is_some_and(|channel| !channel.is_empty())
     }
 
-    /// The capabilities that the cluster has, as an operator before this one has noted it.
+    /// Enabled capabilities, as an operator before this one reported them.
     pub(super) fn enabled_capabilities(&self) -> &[String] {
         let status = self.cluster_version.status.as_ref();
-        let noted = status.and_then(|status| status.capabilities.as_ref());
-        noted.map_or(&[], |noted| &noted.enabled_capabilities)
+        let reported = status.and_then(|status| status.capabilities.as_ref());
+        reported.map_or(&[], |reported| &reported.enabled_capabilities)
     }
 }
 
 impl Inputs {
-    /// Everything that there is to see; nothing before all that decides about manifests was seen.
-    pub(super) fn look(&mut self) -> Option<View> {
-        let asked = Asked::look(&mut self.cluster_version, &mut self.proxy, &mut self.trusted_ca);
+    /// The latest values; `None` until all values that select manifests are known.
+    pub(super) fn read(&mut self) -> Option<View> {
+        let fetch =
+            FetchInputs::read(&mut self.cluster_version, &mut self.proxy, &mut self.trusted_ca);
         let features = self.features.borrow_and_update().clone();
         let risks = self.risks.borrow_and_update().clone();
         let preflight = self.preflight.borrow_and_update().clone();
-        let Asked { generation, cluster_version, ways } = asked?;
+        let FetchInputs { generation, cluster_version, ways } = fetch?;
         Some(View {
             generation,
-            ways,
+            fetch_config: ways,
             cluster_version,
             features: features?,
             risks: risks.filter(|risks| risks.generation == generation),
@@ -112,16 +114,16 @@ impl Inputs {
         })
     }
 
-    /// Waits for something new; `false` when there is nobody left to say something.
+    /// Waits for a change; `false` if a sender is gone.
     pub(super) async fn changed(&mut self) -> bool {
-        tokio::select! {
-            changed = self.cluster_version.changed() => changed.is_ok(),
-            changed = self.features.changed() => changed.is_ok(),
-            changed = self.proxy.changed() => changed.is_ok(),
-            changed = self.trusted_ca.changed() => changed.is_ok(),
-            changed = self.risks.changed() => changed.is_ok(),
-            changed = self.preflight.changed() => changed.is_ok(),
-        }
+        any_changed!(
+            self.cluster_version,
+            self.features,
+            self.proxy,
+            self.trusted_ca,
+            self.risks,
+            self.preflight
+        )
     }
 }
 
@@ -133,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_about_another_release_does_not_count() {
+    fn risks_from_other_release_are_none() {
         for (newest, current, is_known) in [
             (Some("5.1.0"), "5.1.0", true),
             (Some("5.1.0"), "5.0.0", false),
@@ -155,7 +157,7 @@ mod tests {
                 generation: 1,
                 cluster_version: Arc::new(cluster_version),
                 features: Features::default(),
-                ways: Ways::default(),
+                fetch_config: FetchConfig::default(),
                 risks: Some(Arc::new(risks)),
                 is_clear: true,
             };

@@ -1,26 +1,25 @@
-//! The stage `target`: which release the cluster is to have.
+//! The stage `target`: decides which release the cluster gets.
 //!
-//! It resolves what the spec asks for, verifies and reads it, and asks the gates. Until a release
-//! is accepted, the one before stays the target.
+//! `run` has the update policy: resolve the desired release, retrieve and verify it, check
+//! preconditions and risks, accept it. Until then the accepted release stays the target.
 //!
-//! `resolve` says which release the spec means; `guards` and `gate` say whether an update to it may
-//! begin, `patience` what it waits for before that, `accepted_risks` what it was begun in spite of; `selection` says what of it the cluster
-//! gets; `condition` and `events` are how people are told.
+//! `desired_release` resolves the spec, `preconditions` and `gate` decide whether an update may
+//! start, `wait` limits waiting for preflights, `accepted_risks` records what is overridden,
+//! `selection` filters manifests, and `decision` has the conditions and events.
 
 mod accepted;
 mod accepted_risks;
-mod condition;
-mod events;
+mod decision;
+mod desired_release;
 mod gate;
-mod guards;
 mod inputs;
-mod patience;
-mod resolve;
+mod preconditions;
 mod run;
 pub(in crate::stage) mod selection;
+mod wait;
 
 pub(crate) use inputs::Inputs;
-pub(crate) use run::{Settings, run};
+pub(crate) use run::run;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,35 +29,35 @@ use fairway_release::inclusion::Filter;
 
 use crate::payload::Payload;
 
-/// Which release the cluster is to have, as of one look at everything.
+/// The accepted release and the decision about the desired one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// The generation of ClusterVersion that was decided upon.
+    /// Generation of ClusterVersion that the decision is about.
     pub generation: i64,
-    /// The release that was accepted last: it is rolled out, and kept.
+    /// The accepted release: the operator rolls it out and reconciles it.
     pub payload: Arc<Payload>,
-    /// Whether it was read. An operator that is started in the middle of an update knows which
-    /// release it is before it has its manifests, and until then rolls out nothing.
+    /// Whether the release is read. An operator that starts during an update knows the release from
+    /// the history before it has the manifests, and rolls out nothing until then.
     pub is_read: bool,
     /// Whether its signature was verified.
     pub verified: bool,
-    /// What was overridden so that it could be accepted, as `history` shows it.
+    /// What was overridden to accept it, for the history.
     pub accepted_risks: Option<String>,
-    /// What of its manifests is applied, with the gates, capabilities and overrides of now.
+    /// Filter of the manifests to apply, with the current feature gates, capabilities and overrides.
     pub filter: Filter,
-    /// The capabilities of the cluster.
+    /// Capabilities of the cluster.
     pub capabilities: Capabilities,
-    /// The condition `ReleaseAccepted`: about the release that the spec asks for.
+    /// The condition `ReleaseAccepted`, about the desired release.
     pub release_accepted: OperatorCondition,
 }
 
-/// The capabilities of the cluster.
+/// Capabilities of the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Those that there are.
+    /// Known capabilities.
     pub known: BTreeSet<String>,
-    /// Those that are on.
+    /// Enabled capabilities.
     pub enabled: BTreeSet<String>,
-    /// Those that are on although the spec does not ask for them.
+    /// Enabled capabilities that the spec does not request.
     pub implicit: BTreeSet<String>,
 }

@@ -1,54 +1,54 @@
-//! The stage at work.
+//! The stage: evaluates the desired release whenever an input changes, and publishes the target.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fairway_api::cluster_version::Release;
-use fairway_api::{ConditionStatus, OperatorCondition, Version};
+use fairway_api::{OperatorCondition, Version};
 use fairway_release::inclusion::{Filter, implicitly_enabled};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::accepted::Accepted;
-use super::condition::{self, Named};
-use super::gate::{self, Case};
+use super::accepted::AcceptedRelease;
+use super::decision::{self, Decision, ReleaseName};
+use super::desired_release::{
+    DesiredRelease, UpdateRequest, offered_releases, offered_update, resolve,
+};
+use super::gate::ProposedUpdate;
 use super::inputs::{Inputs, View};
-use super::patience::{self, Patience};
-use super::resolve::{self, Known, Request, Wish, resolve};
-
-use super::{Target, guards, selection};
+use super::wait::{self, WaitTimer};
+use super::{Target, preconditions, selection};
 use crate::election::Leadership;
-use crate::event::{self, Announcer, Told};
+use crate::event::{EventRecorder, PendingEvent, event_recorder};
 use crate::own_release::OwnRelease;
 use crate::payload;
-use crate::retrieval::{Failure, Job, Order, Progress, Retrieved, Retriever, Signed};
+use crate::retrieval::{
+    FetchRequest, RetrievalFailure, RetrievalJob, RetrievalProgress, Retrieved, Retriever,
+    SignatureRequirement,
+};
 use crate::settings::{OnUpdate, TargetSettings};
+use crate::stage::release_lookup::ReleaseLookup;
 use crate::stage::updates::same_content;
+use crate::sync;
 
-/// How releases are found and accepted.
-pub(crate) struct Settings {
-    /// What is accepted, and from where.
-    pub(crate) releases: TargetSettings,
-    /// What is asked of a release before the cluster is updated to it.
-    pub(crate) on_update: OnUpdate,
-}
-
-/// Says which release the cluster is to have, until nobody looks any more.
+/// Publishes the target release until the last receiver is dropped.
 pub(crate) async fn run(
     mut inputs: Inputs,
-    settings: Settings,
+    settings: TargetSettings,
+    on_update: OnUpdate,
     client: kube::Client,
     leadership: Leadership,
     out: watch::Sender<Option<Arc<Target>>>,
 ) {
-    let (announcer, announce) = event::announcer(client.clone(), leadership);
-    let mut stage = Stage::new(&inputs, settings, client, announcer);
+    let (events, write_events) = event_recorder(client.clone(), leadership);
+    let mut stage = Stage::new(&inputs, settings, on_update, client, events);
     let work = async {
         loop {
-            if let Some(view) = inputs.look() {
+            if let Some(view) = inputs.read() {
                 stage.publish(&view, &out);
             }
-            let due = stage.due();
+            let due = stage.take_due();
+            // The job keeps its state when its branch is dropped.
             tokio::select! {
                 open = inputs.changed() => if !open { return },
                 () = step(&mut stage.job, &stage.retriever) => {}
@@ -57,43 +57,46 @@ pub(crate) async fn run(
             }
         }
     };
-    tokio::join!(work, announce);
+    tokio::join!(work, write_events);
 }
 
-async fn step(job: &mut Option<Job>, retriever: &Arc<Retriever>) {
+async fn step(job: &mut Option<RetrievalJob>, retriever: &Arc<Retriever>) {
     match job {
         Some(job) => job.step(retriever).await,
         None => std::future::pending().await,
     }
 }
 
-/// The stage's state.
+/// State of the stage.
 struct Stage {
     own: Arc<OwnRelease>,
     own_content: Arc<fairway_release::Release>,
     settings: TargetSettings,
     on_update: OnUpdate,
     retriever: Arc<Retriever>,
-    announcer: Announcer,
-    /// The release that was accepted last; none before the history was seen.
-    accepted: Option<Accepted>,
-    job: Option<Job>,
-    /// What is waited for: that a preflight says something, and that nothing is left of it.
-    answer: Patience,
-    clearing: Patience,
-    /// Capabilities that are on, and stay so.
-    staying: Option<BTreeSet<String>>,
-    told: Option<OperatorCondition>,
-    /// What an operator before this one said about the spec of that generation.
+    events: EventRecorder,
+    /// The accepted release; `None` until the history is known.
+    accepted: Option<AcceptedRelease>,
+    job: Option<RetrievalJob>,
+    /// Wait for the result of the preflight before the update.
+    preflight_wait: WaitTimer,
+    /// Wait for the removal of the preflight.
+    removal_wait: WaitTimer,
+    /// Enabled capabilities; they cannot be disabled.
+    enabled_capabilities: Option<BTreeSet<String>>,
+    /// The published condition `ReleaseAccepted`.
+    published: Option<OperatorCondition>,
+    /// The condition of an operator before this one, with its generation of the spec.
     inherited: Option<(i64, OperatorCondition)>,
 }
 
 impl Stage {
     fn new(
         inputs: &Inputs,
-        Settings { releases: settings, on_update }: Settings,
+        settings: TargetSettings,
+        on_update: OnUpdate,
         client: kube::Client,
-        announcer: Announcer,
+        events: EventRecorder,
     ) -> Self {
         let Inputs { own, own_content, .. } = inputs;
         let profile = settings.selection.profile.clone();
@@ -104,235 +107,275 @@ impl Stage {
             settings,
             on_update,
             retriever: Arc::new(retriever),
-            announcer,
+            events,
             accepted: None,
             job: None,
-            answer: Patience::default(),
-            clearing: Patience::default(),
-            staying: None,
-            told: None,
+            preflight_wait: WaitTimer::default(),
+            removal_wait: WaitTimer::default(),
+            enabled_capabilities: None,
+            published: None,
             inherited: None,
         }
     }
 
-    /// When it is to be decided again, whatever happens.
-    fn due(&mut self) -> Option<Instant> {
-        [self.answer.take_due(), self.clearing.take_due()].into_iter().flatten().min()
+    /// Time of the next evaluation if no input changes.
+    fn take_due(&mut self) -> Option<Instant> {
+        [self.preflight_wait.take_due(), self.removal_wait.take_due()].into_iter().flatten().min()
     }
 
-    /// Decides, and publishes what there is to say.
+    /// Evaluates the desired release, and publishes the target.
     fn publish(&mut self, view: &View, out: &watch::Sender<Option<Arc<Target>>>) {
-        let decided = self.decide(view);
-        let condition = self.or_inherited(view, decided);
-        self.tell(&condition);
+        let decision = self.decide(view);
+        let condition = self.condition(view, &decision);
+        self.record_event(&condition);
         let Some(target) = self.target(view, condition) else { return };
-        out.send_if_modified(|published| {
-            if published.as_deref() == Some(&target) {
-                return false;
-            }
-            *published = Some(Arc::new(target));
-            true
-        });
+        sync::publish(out, Some(Arc::new(target)));
     }
 
-    /// Until there is a decision, what an operator before this one said about the same spec stands:
-    /// a restart is no news.
-    fn or_inherited(&mut self, view: &View, condition: OperatorCondition) -> OperatorCondition {
-        if self.told.is_none() {
-            self.inherited = view.said();
+    /// The condition of a decision. A pending decision keeps the condition that an operator before
+    /// this one reported for the same spec, so that a restart does not change the status.
+    fn condition(&mut self, view: &View, decision: &Decision) -> OperatorCondition {
+        if self.published.is_none() {
+            self.inherited = view.reported();
         }
-        match &self.inherited {
-            Some((generation, said))
-                if condition.status == ConditionStatus::Unknown
-                    && *generation == view.generation =>
+        match (decision, &self.inherited) {
+            (Decision::Pending(_), Some((generation, reported)))
+                if *generation == view.generation =>
             {
-                said.clone()
+                reported.clone()
             }
             _ => {
                 self.inherited = None;
-                condition
+                decision.condition().clone()
             }
         }
     }
 
-    /// What becomes of the release that the spec asks for: the condition `ReleaseAccepted`.
-    fn decide(&mut self, view: &View) -> OperatorCondition {
-        let wish = self.wish(view);
-        if matches!(wish, Wish::Own | Wish::Stay) {
-            // Whoever asks again waits again.
-            (self.answer, self.clearing) = (Patience::default(), Patience::default());
-        }
-        if wish == Wish::Own {
-            self.settle_for_own(view);
-            return self.loaded();
-        }
-        match (wish, self.resume(view)) {
-            // The way back to its own release is open to an operator that cannot read the other.
-            (Wish::Other(request), _) if self.is_own(&request.image) => {
-                self.consider(view, &request)
-            }
-            (_, Err(pending)) => *pending,
-            (Wish::NotKnownYet, Ok(())) => condition::waiting(),
-            (Wish::Other(request), Ok(())) => self.consider(view, &request),
-            (Wish::Own | Wish::Stay, Ok(())) => {
-                self.job = None;
-                self.loaded()
-            }
-        }
+    fn decide(&mut self, view: &View) -> Decision {
+        self.evaluate(view).unwrap_or_else(|undecided| undecided)
+    }
+
+    /// The update policy. Each step either succeeds or ends the evaluation with its decision.
+    fn evaluate(&mut self, view: &View) -> Result<Decision, Decision> {
+        let desired = self.desired_release(view);
+        let request = self.requested_update(view, desired)?;
+        let current = self.current_release(&request)?;
+        self.require_installed(view, &request, &current)?;
+        // Includes signature verification, which precedes the download.
+        let retrieved = self.retrieve(view, &request)?;
+        self.await_preflight_results(view, &request, &current)?;
+        let update = self.proposed_update(view, &request, &current, &retrieved)?;
+        update.verify_version()?;
+        let failures = update.failed_preconditions();
+        let risks = update.unaccepted_risks();
+        let overridden = update.check(&failures, risks.as_ref())?;
+        self.await_preflight_removal(view, &request)?;
+        Ok(self.accept(view, &request, retrieved, overridden))
     }
 
     fn is_own(&self, image: &str) -> bool {
         same_content(image, &self.own.release.image)
     }
 
-    fn wish(&self, view: &View) -> Wish {
-        let accepted = self.accepted.as_ref().map(|Accepted { release, .. }| release);
+    /// Resolves `spec.desiredUpdate`.
+    fn desired_release(&self, view: &View) -> DesiredRelease {
+        let accepted = self.accepted.as_ref().map(|AcceptedRelease { release, .. }| release);
         let accepted = accepted.map(|it| (it.image.as_str(), it.version.as_str()));
         let newest = view.history().first();
         let newest =
             newest.map(|it| (it.image.as_str(), it.version.as_deref().unwrap_or_default()));
-        resolve(
-            view.cluster_version.spec.desired_update.as_ref(),
-            Known {
-                own: &self.own.release,
-                is_multi: self.own.release.architecture.is_some(),
-                begun: accepted.or(newest),
-                offered: view.risks.as_deref().map(|risks| &risks.evaluated),
-                history: view.history(),
-            },
-        )
+        let offered: Option<Vec<&Release>> =
+            view.risks.as_deref().map(|risks| offered_releases(&risks.evaluated).collect());
+        let lookup = ReleaseLookup {
+            own: &self.own.release,
+            is_multi: self.own.release.architecture.is_some(),
+            begun: accepted.or(newest),
+            offered: offered.as_deref(),
+            history: view.history(),
+        };
+        resolve(view.cluster_version.spec.desired_update.as_ref(), lookup)
     }
 
-    /// The release of the operator itself needs nobody's permission where the cluster has it.
-    fn settle_for_own(&mut self, view: &View) {
+    /// The request for an update; ends the evaluation if the spec has none, or while the accepted
+    /// release is read again after a restart.
+    fn requested_update(
+        &mut self,
+        view: &View,
+        desired: DesiredRelease,
+    ) -> Result<UpdateRequest, Decision> {
+        if matches!(desired, DesiredRelease::Own | DesiredRelease::Unchanged) {
+            // The next request waits with its own timeouts.
+            (self.preflight_wait, self.removal_wait) = Default::default();
+        }
+        if desired == DesiredRelease::Own {
+            self.accept_own(view);
+            return Err(self.loaded());
+        }
+        let resumed = self.resume(view);
+        match desired {
+            // The operator can return to its own release even if it cannot read the accepted one.
+            DesiredRelease::Update(request) if self.is_own(&request.image) => Ok(request),
+            DesiredRelease::Update(request) => resumed.map(|()| request),
+            DesiredRelease::NotKnownYet => {
+                resumed?;
+                Err(decision::waiting())
+            }
+            DesiredRelease::Own | DesiredRelease::Unchanged => {
+                resumed?;
+                self.job = None;
+                Err(self.loaded())
+            }
+        }
+    }
+
+    /// Accepts the operator's own release, which the cluster has.
+    fn accept_own(&mut self, view: &View) {
         self.job = None;
         if !self.accepted.as_ref().is_some_and(|accepted| accepted.is(&self.own.release.image)) {
             let content = Arc::clone(&self.own_content);
-            self.accepted = Some(Accepted::own(&self.own, content, view.history()));
+            self.accepted = Some(AcceptedRelease::own(&self.own, content, view.history()));
         }
     }
 
-    /// Goes on with what an operator before this one has begun, without asking the gates again: no
-    /// step is undone. Until that release was read again, there is nothing else to decide.
-    fn resume(&mut self, view: &View) -> Result<(), Box<OperatorCondition>> {
+    /// Resumes the rollout that an operator before this one started, without another risk gate: the
+    /// update is in progress. Nothing else is decided until that release is read again.
+    fn resume(&mut self, view: &View) -> Result<(), Decision> {
         if self.accepted.is_none() {
             match view.history().first() {
-                Some(begun) if !same_content(&begun.image, &self.own.release.image) => {
-                    self.accepted = Some(Accepted::before(begun));
+                Some(begun) if !self.is_own(&begun.image) => {
+                    self.accepted = Some(AcceptedRelease::from_history(begun));
                 }
-                _ => self.settle_for_own(view),
+                _ => self.accept_own(view),
             }
         }
-        let Some(Accepted { release, content: None, .. }) = &self.accepted else { return Ok(()) };
+        let Some(AcceptedRelease { release, content: None, .. }) = &self.accepted else {
+            return Ok(());
+        };
         let (version, image) = (release.version.clone(), release.image.clone());
-        let order = Order { image: image.clone(), signed: Signed::AsBefore };
-        let named = Named { version: Some(&version), image: &image };
-        let Retrieved { content, .. } = self.retrieved(view, order, &named)?;
+        let request = FetchRequest { image: image.clone(), signed: SignatureRequirement::AsBefore };
+        let name = ReleaseName { version: Some(&version), image: &image };
+        let Retrieved { content, .. } = self.fetch(view, request, &name)?;
         let content = Arc::clone(content);
         if let Some(accepted) = &mut self.accepted {
-            let Accepted { verified, overridden, .. } = accepted;
-            *accepted = Accepted::new(&image, content, *verified, overridden.take());
+            let AcceptedRelease { verified, overridden, .. } = accepted;
+            *accepted = AcceptedRelease::new(&image, content, *verified, overridden.take());
         }
         self.job = None;
         Ok(())
     }
 
-    /// Retrieves the release that is asked for, and asks the gates. What was accepted once is not
-    /// asked about again.
-    fn consider(&mut self, view: &View, request: &Request) -> OperatorCondition {
-        let Some(has) = self.accepted.as_ref().map(|accepted| accepted.release.clone()) else {
-            return condition::waiting();
+    /// The accepted release; ends the evaluation if it is the requested one.
+    fn current_release(&mut self, request: &UpdateRequest) -> Result<Release, Decision> {
+        let Some(current) = self.accepted.as_ref().map(|accepted| accepted.release.clone()) else {
+            return Err(decision::waiting());
         };
-        let named = Named::from(request);
-        if same_content(&has.image, &request.image) {
-            self.job = None;
-            return match &request.version {
-                Some(version) if *version != has.version => {
-                    condition::other_version(&named, &has.version)
-                }
-                _ => self.loaded(),
-            };
+        if !same_content(&current.image, &request.image) {
+            return Ok(current);
         }
-        if !view.is_installed() && !request.withdrawn {
-            self.job = None;
-            return condition::installing(&named, &has.version);
+        self.job = None;
+        Err(match &request.version {
+            Some(version) if *version != current.version => {
+                decision::other_version(&ReleaseName::from(request), &current.version)
+            }
+            _ => self.loaded(),
+        })
+    }
+
+    /// Refuses updates of a cluster whose first release is not complete.
+    fn require_installed(
+        &mut self,
+        view: &View,
+        request: &UpdateRequest,
+        current: &Release,
+    ) -> Result<(), Decision> {
+        if view.is_installed() || request.withdrawn {
+            return Ok(());
         }
-        let decided = self.retrieved_or_own(view, request).and_then(|retrieved| {
-            self.ask_preflight(view, request, &has)?;
-            let overridden = self.ask_gates(view, request, &has, &retrieved)?;
-            self.clear_the_way(view, request)?;
-            Ok((overridden, retrieved))
-        });
-        match decided {
-            Err(pending) => *pending,
-            Ok((overridden, retrieved)) => {
-                self.accept(view, self.accepted(view, request, retrieved, overridden));
-                self.loaded()
+        self.job = None;
+        Err(decision::installing(&ReleaseName::from(request), &current.version))
+    }
+
+    /// The requested release. The operator's own is in its image, and trusted.
+    fn retrieve(&mut self, view: &View, request: &UpdateRequest) -> Result<Retrieved, Decision> {
+        if self.is_own(&request.image) {
+            return Ok(Retrieved { content: Arc::clone(&self.own_content), unverified: None });
+        }
+        let signed =
+            if request.forced { SignatureRequirement::Should } else { SignatureRequirement::Must };
+        let fetch = FetchRequest { image: request.image.clone(), signed };
+        self.fetch(view, fetch, &ReleaseName::from(request)).cloned()
+    }
+
+    /// The result of a retrieval, which starts unless it is in progress.
+    fn fetch(
+        &mut self,
+        view: &View,
+        request: FetchRequest,
+        name: &ReleaseName,
+    ) -> Result<&Retrieved, Decision> {
+        if !self.job.as_ref().is_some_and(|job| job.is_for(&request, &view.fetch_config)) {
+            self.job = None;
+        }
+        let begin = || RetrievalJob::begin(&self.retriever, request, view.fetch_config.clone());
+        match self.job.get_or_insert_with(begin).progress() {
+            RetrievalProgress::Done(retrieved) => Ok(retrieved),
+            RetrievalProgress::Running => Err(decision::retrieving(name)),
+            RetrievalProgress::Failed(
+                RetrievalFailure::Retrieval(why) | RetrievalFailure::Signature(why),
+            ) => Err(decision::not_retrieved(name, why)),
+            RetrievalProgress::Failed(RetrievalFailure::Content(why)) => {
+                Err(decision::not_loaded(name, why))
             }
         }
     }
 
-    /// Waits for what the release says about this cluster, where it is to be asked.
-    fn ask_preflight(
+    /// Waits for the preflight results of the requested release, if the settings require them.
+    fn await_preflight_results(
         &mut self,
         view: &View,
-        request: &Request,
-        has: &Release,
-    ) -> Result<(), Box<OperatorCondition>> {
+        request: &UpdateRequest,
+        current: &Release,
+    ) -> Result<(), Decision> {
         if request.forced || request.withdrawn || self.is_own(&request.image) {
             return Ok(());
         }
-        let Some(risks) = view.risks_from(has) else {
-            return Err(Box::new(condition::waiting()));
-        };
-        let said = risks.looked_at(&request.image);
-        let Some(limit) = patience::for_answer(self.on_update, said) else { return Ok(()) };
-        if self.answer.is_over(&request.image, limit, Instant::now()) {
+        let Some(risks) = view.risks_from(current) else { return Err(decision::waiting()) };
+        let result = risks.preflight_result(&request.image);
+        let Some(limit) = wait::for_preflight(self.on_update, result) else { return Ok(()) };
+        if self.preflight_wait.is_over(&request.image, limit, Instant::now()) {
             return Ok(());
         }
-        Err(Box::new(condition::checking(&Named::from(request))))
+        Err(decision::awaiting_preflight(&ReleaseName::from(request)))
     }
 
-    /// Waits until nothing is left of preflights.
-    fn clear_the_way(
-        &mut self,
-        view: &View,
-        request: &Request,
-    ) -> Result<(), Box<OperatorCondition>> {
-        let limit = patience::for_clearing();
-        if view.is_clear || self.clearing.is_over(&request.image, limit, Instant::now()) {
-            return Ok(());
-        }
-        Err(Box::new(condition::clearing(&Named::from(request))))
-    }
-
-    /// What the history is to say about an update that may begin, or why it may not.
-    fn ask_gates(
+    /// The update to a retrieved release, with its risks.
+    fn proposed_update<'a>(
         &self,
-        view: &View,
-        request: &Request,
-        has: &Release,
-        Retrieved { content, unverified }: &Retrieved,
-    ) -> Result<Option<String>, Box<OperatorCondition>> {
-        let (Some(risks), Ok(from)) = (view.risks_from(has), Version::parse(&has.version)) else {
-            return Err(Box::new(condition::waiting()));
+        view: &'a View,
+        request: &'a UpdateRequest,
+        current: &Release,
+        Retrieved { content, unverified }: &'a Retrieved,
+    ) -> Result<ProposedUpdate<'a>, Decision> {
+        let risks = view.risks_from(current);
+        let (Some(risks), Ok(from)) = (risks, Version::parse(&current.version)) else {
+            return Err(decision::waiting());
         };
         let release = payload::described(&content.metadata, &request.image, &mut Vec::new());
-        let offered = resolve::offered(&risks.evaluated, &request.image);
+        let offered = offered_update(&risks.evaluated, &request.image);
         let now = fairway_clock::now();
-        // The ledger knows updates by the names that the update service has for their images.
+        // The ledger has the image references of the update service, not those of mirrors.
         let image = offered.map_or(&release.image, |offered| &offered.image).clone();
-        let verdict = risks.judge.verdict(&Release { image, ..release.clone() }, now);
-        gate::decide(&Case {
+        let verdict = risks.verdicts.verdict(&Release { image, ..release.clone() }, now);
+        Ok(ProposedUpdate {
             request,
-            from: &from,
-            release: &release,
+            from,
+            release,
             to: &content.metadata.version,
-            previous: guards::previous(view.history(), &has.image),
-            verdict: &verdict,
-            advice: &risks.judge.advice(),
+            previous: preconditions::previous(view.history(), &current.image),
+            advice: risks.verdicts.advice(),
             offered: offered.is_some() && verdict.is_offered(),
-            looked_at: risks.looked_at(&request.image),
+            verdict,
+            preflight: risks.preflight_result(&request.image),
             on_update: self.on_update,
             is_answered: risks.is_answered,
             has_channel: view.has_channel(),
@@ -342,115 +385,94 @@ impl Stage {
         })
     }
 
-    fn accepted(
-        &self,
+    /// Waits until no preflight runs.
+    fn await_preflight_removal(
+        &mut self,
         view: &View,
-        request: &Request,
-        Retrieved { content, unverified }: Retrieved,
-        overridden: Option<String>,
-    ) -> Accepted {
-        if self.is_own(&request.image) {
-            let own = Accepted::own(&self.own, content, view.history());
-            return own.in_spite_of(overridden);
+        request: &UpdateRequest,
+    ) -> Result<(), Decision> {
+        let limit = wait::for_preflight_removal();
+        if view.is_clear || self.removal_wait.is_over(&request.image, limit, Instant::now()) {
+            return Ok(());
         }
-        Accepted::new(&request.image, content, unverified.is_none(), overridden)
+        Err(decision::awaiting_preflight_removal(&ReleaseName::from(request)))
     }
 
-    fn accept(&mut self, view: &View, mut accepted: Accepted) {
+    /// Makes a retrieved release the target. Capabilities that its manifests need stay enabled.
+    fn accept(
+        &mut self,
+        view: &View,
+        request: &UpdateRequest,
+        Retrieved { content, unverified }: Retrieved,
+        overridden: Option<String>,
+    ) -> Decision {
+        let mut accepted = if self.is_own(&request.image) {
+            AcceptedRelease::own(&self.own, content, view.history())
+        } else {
+            AcceptedRelease::new(&request.image, content, unverified.is_none(), None)
+        };
+        accepted.overridden = overridden;
         let Release { version, image, .. } = &accepted.release;
         tracing::info!(version, image, "update accepted");
-        self.announcer.tell(Told::accepted(version, accepted.overridden.as_deref()));
-        let after = accepted.payload(self.when_loaded(view, &accepted.release.version));
+        self.events.record(PendingEvent::accepted(version, accepted.overridden.as_deref()));
+        let after = accepted.payload(self.load_filter(view, &accepted.release.version));
         let before = self.accepted.as_ref().map(|before| before.release.version.clone());
-        let before = before.map(|version| self.when_loaded(view, &version));
+        let before = before.map(|version| self.load_filter(view, &version));
         let before = self.accepted.as_mut().zip(before).map(|(it, filter)| it.payload(filter));
-        if let (Some(before), Some(staying)) = (before, &mut self.staying) {
-            let implicit = implicitly_enabled(&before.manifests, &after.manifests, staying);
-            staying.extend(implicit);
+        if let (Some(before), Some(enabled)) = (before, &mut self.enabled_capabilities) {
+            let implicit = implicitly_enabled(&before.manifests, &after.manifests, enabled);
+            enabled.extend(implicit);
         }
         self.accepted = Some(accepted);
         self.job = None;
+        self.loaded()
     }
 
-    /// The release that is asked for. That of the operator is at hand, and trusted.
-    fn retrieved_or_own(
-        &mut self,
-        view: &View,
-        request: &Request,
-    ) -> Result<Retrieved, Box<OperatorCondition>> {
-        if self.is_own(&request.image) {
-            return Ok(Retrieved { content: Arc::clone(&self.own_content), unverified: None });
-        }
-        let signed = if request.forced { Signed::Should } else { Signed::Must };
-        let order = Order { image: request.image.clone(), signed };
-        self.retrieved(view, order, &Named::from(request)).cloned()
+    /// The decision that reports the accepted release.
+    fn loaded(&self) -> Decision {
+        let Some(AcceptedRelease { release, .. }) = &self.accepted else {
+            return decision::waiting();
+        };
+        let name = ReleaseName { version: Some(&release.version), image: &release.image };
+        decision::loaded(&name, &self.own.architecture)
     }
 
-    /// What was ordered, if it is there; otherwise how far that is.
-    fn retrieved(
-        &mut self,
-        view: &View,
-        order: Order,
-        named: &Named,
-    ) -> Result<&Retrieved, Box<OperatorCondition>> {
-        if !self.job.as_ref().is_some_and(|job| job.is_for(&order, &view.ways)) {
-            self.job = None;
-        }
-        let begin = || Job::begin(&self.retriever, order, view.ways.clone());
-        match self.job.get_or_insert_with(begin).progress() {
-            Progress::Done(retrieved) => Ok(retrieved),
-            Progress::Running => Err(Box::new(condition::retrieving(named))),
-            Progress::Failed(Failure::Retrieval(why) | Failure::Signature(why)) => {
-                Err(Box::new(condition::not_retrieved(named, why)))
-            }
-            Progress::Failed(Failure::Content(why)) => {
-                Err(Box::new(condition::not_loaded(named, why)))
-            }
-        }
-    }
-
-    /// The condition about the release that was accepted last.
-    fn loaded(&self) -> OperatorCondition {
-        let Some(Accepted { release, .. }) = &self.accepted else { return condition::waiting() };
-        let named = Named { version: Some(&release.version), image: &release.image };
-        condition::loaded(&named, &self.own.architecture)
-    }
-
-    /// Writes an event when the condition has changed. That an operator has started is none.
-    fn tell(&mut self, condition: &OperatorCondition) {
-        if self.told.as_ref() == Some(condition) {
+    /// Records an event if the condition has changed since the operator started.
+    fn record_event(&mut self, condition: &OperatorCondition) {
+        if self.published.as_ref() == Some(condition) {
             return;
         }
-        if self.told.replace(condition.clone()).is_some()
-            && let Some(told) = Told::of(condition)
+        if self.published.replace(condition.clone()).is_some()
+            && let Some(event) = PendingEvent::of_condition(condition)
         {
-            self.announcer.tell(told);
+            self.events.record(event);
         }
     }
 
-    /// The gates that are on for a release.
-    fn gates(&self, view: &View, version: &str) -> BTreeSet<String> {
+    /// Feature gates that are enabled for a version.
+    fn feature_gates(&self, view: &View, version: &str) -> BTreeSet<String> {
         view.features.gates(&[version, &self.own.release.version])
     }
 
-    /// What decides when a release of that version is loaded.
-    fn when_loaded(&self, view: &View, version: &str) -> Filter {
-        let gates = self.gates(view, version);
+    /// Filter of the manifests when a release of that version is loaded.
+    fn load_filter(&self, view: &View, version: &str) -> Filter {
+        let gates = self.feature_gates(view, version);
         selection::when_loaded(&self.settings.selection, &view.features, &gates, version)
     }
 
     fn target(&mut self, view: &View, release_accepted: OperatorCondition) -> Option<Target> {
         let version = self.accepted.as_ref()?.release.version.clone();
-        let (gates, filter) = (self.gates(view, &version), self.when_loaded(view, &version));
+        let gates = self.feature_gates(view, &version);
+        let filter = self.load_filter(view, &version);
         let accepted = self.accepted.as_mut()?;
         let payload = accepted.payload(filter);
         let spec = &view.cluster_version.spec;
-        let staying = self.staying.get_or_insert_with(|| {
+        let enabled = self.enabled_capabilities.get_or_insert_with(|| {
             let always = &self.settings.selection.always_enabled;
             view.enabled_capabilities().iter().chain(always).cloned().collect()
         });
-        let capabilities = selection::capabilities(spec.capabilities.as_ref(), staying, &gates);
-        staying.extend(capabilities.enabled.iter().cloned());
+        let capabilities = selection::capabilities(spec.capabilities.as_ref(), enabled, &gates);
+        enabled.extend(capabilities.enabled.iter().cloned());
         Some(Target {
             generation: view.generation,
             payload,

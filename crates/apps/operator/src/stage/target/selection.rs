@@ -1,4 +1,4 @@
-//! What of a release this cluster gets: its features, its capabilities, its overrides.
+//! Selection of the manifests of a release: features, capabilities and overrides.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use super::Capabilities;
 use crate::cluster::Features;
 use crate::settings::SelectionSettings;
 
-/// What decides when a release is loaded. Capabilities and overrides may change later, and decide
-/// when its manifests are applied.
+/// Filter at load time. Capabilities and overrides may change later and are part of the filter at
+/// apply time.
 pub(in crate::stage) fn when_loaded(
     settings: &SelectionSettings,
     features: &Features,
@@ -27,7 +27,7 @@ pub(in crate::stage) fn when_loaded(
     }
 }
 
-/// What decides when manifests are applied.
+/// Filter at apply time.
 pub(in crate::stage) fn when_applied(
     spec: &ClusterVersionSpec,
     gates: BTreeSet<String>,
@@ -35,7 +35,7 @@ pub(in crate::stage) fn when_applied(
 ) -> Filter {
     Filter {
         feature_gates: Some(gates),
-        // A newer release may bring capabilities that this operator does not know.
+        // A newer release may have capabilities that this operator does not know.
         capabilities: Some(inclusion::Capabilities {
             known: None,
             enabled: capabilities.enabled.clone(),
@@ -45,23 +45,24 @@ pub(in crate::stage) fn when_applied(
     }
 }
 
-/// The capabilities of a cluster: what the spec asks for, and what has to stay on.
+/// Capabilities of a cluster: those of the spec, and those that are enabled already.
 pub(in crate::stage) fn capabilities(
-    asked: Option<&cluster_version::Capabilities>,
-    staying: &BTreeSet<String>,
+    requested: Option<&cluster_version::Capabilities>,
+    enabled: &BTreeSet<String>,
     gates: &BTreeSet<String>,
 ) -> Capabilities {
     let known = capability_sets::known(gates);
-    let baseline = asked.and_then(|asked| asked.baseline_capability_set.as_deref());
+    let baseline = requested.and_then(|requested| requested.baseline_capability_set.as_deref());
     let baseline = baseline.filter(|set| !set.is_empty()).unwrap_or(capability_sets::CURRENT);
-    let additional = asked.map_or(&[][..], |asked| &asked.additional_enabled_capabilities);
-    let asked: BTreeSet<String> = capability_sets::members(baseline)
+    let additional =
+        requested.map_or(&[][..], |requested| &requested.additional_enabled_capabilities);
+    let requested: BTreeSet<String> = capability_sets::members(baseline)
         .into_iter()
         .chain(additional.iter().cloned())
         .filter(|name| known.contains(name))
         .collect();
-    let implicit = staying.difference(&asked).cloned().collect();
-    Capabilities { enabled: asked.union(staying).cloned().collect(), known, implicit }
+    let implicit = enabled.difference(&requested).cloned().collect();
+    Capabilities { enabled: requested.union(enabled).cloned().collect(), known, implicit }
 }
 
 #[cfg(test)]
@@ -81,16 +82,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_and_what_stays_is_enabled() {
+    fn capabilities_are_requested_or_enabled_before() {
         let nothing = BTreeSet::new();
         for (baseline, additional, staying, enabled, implicit) in [
             ("None", &[][..], &[][..], &[][..], &[][..]),
             ("None", &["Console"], &[], &["Console"], &[]),
             ("None", &["Console"], &["Build"], &["Build", "Console"], &["Build"]),
             ("None", &["Build"], &["Build"], &["Build"], &[]),
-            // Nobody knows what that would be.
+            // Unknown capabilities are ignored.
             ("None", &["Dance"], &[], &[], &[]),
-            // But it was there before.
+            // Unless they are enabled already.
             ("None", &[], &["Dance"], &["Dance"], &["Dance"]),
             (
                 "v4.11",
@@ -100,8 +101,8 @@ mod tests {
                 &[],
             ),
         ] {
-            let asked = asking(baseline, additional);
-            let found = capabilities(Some(&asked), &names(staying), &nothing);
+            let requested = asking(baseline, additional);
+            let found = capabilities(Some(&requested), &names(staying), &nothing);
             assert_eq!(found.enabled, names(enabled), "{baseline} {additional:?} {staying:?}");
             assert_eq!(found.implicit, names(implicit), "{baseline} {additional:?} {staying:?}");
             assert_eq!(found.known.len(), 17);
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_nothing_in_particular_gets_everything() {
+    fn capabilities_without_request_are_all() {
         let nothing = BTreeSet::new();
         let everything = capabilities(None, &nothing, &nothing);
         assert_eq!(everything.enabled, everything.known);

@@ -1,9 +1,7 @@
-//! What stands before there is an answer: the updates that the operator before this one left in
-//! the status.
+//! Updates of the last status, which apply until the update service answers.
 //!
-//! Whoever waits for an update to be offered is not to be told otherwise because an operator was
-//! started again during an outage. Nothing becomes more recommended by that: every risk that the
-//! status tells of counts, and is evaluated again.
+//! A restart of the operator during an outage of the update service does not remove updates that a
+//! client waits for. No update becomes more recommended: all risks of the status are evaluated again.
 
 use std::sync::Arc;
 
@@ -15,21 +13,21 @@ use fairway_risk::{Candidate, Risk};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::memory::KEPT;
+use super::graph_cache::GRAPH_TTL;
 use super::same_content;
 
-/// Updates that somebody else has found.
+/// Updates of a status that another operator wrote.
 #[derive(Debug)]
 pub(super) struct Inherited {
     pub(super) candidates: Arc<[Candidate]>,
-    /// When they are dropped: for deciding, and for saying so.
+    /// Expiry: for decisions, and for messages.
     pub(super) until: Instant,
     pub(super) until_time: Timestamp,
 }
 
 impl Inherited {
-    /// The updates in the status, if they are those of this release and of this spec.
-    pub(super) fn of(
+    /// The updates of the status, if it is about this release and this generation of the spec.
+    pub(super) fn from_status(
         cluster_version: &ClusterVersion,
         current: &Current,
         (now, time): (Instant, Timestamp),
@@ -38,25 +36,25 @@ impl Inherited {
         let is_about_this = same_content(&status.desired.image, &current.image)
             && Some(status.observed_generation) == cluster_version.metadata.generation;
         let since = since(status, time).filter(|_| is_about_this)?;
-        let until_time = since + KEPT;
+        let until_time = since + GRAPH_TTL;
         let left = until_time.duration_since(time).try_into().ok()?;
         let candidates = candidates(status);
-        let until = now + KEPT.min(left);
+        let until = now + GRAPH_TTL.min(left);
         (!candidates.is_empty()).then_some(Self { candidates, until, until_time })
     }
 }
 
-/// Since when the updates in the status are not confirmed any more, or may not be.
+/// The time since which the updates of the status are not confirmed.
 fn since(status: &ClusterVersionStatus, now: Timestamp) -> Option<Timestamp> {
     let retrieved = status.conditions.find(retrieved_updates::TYPE)?;
     match retrieved.status {
         ConditionStatus::True => Some(now),
-        // A clock may have been wrong.
+        // The clock may have been wrong.
         _ => Some(retrieved.last_transition_time.as_ref()?.0.min(now)),
     }
 }
 
-/// What the update service must have said. An update that is in both lists has its risks.
+/// The candidates of a status. Of an update in both lists, the one with risks comes first.
 fn candidates(status: &ClusterVersionStatus) -> Arc<[Candidate]> {
     let conditional = status.conditional_updates.iter().map(|update| Candidate {
         release: update.release.clone(),
@@ -98,8 +96,8 @@ mod tests {
         Current { version, image, ..Current::default() }
     }
 
-    /// A cluster at 5.1.0 with an update that has no risk, and one that is recommended though it
-    /// has one. Whether updates were retrieved changed so many hours before noon.
+    /// A cluster at 5.1.0 with an update without risks, and a recommended one with a risk.
+    /// `RetrievedUpdates` changed that many hours before noon.
     fn cluster_version(retrieved: bool, hours: i64) -> ClusterVersion {
         let risk = ConditionalUpdateRisk {
             name: "SomeRisk".to_owned(),
@@ -134,12 +132,12 @@ mod tests {
 
     fn inherited(object: &ClusterVersion, current: &Current) -> Option<(Duration, Vec<Candidate>)> {
         let now = Instant::now();
-        let inherited = Inherited::of(object, current, (now, noon()))?;
+        let inherited = Inherited::from_status(object, current, (now, noon()))?;
         Some((inherited.until - now, inherited.candidates.to_vec()))
     }
 
     #[test]
-    fn every_risk_of_the_status_counts() {
+    fn inherited_risks_are_evaluated_again() {
         let (_, candidates) = inherited(&cluster_version(true, 1000), &current("5.1.0")).unwrap();
         let ledger = fairway_risk::Ledger::new("5.1.0", candidates, Vec::new());
         let evaluated = ledger.evaluate(fairway_risk::Round {
@@ -154,13 +152,13 @@ mod tests {
     }
 
     #[test]
-    fn updates_stand_for_a_day_after_they_were_last_confirmed() {
+    fn inherited_updates_expire_after_a_day() {
         for (retrieved, hours, left) in [
             (true, 1000, Some(24)),
             (false, 0, Some(24)),
             (false, 23, Some(1)),
             (false, 25, None),
-            // Some clock is wrong.
+            // A wrong clock.
             (false, -1000, Some(24)),
         ] {
             let object = cluster_version(retrieved, hours);
@@ -170,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn only_updates_from_this_release_and_for_this_spec_are_inherited() {
+    fn inherited_requires_same_release_and_generation() {
         let mut object = cluster_version(true, 1);
         assert!(inherited(&object, &current("5.1.1")).is_none());
         object.metadata.generation = Some(4);

@@ -1,53 +1,57 @@
-//! What the update service offers this cluster.
+//! The stage `updates`: retrieves the update graph, and publishes the candidates of this cluster.
 //!
-//! [`fairway_cincinnati`] asks. `timing` says when, `memory` for how long an answer stands,
-//! `inherited` what stands before there is one, and `retrieved` how people are told. [`run`] sleeps
-//! until a question is due or something changes.
+//! [`fairway_cincinnati`] sends the requests. `schedule` decides when, `graph_cache` how long a graph
+//! is valid, and `inherited` reads updates of the last status. [`run`] sleeps until a request is due
+//! or an input changes.
 
+mod graph_cache;
 mod inherited;
-mod inputs;
-mod memory;
-mod retrieved;
 mod run;
-mod timing;
+mod schedule;
 
+#[doc(hidden)]
+pub use self::RequestIntervals as Pace;
 pub(crate) use fairway_api::image::same_content;
-pub use inputs::Inputs;
-pub(crate) use inputs::bundle;
-pub use run::run;
-pub use timing::Pace;
+pub(crate) use run::bundle;
+pub use run::{Inputs, run};
+pub use schedule::RequestIntervals;
 
 use std::sync::Arc;
 
 use fairway_api::cluster_version::Release;
+use fairway_api::condition::wire_time;
+use fairway_api::reason::{Reason, retrieved_updates};
 use fairway_api::{OperatorCondition, Version};
-use fairway_cincinnati::fetch::Patience;
-use fairway_cincinnati::question::Services;
+use fairway_cincinnati::fetch::{Failure, Patience};
+use fairway_cincinnati::question::{Question, Refusal, Services};
 use fairway_cincinnati::release;
 use fairway_graph::Graph;
 use fairway_risk::Candidate;
 use jiff::Timestamp;
 
-/// What the update service offers.
+use crate::text::excerpt;
+use graph_cache::GRAPH_TTL;
+
+/// The updates that the update service offers.
 #[derive(Clone, Debug, Default)]
 pub struct Updates {
-    /// The generation of the ClusterVersion that was looked at.
+    /// Generation of the ClusterVersion.
     pub generation: i64,
-    /// The digest of the graph; empty where there is none.
+    /// Digest of the update graph; empty without a graph.
     pub graph_digest: String,
-    /// All of the graph, not only what can be reached from here.
+    /// The complete graph, including releases that cannot be reached from here.
     pub graph: Arc<Graph>,
-    /// The updates of this cluster, the latest first.
+    /// Updates of this cluster, the latest first.
     pub candidates: Arc<[Candidate]>,
     /// The condition `RetrievedUpdates`, without its time.
     pub retrieved: OperatorCondition,
-    /// When the update service last gave or confirmed this answer. Nobody is woken up when only
-    /// this changes.
+    /// Time of the last response of the update service. Receivers are not woken when only this
+    /// changes.
     pub fresh: Option<Timestamp>,
 }
 
 impl Updates {
-    /// What the update service says about the release of that image.
+    /// The release with the content of an image, as the update service describes it.
     pub(crate) fn described(&self, image: &str) -> Option<Release> {
         let node = self.graph.nodes().iter().find(|node| {
             node.release.as_ref().is_some_and(|release| same_content(&release.payload, image))
@@ -56,21 +60,21 @@ impl Updates {
         Some(Release { image: image.to_owned(), ..release })
     }
 
-    /// Every release of that version that the update service knows, however it may be reached.
+    /// All releases of a version in the graph.
     pub(crate) fn releases(&self, version: &str) -> Vec<Release> {
         let Ok(version) = Version::parse(version) else { return Vec::new() };
         let found = self.graph.find(&version).map(|id| self.graph.node(id));
         found.filter_map(|node| release::release(node, &mut Vec::new()).ok()).collect()
     }
 
-    /// Whether the update service knows the version, however it may be reached.
+    /// Whether the graph has a version.
     pub(crate) fn knows(&self, version: &str) -> bool {
         Version::parse(version).is_ok_and(|version| self.graph.find(&version).next().is_some())
     }
 
-    /// Whether both say the same, whenever it was said. Equal candidates are the same ones: they
-    /// are made once from each graph.
-    fn says_the_same(&self, other: &Self) -> bool {
+    /// Whether both are equal except for the time. Candidates are compared by pointer: they are made
+    /// once for each graph.
+    fn is_same_as(&self, other: &Self) -> bool {
         let both_empty = self.candidates.is_empty() && other.candidates.is_empty();
         self.generation == other.generation
             && self.graph_digest == other.graph_digest
@@ -79,13 +83,76 @@ impl Updates {
     }
 }
 
-/// How the update service is asked.
+/// Settings of the stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Which one is asked.
+    /// Update services by channel.
     pub services: Services,
-    /// How often.
-    pub pace: Pace,
-    /// For how long it is waited for.
+    /// Intervals of requests.
+    pub pace: RequestIntervals,
+    /// Timeouts of requests.
     pub patience: Patience,
+}
+
+/// The graph is valid.
+fn retrieved_condition() -> OperatorCondition {
+    OperatorCondition::new(retrieved_updates::TYPE, true)
+}
+
+/// There is no request to send.
+fn refused_condition(refusal: &Refusal) -> OperatorCondition {
+    not_retrieved(refusal.reason(), refusal.to_string())
+}
+
+/// Updates that are kept without a response.
+#[derive(Clone, Copy)]
+enum KeptUpdates {
+    /// Those of a graph of that time.
+    Since(Timestamp),
+    /// Those of the last status.
+    Inherited { until: Timestamp },
+}
+
+/// The request failed; earlier updates may be kept.
+fn failed_condition(failure: &Failure, kept: Option<KeptUpdates>) -> OperatorCondition {
+    let kept = match kept {
+        None => String::new(),
+        Some(KeptUpdates::Since(since)) => {
+            let (since, until) = (wire_time(since).0, wire_time(since + GRAPH_TTL).0);
+            format!(" The listed updates are from {since}; the operator drops them at {until}.")
+        }
+        Some(KeptUpdates::Inherited { until }) => {
+            let until = wire_time(until).0;
+            format!(
+                " The listed updates are from before this operator started; it drops them at \
+                 {until}."
+            )
+        }
+    };
+    let message = format!("Unable to retrieve available updates: {failure}.{kept}");
+    not_retrieved(failure.reason(), message)
+}
+
+/// The graph does not have the running version.
+fn version_not_found_condition(question: &Question, releases: usize) -> OperatorCondition {
+    let Question { current, channel, .. } = question;
+    let place = format!("channel {:?} of {}", excerpt(channel), question.service());
+    let message = if releases == 0 {
+        let of = question.architecture().map(|it| format!(" for {}", excerpt(&it)));
+        format!(
+            "Unable to retrieve available updates: {place} has no releases{}. Check its name, or \
+             set another channel with `fairway upgrade channel CHANNEL`.",
+            of.unwrap_or_default()
+        )
+    } else {
+        format!(
+            "Unable to retrieve available updates: the running version {current} is not in \
+             {place}. Set a channel that contains it with `fairway upgrade channel CHANNEL`."
+        )
+    };
+    not_retrieved(retrieved_updates::VERSION_NOT_FOUND, message)
+}
+
+fn not_retrieved(reason: Reason, message: String) -> OperatorCondition {
+    OperatorCondition::new(retrieved_updates::TYPE, false).reason(reason).message(message)
 }

@@ -1,27 +1,29 @@
-//! The stage at work.
+//! The stage: sends requests when they are due, and publishes the result.
 
 use std::sync::Arc;
 
+use fairway_api::ClusterVersion;
 use fairway_cincinnati::answer;
 use fairway_cincinnati::fetch::{self, Failure, Fetched};
-use fairway_cincinnati::question::Current;
-use fairway_cincinnati::question::Question;
+use fairway_cincinnati::question::{self, Current, Question, Refusal, Services};
+use fairway_cincinnati::route::{ProxySettings, Route};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use http::HeaderValue;
+use k8s_openapi::api::core::v1::ConfigMap;
 use reqwest::Client;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::graph_cache::{self, FetchResult, GraphCache};
 use super::inherited::Inherited;
-use super::inputs::{Inputs, Task};
-use super::memory::{self, Memory, News};
-use super::timing::Timing;
+use super::schedule::RequestSchedule;
 use super::{Settings, Updates};
-use crate::metrics;
-use crate::text;
+use crate::cluster::{ClusterWatches, Objects, only};
+use crate::sync::any_changed;
+use crate::{metrics, text};
 
-/// Asks the update service and publishes what it offers, until nobody looks any more.
+/// Retrieves the update graph and publishes updates, until the last receiver is dropped.
 pub async fn run(
     mut inputs: Inputs,
     settings: Settings,
@@ -31,35 +33,35 @@ pub async fn run(
     let mut stage = Stage::new(settings, metrics, Arc::clone(&inputs.current), &out);
     loop {
         if let Some(task) = inputs.task(&stage.settings.services) {
-            stage.heed(task);
+            stage.set_request(task);
         }
         let due = stage.due();
         tokio::select! {
             open = inputs.changed() => if !open { return },
-            outcome = answered(&mut stage.asking) => stage.learn(outcome),
+            outcome = response(&mut stage.in_flight) => stage.process(outcome),
             () = fairway_clock::sleep_until(due) => stage.ask(),
             () = out.closed() => return,
         }
     }
 }
 
-/// A question that is on its way.
-struct Asking {
+/// A request in flight.
+struct InFlight {
     begun: Instant,
-    outcome: BoxFuture<'static, Result<News, Failure>>,
+    outcome: BoxFuture<'static, Result<FetchResult, Failure>>,
 }
 
-/// The stage's state.
+/// State of the stage.
 struct Stage<'a> {
     settings: Settings,
     metrics: metrics::Updates,
     current: Arc<Current>,
     out: &'a watch::Sender<Option<Arc<Updates>>>,
-    task: Option<Task>,
+    task: Option<GraphRequest>,
     client: Option<Client>,
-    asking: Option<Asking>,
-    memory: Memory,
-    timing: Timing,
+    in_flight: Option<InFlight>,
+    cache: GraphCache,
+    schedule: RequestSchedule,
 }
 
 impl<'a> Stage<'a> {
@@ -69,112 +71,116 @@ impl<'a> Stage<'a> {
         current: Arc<Current>,
         out: &'a watch::Sender<Option<Arc<Updates>>>,
     ) -> Self {
-        let timing = Timing::new(settings.pace.clone());
-        let (task, client, asking, memory) = (None, None, None, Memory::default());
-        Self { settings, metrics, current, out, task, client, asking, memory, timing }
+        let schedule = RequestSchedule::new(settings.pace.clone());
+        let (task, client, in_flight, cache) = (None, None, None, GraphCache::default());
+        Self { settings, metrics, current, out, task, client, in_flight, cache, schedule }
     }
 
-    /// Takes in what there is to do. Answers to another question mean nothing: until there is a
-    /// new one, what is published stays that of the generation before. What stands in the status
-    /// is inherited at first sight.
-    fn heed(&mut self, task: Task) {
+    /// Takes in the current task. A graph for another question is dropped; until there is a new one,
+    /// the published updates stay those of the generation before. The first task also reads the
+    /// updates of the last status.
+    fn set_request(&mut self, task: GraphRequest) {
         let before = self.task.as_ref();
         let same_question = before.is_some_and(|before| before.question == task.question);
         let same_route = before.is_some_and(|before| before.route == task.route);
         if before.is_none() {
             let now = (Instant::now(), fairway_clock::now());
-            let inherited = Inherited::of(&task.cluster_version, &self.current, now);
-            self.memory = Memory::inheriting(inherited);
+            let inherited = Inherited::from_status(&task.cluster_version, &self.current, now);
+            self.cache = GraphCache::inheriting(inherited);
         } else if !same_question {
-            self.memory = Memory::default();
+            self.cache = GraphCache::default();
         }
         if !same_question {
-            self.metrics.asked_anew(fairway_clock::now());
+            self.metrics.question_changed(fairway_clock::now());
         }
         if !same_route {
             self.client = None;
         }
         if !same_question || !same_route {
-            self.asking = None;
-            self.timing.changed(Instant::now());
+            self.in_flight = None;
+            self.schedule.changed(Instant::now());
         }
         self.task = Some(task);
         self.publish();
     }
 
-    /// When to ask; never while there is nothing to ask, or somebody is already being asked.
+    /// Time of the next request; `None` while one is in flight or there is nothing to request.
     fn due(&self) -> Option<Instant> {
-        let can_ask = self.asking.is_none() && self.question().is_some();
-        can_ask.then(|| self.timing.due(Instant::now()))
+        let can_ask = self.in_flight.is_none() && self.question().is_some();
+        can_ask.then(|| self.schedule.due(Instant::now()))
     }
 
     fn question(&self) -> Option<&Question> {
         self.task.as_ref()?.question.as_ref().ok()
     }
 
-    /// Sends the question.
+    /// Sends the request.
     fn ask(&mut self) {
-        let Some(Task { question: Ok(question), route, .. }) = &self.task else { return };
+        let Some(GraphRequest { question: Ok(question), route, .. }) = &self.task else { return };
         let begun = Instant::now();
-        self.timing.begun(begun);
+        self.schedule.begun(begun);
         let client = match &self.client {
             Some(client) => Ok(client.clone()),
             None => fetch::client(route, &self.settings.patience),
         };
         self.client = client.as_ref().ok().cloned();
-        let known = Known {
-            tag: self.memory.tag().cloned(),
-            digest: self.memory.digest().map(str::to_owned),
+        let known = CachedIdentity {
+            tag: self.cache.tag().cloned(),
+            digest: self.cache.digest().map(str::to_owned),
         };
         let question = question.clone();
-        let outcome = async move { news(&client?, question, known).await }.boxed();
-        self.asking = Some(Asking { begun, outcome });
+        let outcome = async move { fetch_graph(&client?, question, known).await }.boxed();
+        self.in_flight = Some(InFlight { begun, outcome });
     }
 
-    /// Takes in the answer.
-    fn learn(&mut self, outcome: Result<News, Failure>) {
-        let Some(Asking { begun, .. }) = self.asking.take() else { return };
+    /// Processes the response.
+    fn process(&mut self, outcome: Result<FetchResult, Failure>) {
+        let Some(InFlight { begun, .. }) = self.in_flight.take() else { return };
         let (now, time) = (Instant::now(), fairway_clock::now());
         let took = now - begun;
         match &outcome {
-            Ok(News::Answer { .. }) => self.metrics.answered(took, time),
-            Ok(News::Unchanged) => self.metrics.unchanged(took, time),
+            Ok(FetchResult::Graph { .. }) => self.metrics.answered(took, time),
+            Ok(FetchResult::Unchanged) => self.metrics.unchanged(took, time),
             Err(failure) => self.metrics.failed(&failure.reason(), took),
         }
-        self.timing.ended(now, outcome.is_ok(), fairway_clock::random_unit());
+        self.schedule.ended(now, outcome.is_ok(), fairway_clock::random_unit());
         log(&outcome);
-        self.memory.learn(outcome, (now, time));
+        self.cache.record(outcome, (now, time));
         self.publish();
     }
 
-    /// Publishes what there is to say. Where only the time of the answer differs, nobody is told.
+    /// Publishes the updates. A change of the response time alone does not wake receivers.
     fn publish(&self) {
         let Some(task) = &self.task else { return };
         let updates = match &task.question {
-            Ok(question) => self.memory.updates(question, task.generation()),
-            Err(refusal) => Some(memory::refused(refusal, task.generation())),
+            Ok(question) => self.cache.updates(question, task.generation()),
+            Err(refusal) => Some(graph_cache::refused(refusal, task.generation())),
         };
         let Some(updates) = updates else { return };
         self.out.send_if_modified(|published| {
-            let same = published.as_ref().is_some_and(|before| before.says_the_same(&updates));
+            let same = published.as_ref().is_some_and(|before| before.is_same_as(&updates));
             *published = Some(Arc::new(updates));
             !same
         });
     }
 }
 
-/// What is known of the answer before.
-struct Known {
+/// Identity of the cached graph.
+struct CachedIdentity {
     tag: Option<HeaderValue>,
     digest: Option<String>,
 }
 
-/// Asks, and finds out whether the answer is a new one.
-async fn news(client: &Client, question: Question, known: Known) -> Result<News, Failure> {
+/// Sends the request and compares the graph with the cached one.
+async fn fetch_graph(
+    client: &Client,
+    question: Question,
+    known: CachedIdentity,
+) -> Result<FetchResult, Failure> {
     let Fetched::Body { bytes, tag } = fetch::fetch(client, &question, known.tag).await? else {
-        return Ok(News::Unchanged);
+        return Ok(FetchResult::Unchanged);
     };
-    // Large graphs take a while to be understood, and meanwhile others have to be served.
+    // Parsing a large graph takes long and would block other tasks of this thread.
     let read = tokio::task::spawn_blocking(move || {
         if known.digest.is_some_and(|digest| digest == answer::digest(&bytes)) {
             return Ok(None);
@@ -182,24 +188,24 @@ async fn news(client: &Client, question: Question, known: Known) -> Result<News,
         answer::read(&question, &bytes).map(Some)
     });
     match read.await {
-        Ok(Ok(None)) => Ok(News::Unchanged),
-        Ok(Ok(Some(answer))) => Ok(News::Answer { answer, tag }),
+        Ok(Ok(None)) => Ok(FetchResult::Unchanged),
+        Ok(Ok(Some(answer))) => Ok(FetchResult::Graph { answer, tag }),
         Ok(Err(error)) => Err(Failure::unreadable(error)),
         Err(error) => Err(Failure::Invalid { why: text::cause(&error) }),
     }
 }
 
-async fn answered(asking: &mut Option<Asking>) -> Result<News, Failure> {
-    match asking {
-        Some(asking) => (&mut asking.outcome).await,
+async fn response(in_flight: &mut Option<InFlight>) -> Result<FetchResult, Failure> {
+    match in_flight {
+        Some(in_flight) => (&mut in_flight.outcome).await,
         None => std::future::pending().await,
     }
 }
 
-fn log(outcome: &Result<News, Failure>) {
+fn log(outcome: &Result<FetchResult, Failure>) {
     match outcome {
-        Ok(News::Unchanged) => tracing::debug!("update graph unchanged"),
-        Ok(News::Answer { answer, .. }) => {
+        Ok(FetchResult::Unchanged) => tracing::debug!("update graph unchanged"),
+        Ok(FetchResult::Graph { answer, .. }) => {
             let (releases, problems) = (answer.graph.nodes().len(), answer.problem_count);
             let updates = answer.candidates.as_ref().map_or(0, |candidates| candidates.len());
             tracing::info!(releases, updates, problems, "update graph retrieved");
@@ -212,4 +218,70 @@ fn log(outcome: &Result<News, Failure>) {
             tracing::warn!(reason, error = %failure, "cannot retrieve update graph; retrying");
         }
     }
+}
+
+/// Key of the CA bundle in its ConfigMap.
+const BUNDLE: &str = "ca-bundle.crt";
+
+/// Inputs of the stage.
+pub struct Inputs {
+    /// The running release.
+    pub current: Arc<Current>,
+    /// ClusterVersion, with channel and upstream.
+    pub cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
+    /// Proxy settings.
+    pub proxy: watch::Receiver<Option<ProxySettings>>,
+    /// CA bundle of the platform.
+    pub trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
+}
+
+/// What to request, and how.
+#[derive(Clone, Debug)]
+pub(super) struct GraphRequest {
+    pub(super) cluster_version: Arc<ClusterVersion>,
+    pub(super) question: Result<Question, Refusal>,
+    pub(super) route: Route,
+}
+
+impl GraphRequest {
+    pub(super) fn generation(&self) -> i64 {
+        self.cluster_version.metadata.generation.unwrap_or_default()
+    }
+}
+
+impl Inputs {
+    /// Takes the receivers from the watches.
+    pub fn new(watches: &ClusterWatches, current: Arc<Current>) -> Self {
+        Self {
+            current,
+            cluster_version: watches.cluster_version.clone(),
+            proxy: watches.proxy.clone(),
+            trusted_ca: watches.trusted_ca.clone(),
+        }
+    }
+
+    /// The current task; `None` until all inputs are known. A request without the proxy or the CA
+    /// bundle of a cluster would only fail.
+    pub(super) fn task(&mut self, services: &Services) -> Option<GraphRequest> {
+        let seen = self.cluster_version.borrow_and_update().clone();
+        let proxy = self.proxy.borrow_and_update().clone()?;
+        let trusted = self.trusted_ca.borrow_and_update().clone()?;
+        let cluster_version = only(seen.as_ref())?;
+        Some(GraphRequest {
+            cluster_version: Arc::clone(cluster_version),
+            question: question::ask(&cluster_version.spec, &self.current, services),
+            route: Route { proxy, authorities: bundle(&trusted) },
+        })
+    }
+
+    /// Waits for a change; `false` if a sender is gone.
+    pub(super) async fn changed(&mut self) -> bool {
+        any_changed!(self.cluster_version, self.proxy, self.trusted_ca)
+    }
+}
+
+/// The CA bundle in PEM; empty if the platform has none.
+pub(crate) fn bundle(trusted: &Objects<ConfigMap>) -> String {
+    let data = only(Some(trusted)).and_then(|map| map.data.as_ref());
+    data.and_then(|data| data.get(BUNDLE)).cloned().unwrap_or_default()
 }

@@ -6,12 +6,12 @@ use serde_json::json;
 use super::World;
 use crate::support::available;
 
-/// The sandbox behind the cluster: only there can a test break the API server.
+/// The sandbox of the cluster: only a sandbox can fail on demand.
 fn sandbox(world: &World) -> Option<&Sandbox> {
     world.operated.cluster.failing_on_demand()
 }
 
-/// Accepts a risk, and waits for the operator to notice.
+/// Accepts a risk, and waits until the operator has evaluated it.
 async fn is_followed(world: &World) -> Result<()> {
     let accepted = json!({"desiredUpdate": {"acceptRisks": [{"name": "RiskOne"}]}});
     world.operated.patch_spec(accepted).await?;
@@ -55,7 +55,7 @@ async fn status_write_that_fails_in_the_sandbox_is_retried() -> Result<()> {
     for (fault, outcome) in [
         (Fault::refuse(500), "failed"),
         (Fault::drop_connection(), "failed"),
-        // It was written, and nobody knows.
+        // The write succeeded, but the response was lost.
         (Fault::refuse_after(500), "failed"),
         (Fault::refuse(409), "conflict"),
     ] {

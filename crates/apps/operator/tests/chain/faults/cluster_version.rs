@@ -10,7 +10,7 @@ use super::{World, is_settled};
 use crate::support::{available, reason, recommended};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_version_that_is_created_again_is_filled_in_again() -> Result<()> {
+async fn cluster_version_created_again_gets_a_status() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.start();
     for name in ["A", "B", "C"] {
@@ -21,8 +21,8 @@ async fn a_cluster_version_that_is_created_again_is_filled_in_again() -> Result<
     let api = world.operated.cluster_version();
     let before = api.get(CLUSTER_VERSION_NAME).await?;
     api.delete(CLUSTER_VERSION_NAME, &DeleteParams::default()).await?;
-    let is_told = |text: &str| !text.contains("\ncluster_version_available_updates{");
-    world.operated.metrics("the ClusterVersion to be missed", is_told).await?;
+    let is_reported = |text: &str| !text.contains("\ncluster_version_available_updates{");
+    world.operated.metrics("the missing ClusterVersion to be reported", is_reported).await?;
 
     let metadata = ObjectMeta { name: Some(before.name_any()), ..ObjectMeta::default() };
     let mut again = before.clone();
@@ -35,10 +35,10 @@ async fn a_cluster_version_that_is_created_again_is_filled_in_again() -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_somebody_else_writes_into_the_status_does_not_stay() -> Result<()> {
+async fn status_changed_by_another_client_is_corrected() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.start();
-    // From then on there is nothing left to write.
+    // No further write is expected.
     let is_whole = |status: &_| is_settled(status) && is_complete(status);
     let before = world.operated.status("the release to be complete", is_whole).await?;
     let writes = r#"fairway_operator_api_writes_total{outcome="written"}"#;
@@ -69,11 +69,11 @@ async fn annotate(world: &World, value: &Value) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_spec_made_to_do_harm_does_none() -> Result<()> {
+async fn spec_with_harmful_content_is_handled() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.start();
     world.settled().await?;
-    // As large as the API takes it.
+    // The maximum size of the API.
     annotate(&world, &json!("[".repeat(200 << 10))).await?;
     let mut names: Vec<_> = (0..999).map(|number| json!({"name": format!("R{number}")})).collect();
     names.push(json!({"name": "RiskOne"}));

@@ -27,7 +27,7 @@ async fn world() -> Result<World> {
     Ok(world)
 }
 
-/// Somebody else writes itself into the lease, for so many seconds.
+/// Writes another holder into the Lease.
 async fn steal(world: &World, seconds: u32, renewed: &str) -> Result<()> {
     let lease = &world.operated.settings.election.lease;
     let leases: Api<Lease> = Api::namespaced(world.operated.cluster.client(), &lease.namespace);
@@ -41,10 +41,10 @@ async fn steal(world: &World, seconds: u32, renewed: &str) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lease_lost_while_writing_stops_the_write() -> Result<()> {
+async fn status_write_stops_when_lease_is_lost() -> Result<()> {
     let mut world = world().await?;
     let operated = &world.operated;
-    // A write takes longer than the lease is held.
+    // The write takes longer than the Lease is held.
     if let Some(sandbox) = operated.cluster.as_sandbox() {
         let slow = Fault::delay(Duration::from_secs(8));
         sandbox.faults().add(slow.verb("update").resource("clusterversions/status").times(1));
@@ -55,12 +55,12 @@ async fn a_lease_lost_while_writing_stops_the_write() -> Result<()> {
         let begun = async || Ok(sandbox.faults().is_empty().then_some(()));
         wait::until("the write to begin", begun).await?;
     }
-    // Not before: an earlier write may still be under way until this one begins.
+    // From here: an earlier write may be in progress until this one starts.
     let mark = operated.cluster.audit_log()?.mark()?;
     steal(&world, 12, "2026-01-01T00:00:00.000000Z").await?;
     operated.reports("fairway_operator_leader", 0.0).await?;
     operated.patch_spec(accepted).await?;
-    assert_eq!(operated.status_writes(mark)?, 0, "nobody may write who does not lead");
+    assert_eq!(operated.status_writes(mark)?, 0, "only the leader writes");
 
     operated.reports("fairway_operator_leader", 1.0).await?;
     let is_accepted = |status: &_| available(status).contains(&"5.1.2");
@@ -70,7 +70,7 @@ async fn a_lease_lost_while_writing_stops_the_write() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clocks_of_others_count_for_nothing() -> Result<()> {
+async fn election_ignores_clocks_of_other_replicas() -> Result<()> {
     let mut world = world().await?;
     for time in ["1999-12-31T23:59:59.000000Z", "2099-12-31T23:59:59.000000Z"] {
         let begin = Instant::now();

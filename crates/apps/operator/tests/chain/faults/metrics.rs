@@ -9,7 +9,7 @@ use crate::front::Manner;
 use crate::support::{available, recommended};
 use crate::telemetry::{answer, vector};
 
-/// What the metrics say about the second risk.
+/// The metric of the second risk.
 const RISK_TWO: &str = r#"cluster_version_risk_conditions{risk="RiskTwo"}"#;
 
 fn is_unknown(status: &ClusterVersionStatus, version: &str) -> bool {
@@ -18,7 +18,7 @@ fn is_unknown(status: &ClusterVersionStatus, version: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_prometheus_that_is_down_leaves_risks_unknown_until_it_is_back() -> Result<()> {
+async fn risks_with_failing_prometheus_are_unknown_until_it_recovers() -> Result<()> {
     let mut world = World::new().await?;
     world.telemetry.front.behaves(Manner::Status(503));
     world.operated.start();
@@ -40,7 +40,7 @@ async fn a_prometheus_that_is_down_leaves_risks_unknown_until_it_is_back() -> Re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_query_that_is_never_answered_delays_its_own_risk_alone() -> Result<()> {
+async fn risk_with_stalled_query_is_delayed_alone() -> Result<()> {
     let mut world = World::new().await?;
     world
         .telemetry
@@ -59,7 +59,7 @@ async fn a_query_that_is_never_answered_delays_its_own_risk_alone() -> Result<()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_of_the_wrong_kind_decide_nothing() -> Result<()> {
+async fn risk_with_wrong_result_type_is_unknown() -> Result<()> {
     let wrong = [
         ("Scalar", answer("scalar", &json!([0, "1"]))),
         ("Range", answer("matrix", &json!([{"metric": {}, "values": [[0, "1"]]}]))),
@@ -81,18 +81,18 @@ async fn answers_of_the_wrong_kind_decide_nothing() -> Result<()> {
     world.operated.start();
     let applies = |status: &ClusterVersionStatus| -> Vec<String> {
         let risks = status.conditional_update_risks.iter();
-        let told = risks.filter_map(|risk| {
+        let reported = risks.filter_map(|risk| {
             let applies = risk.conditions.find("Applies")?;
             Some(format!(
                 "{}: {} {}: {}",
                 risk.name, applies.status, applies.reason, applies.message
             ))
         });
-        told.collect()
+        reported.collect()
     };
     let all_failed = |status: &ClusterVersionStatus| {
-        let told = applies(status);
-        told.len() == 8 && told.iter().all(|told| told.contains("EvaluationFailed"))
+        let reported = applies(status);
+        reported.len() == 8 && reported.iter().all(|reported| reported.contains("EvaluationFailed"))
     };
     let status = world.operated.status("all answers to be taken in", all_failed).await?;
     insta::assert_snapshot!(applies(&status).join("\n"), @"
@@ -111,14 +111,14 @@ async fn answers_of_the_wrong_kind_decide_nothing() -> Result<()> {
     world.telemetry.front.behaves(Manner::Well);
     let decided = |status: &ClusterVersionStatus| {
         recommended(status, "5.1.1").is_some_and(|known| known.status == ConditionStatus::False)
-            && applies(status).iter().all(|told| told.contains(": True"))
+            && applies(status).iter().all(|reported| reported.contains(": True"))
     };
     world.operated.status("all risks to apply", decided).await?;
     world.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_answered_outlives_the_one_who_answered() -> Result<()> {
+async fn risk_results_outlive_prometheus() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.start();
     world.settled().await?;

@@ -1,5 +1,5 @@
-//! Whatever the operator depends on breaks. Status and metrics say so, and when it works again,
-//! so does the operator, without being started anew.
+//! Failures of the dependencies of the operator. Status and metrics report them, and the operator
+//! recovers without a restart.
 
 mod api_server;
 mod cluster_version;
@@ -15,17 +15,16 @@ use crate::front::Front;
 use crate::support::{CHANNEL, Graph, Operated, recommended};
 use crate::telemetry::Telemetry;
 
-/// A cluster at 5.1.0 with everything around it. 5.1.2 has a risk that applies, 5.1.3 one that does
-/// not.
+/// A cluster at 5.1.0 with its dependencies. 5.1.2 has a risk that applies, 5.1.3 one that does not.
 pub(crate) struct World {
     pub(crate) operated: Operated,
     pub(crate) telemetry: Telemetry,
-    /// Before the update service.
+    /// In front of the update service.
     pub(crate) updates: Front,
     _graph: Graph,
 }
 
-/// What applies in that cluster, and what not.
+/// The metrics of the cluster.
 pub(crate) const SAMPLES: &str = "risk_one 1\nrisk_two 0\n";
 
 impl World {
@@ -34,7 +33,7 @@ impl World {
         Self::with(&["5.1.0", "5.1.1", "5.1.2", "5.1.3"], &risks).await
     }
 
-    /// A world in which other updates have other risks.
+    /// With other versions and risks.
     pub(crate) async fn with(versions: &[&str], risks: &[(&str, &str, &str)]) -> Result<Self> {
         let graph = Graph::with_risks(versions, risks).await?;
         let updates = Front::before(graph.url()).await?;
@@ -43,7 +42,7 @@ impl World {
         Ok(Self { operated, telemetry, updates, _graph: graph })
     }
 
-    /// Waits until everything is known.
+    /// Waits until everything is evaluated.
     pub(crate) async fn settled(&self) -> Result<ClusterVersionStatus> {
         self.operated.status("both risks to be decided", is_settled).await
     }

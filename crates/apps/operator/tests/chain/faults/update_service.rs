@@ -8,7 +8,7 @@ use crate::front::Manner;
 use crate::support::{available, reason};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_update_service_that_fails_takes_nothing_away() -> Result<()> {
+async fn updates_with_failing_update_service_are_kept() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.settings.updates.patience.answer = Duration::from_secs(1);
     world.operated.start();
@@ -21,12 +21,13 @@ async fn an_update_service_that_fails_takes_nothing_away() -> Result<()> {
     ] {
         world.updates.behaves(manner.clone());
         let operated = &world.operated;
-        let told = operated
+        let reported = operated
             .status(failure, |status| reason(status, "RetrievedUpdates") == failure)
             .await?;
-        assert_eq!(available(&told), ["5.1.3", "5.1.1"], "{manner:?}");
-        assert_eq!(told.conditional_updates, before.conditional_updates, "{manner:?}");
-        let message = told.conditions.find("RetrievedUpdates").unwrap().message.clone().unwrap();
+        assert_eq!(available(&reported), ["5.1.3", "5.1.1"], "{manner:?}");
+        assert_eq!(reported.conditional_updates, before.conditional_updates, "{manner:?}");
+        let message =
+            reported.conditions.find("RetrievedUpdates").unwrap().message.clone().unwrap();
         assert!(message.contains("The listed updates are from"), "{message}");
         let count = format!("fairway_operator_graph_fetches_total{{outcome=\"{failure}\"}}");
         assert!(operated.sample(&count).await? >= 1.0);
@@ -40,16 +41,16 @@ async fn an_update_service_that_fails_takes_nothing_away() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_update_service_that_lies_is_believed_only_what_can_be() -> Result<()> {
+async fn updates_of_invalid_graph_are_ignored() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.start();
     world.settled().await?;
-    // An index that leads nowhere, a version twice, and this cluster's version not at all.
+    // An invalid index, a repeated version, and a missing running version.
     let lie = r#"{"nodes": [{"version": "5.9.0", "payload": "a"}, {"version": "5.9.0", "payload": "b"}],
         "edges": [[0, 99], [1, 0]], "conditionalEdges": [{"edges": [{"from": "5.1.0", "to": "5.9.0"}],
         "risks": [{"name": "x y", "message": "", "url": "", "matchingRules": [{"type": "Moon"}]}]}]}"#;
     world.updates.behaves(Manner::Text(lie.to_owned()));
-    // What is said of the service, and what is made of it, come one after the other.
+    // The condition and the updates follow each other.
     let lost = |status: &_| {
         reason(status, "RetrievedUpdates") == "VersionNotFound" && available(status).is_empty()
     };

@@ -1,4 +1,4 @@
-//! What may begin, and what may not.
+//! Acceptance and refusal of updates.
 
 use anyhow::Result;
 use fairway_api::{ClusterOperator, OperatorCondition};
@@ -15,8 +15,8 @@ use crate::support::{Graph, Operated, graph_data, prometheus};
 
 const VERSIONS: [&str; 5] = ["5.1.0", "5.1.1", "5.1.2", "5.2.0", "5.3.0"];
 
-/// A platform, its update service, and a cluster that has one of its releases. One of them has a
-/// risk that applies.
+/// A platform, its update service, and a cluster with one of its releases. One release has a risk
+/// that applies.
 struct World {
     platform: Platform,
     operated: Operated,
@@ -42,7 +42,7 @@ impl World {
         Ok(Some(Self { platform, operated, _graph: graph, _metrics: directory }))
     }
 
-    /// Lets a component say that no minor version may follow.
+    /// Sets `Upgradeable=False` on a component.
     async fn is_not_upgradeable(&self) -> Result<()> {
         let api: Api<ClusterOperator> = Api::all(self.operated.cluster.client());
         let mut dns = objects::cluster_operator("dns");
@@ -60,14 +60,14 @@ impl World {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_risk_that_nobody_accepted_holds_an_update_until_somebody_does() -> Result<()> {
+async fn update_with_unaccepted_risk_is_refused_until_accepted() -> Result<()> {
     let Some(mut world) = World::new(UnacceptedRisks::Gate).await? else { return Ok(()) };
     let operated = &mut world.operated;
     ask(operated, json!({"version": "5.1.2"})).await?;
-    let told = refused(operated, "UnacceptedRisks").await?;
-    assert!(told.contains("DiskLoss"), "{told}");
-    assert!(told.ends_with("fairway upgrade accept DiskLoss"), "{told}");
-    // Another name for the same image changes nothing.
+    let message = refused(operated, "UnacceptedRisks").await?;
+    assert!(message.contains("DiskLoss"), "{message}");
+    assert!(message.ends_with("fairway upgrade accept DiskLoss"), "{message}");
+    // The same image with another reference is the same release.
     let image = world.platform.image("5.1.2").replace("registry.example", "mirror.example");
     ask(operated, json!({"version": null, "image": image})).await?;
     operated.status("the request to be seen", |status| status.observed_generation >= 3).await?;
@@ -88,7 +88,7 @@ async fn a_risk_that_nobody_accepted_holds_an_update_until_somebody_does() -> Re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_risks_are_recorded_the_update_begins() -> Result<()> {
+async fn update_with_recorded_risks_starts() -> Result<()> {
     let Some(mut world) = World::new(UnacceptedRisks::Record).await? else { return Ok(()) };
     let operated = &mut world.operated;
     ask(operated, json!({"version": "5.1.2"})).await?;
@@ -99,7 +99,7 @@ async fn where_risks_are_recorded_the_update_begins() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_not_upgradeable_still_gets_a_patch() -> Result<()> {
+async fn patch_update_ignores_upgradeable_false() -> Result<()> {
     let Some(mut world) = World::new(UnacceptedRisks::Gate).await? else { return Ok(()) };
     world.is_not_upgradeable().await?;
     let operated = &mut world.operated;
@@ -109,8 +109,8 @@ async fn who_is_not_upgradeable_still_gets_a_patch() -> Result<()> {
         })
         .await?;
     ask(operated, json!({"version": "5.2.0"})).await?;
-    let told = refused(operated, "UnacceptedRisks").await?;
-    assert!(told.contains("ClusterOperatorUpgradeable-dns"), "{told}");
+    let message = refused(operated, "UnacceptedRisks").await?;
+    assert!(message.contains("ClusterOperatorUpgradeable-dns"), "{message}");
     ask(operated, json!({"version": "5.1.1"})).await?;
     let status = reaches(operated, "5.1.1").await?;
     assert_eq!(status.history[0].accepted_risks, None);
@@ -118,12 +118,12 @@ async fn who_is_not_upgradeable_still_gets_a_patch() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_force_opens_the_guards_and_that_is_recorded() -> Result<()> {
+async fn forced_update_waives_preconditions_and_is_recorded() -> Result<()> {
     let Some(mut world) = World::new(UnacceptedRisks::Gate).await? else { return Ok(()) };
     let operated = &mut world.operated;
     ask(operated, json!({"image": world.platform.image("5.3.0")})).await?;
-    let told = refused(operated, "PreconditionChecks").await?;
-    assert!(told.contains("SkipLevelNotOffered"), "{told}");
+    let message = refused(operated, "PreconditionChecks").await?;
+    assert!(message.contains("SkipLevelNotOffered"), "{message}");
 
     ask(operated, json!({"image": world.platform.image("5.3.0"), "force": true})).await?;
     let status = reaches(operated, "5.3.0").await?;
@@ -135,13 +135,13 @@ async fn only_force_opens_the_guards_and_that_is_recorded() -> Result<()> {
     );
 
     ask(operated, json!({"image": world.platform.image("5.2.0"), "force": null})).await?;
-    let told = refused(operated, "PreconditionChecks").await?;
-    assert!(told.contains("LowDesiredVersion"), "{told}");
+    let message = refused(operated, "PreconditionChecks").await?;
+    assert!(message.contains("LowDesiredVersion"), "{message}");
     operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_a_mode_it_is_no_update() -> Result<()> {
+async fn request_with_mode_starts_no_update() -> Result<()> {
     let Some(mut world) = World::new(UnacceptedRisks::Gate).await? else { return Ok(()) };
     let operated = &mut world.operated;
     ask(operated, json!({"version": "5.1.1", "mode": "Preflight"})).await?;
@@ -150,7 +150,7 @@ async fn with_a_mode_it_is_no_update() -> Result<()> {
     assert_eq!(history(&status), ["5.1.0"]);
     assert_eq!(crate::support::reason(&status, "ReleaseAccepted"), "PayloadLoaded");
 
-    // Without the mode it is one, and the one that follows with a mode does not end it.
+    // Without the mode it is an update, and a later request with a mode does not end it.
     ask(operated, json!({"mode": null})).await?;
     reaches(operated, "5.1.1").await?;
     ask(operated, json!({"version": "5.2.0", "mode": "Preflight"})).await?;
@@ -162,7 +162,7 @@ async fn with_a_mode_it_is_no_update() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_never_complete_is_not_left() -> Result<()> {
+async fn update_during_installation_is_refused() -> Result<()> {
     let Some(platform) = Platform::new(&VERSIONS[..2])? else { return Ok(()) };
     let silent = json!({
         "apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator",
@@ -170,17 +170,20 @@ async fn what_was_never_complete_is_not_left() -> Result<()> {
         "status": {"versions": [{"name": "operator", "version": "5.1.0"}]},
     });
     let release = TestRelease::new("5.1.0").object("0000_10_silent_01", silent);
-    let nobody = prometheus("http://127.0.0.1:9")?;
+    let no_metrics = prometheus("http://127.0.0.1:9")?;
     let mut written = Ok(());
     let mut operated = platform
-        .installation("", "http://127.0.0.1:9", nobody, |settings| {
+        .installation("", "http://127.0.0.1:9", no_metrics, |settings| {
             written = release.write(&settings.release.payload);
         })
         .await?;
     written?;
     operated.status("the installation to begin", |status| !status.history.is_empty()).await?;
     ask(&operated, json!({"image": platform.image("5.1.1"), "force": true})).await?;
-    let told = refused(&operated, "PreconditionChecks").await?;
-    assert!(told.ends_with("the operator evaluates the update once 5.1.0 is installed"), "{told}");
+    let message = refused(&operated, "PreconditionChecks").await?;
+    assert!(
+        message.ends_with("the operator evaluates the update once 5.1.0 is installed"),
+        "{message}"
+    );
     operated.stop().await
 }

@@ -1,4 +1,4 @@
-//! From the request for an update to its beginning, or to its refusal.
+//! Requests for updates, from the spec to acceptance or refusal.
 
 mod gates;
 mod olm;

@@ -1,10 +1,10 @@
-//! Operators of OLM that run up to some version, between their guard and the gate of updates.
+//! OLM operators with a maximum version, the OLM guard, and the risk gate.
 
 use std::time::Duration;
 
 use anyhow::Result;
 use fairway_compat::olm::{MAXIMUM_ANNOTATION, Policy};
-use fairway_olm::{CertificateSettings, Patience, Reach};
+use fairway_olm::{CertificateSettings, StalenessTimeouts, WebhookAddress};
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_testkit::{TestCluster, TestNamespace, olm};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
@@ -20,11 +20,11 @@ use crate::support::{available, graph_data, recommended, update};
 
 const VERSIONS: [&str; 4] = ["5.1.0", "5.1.1", "5.2.0", "5.3.0"];
 
-/// The kind of installed operators.
+/// Kind of installed operators.
 const OPERATORS: &str = "ClusterServiceVersion";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operator_that_will_not_run_holds_up_what_is_after_its_maximum() -> Result<()> {
+async fn update_beyond_maximum_of_olm_operator_is_refused() -> Result<()> {
     let Some(platform) = Platform::new(&VERSIONS)? else { return Ok(()) };
     let data = graph_data(&VERSIONS, &[]);
     let data: Vec<_> = data.iter().map(|(name, text)| (&name[..], &text[..])).collect();
@@ -41,7 +41,7 @@ async fn an_operator_that_will_not_run_holds_up_what_is_after_its_maximum() -> R
     let risk = |name: &str| format!("OperatorWillNotRun-{}:{name}", guarded.namespace.name());
     let (old, later) = (risk("old.v1"), risk("later.v1"));
 
-    // Each target has the operators against it that do not run there; a patch has none.
+    // Each target has the risks of operators that do not support it; a patch release has none.
     let status = operated
         .status("the guard to be heard", |status| {
             let risks = |version| update(status, version).map(|it| it.risk_names.clone());
@@ -56,9 +56,9 @@ async fn an_operator_that_will_not_run_holds_up_what_is_after_its_maximum() -> R
     }
 
     ask(&operated, json!({"version": "5.2.0"})).await?;
-    let told = refused(&operated, "UnacceptedRisks").await?;
-    assert!(told.ends_with(&format!("fairway upgrade accept {old}")), "{told}");
-    assert!(!told.contains(&later), "{told}");
+    let message = refused(&operated, "UnacceptedRisks").await?;
+    assert!(message.ends_with(&format!("fairway upgrade accept {old}")), "{message}");
+    assert!(!message.contains(&later), "{message}");
 
     ask(&operated, json!({"version": "5.1.1"})).await?;
     let status = reaches(&operated, "5.1.1").await?;
@@ -69,16 +69,16 @@ async fn an_operator_that_will_not_run_holds_up_what_is_after_its_maximum() -> R
     let recorded = status.history[0].accepted_risks.as_deref().unwrap_or_default();
     assert!(recorded.ends_with(&format!("Accepted by name: {old}.")), "{recorded}");
 
-    // What was accepted is, for the next update as well; the other operator is in its way.
+    // An acceptance is valid for the next update as well, which has a risk of the other operator.
     ask(&operated, json!({"version": "5.3.0"})).await?;
-    let told = refused(&operated, "UnacceptedRisks").await?;
-    assert!(told.ends_with(&format!("fairway upgrade accept {later}")), "{told}");
+    let message = refused(&operated, "UnacceptedRisks").await?;
+    assert!(message.ends_with(&format!("fairway upgrade accept {later}")), "{message}");
     assert_eq!(history(&status), ["5.2.0", "5.1.1", "5.1.0"]);
     drop(guarded);
     operated.stop().await
 }
 
-/// A cluster with OLM's kind of operators, and a guard.
+/// A cluster with the kinds of OLM, and a guard.
 struct Guarded<'a> {
     cluster: &'a TestCluster,
     namespace: TestNamespace,
@@ -104,7 +104,7 @@ impl<'a> Guarded<'a> {
             policy: Policy::default(),
             release_version: None,
             listen,
-            reach: Reach::Url(format!("https://{listen}/validate").parse()?),
+            reach: WebhookAddress::Url(format!("https://{listen}/validate").parse()?),
             certificate: CertificateSettings {
                 settling: Duration::from_secs(1),
                 ..CertificateSettings::default()
@@ -114,7 +114,7 @@ impl<'a> Guarded<'a> {
                 identity: "test".to_owned(),
                 timing: Timing::default(),
             },
-            patience: Patience::default(),
+            patience: StalenessTimeouts::default(),
             farewell: Duration::ZERO,
         };
         let client = self.cluster.client();
@@ -122,7 +122,7 @@ impl<'a> Guarded<'a> {
         Ok(())
     }
 
-    /// Installs an operator that runs up to that version.
+    /// Installs an operator with a maximum version.
     async fn install(&self, name: &str, maximum: Option<&str>) -> Result<()> {
         let annotations = maximum.map(|maximum| json!({MAXIMUM_ANNOTATION: maximum}));
         let content = json!({"metadata": {"annotations": annotations}, "spec": {}});

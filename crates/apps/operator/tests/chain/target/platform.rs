@@ -1,4 +1,4 @@
-//! A platform with signed releases, and a cluster that has one of them.
+//! A platform with signed releases, and a cluster with one of them.
 
 use anyhow::{Context as _, Result};
 use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
@@ -16,10 +16,10 @@ use tempfile::TempDir;
 
 use crate::support::{Graph, Operated};
 
-/// The label of signatures.
+/// Label of signatures.
 const SIGNATURES: &str = "release.openshift.io/verification-signatures";
 
-/// A platform with signed releases. The first one is what clusters have.
+/// A platform with signed releases. Clusters have the first one.
 pub(super) struct Platform {
     signer: Signer,
     layout: TempDir,
@@ -33,7 +33,7 @@ struct Released {
 }
 
 impl Platform {
-    /// A platform with releases of these versions; nothing where there is no `gpg`.
+    /// A platform with releases of these versions; `None` without `gpg`.
     pub(super) fn new(versions: &[&str]) -> Result<Option<Self>> {
         let Some(signer) = Signer::new()? else { return Ok(None) };
         let layout = tempfile::tempdir()?;
@@ -45,18 +45,18 @@ impl Platform {
         Ok(Some(Self { signer, layout, releases }))
     }
 
-    /// An update service with graph-data of these files.
+    /// An update service with graph-data.
     pub(super) async fn graph(&self, files: &[(&str, &str)]) -> Result<Graph> {
         let images = self.releases.iter().enumerate().map(|(place, release)| {
             let Released { version, image, .. } = release;
-            // The first one is not asked for: the operator has it on its disk.
+            // The operator has the first one on its disk.
             let image = if place == 0 { objects::release(version).image } else { image.clone() };
             (version.as_str(), image)
         });
         Graph::of_images(files, &images.collect::<Vec<_>>()).await
     }
 
-    /// A cluster whose operator runs, and has rolled out the first release.
+    /// A cluster whose operator has rolled out the first release.
     pub(super) async fn cluster(
         &self,
         channel: &str,
@@ -69,7 +69,7 @@ impl Platform {
         Ok(operated)
     }
 
-    /// A cluster whose operator runs, and begins to roll out the first release.
+    /// A cluster whose operator rolls out the first release.
     pub(super) async fn installation(
         &self,
         channel: &str,
@@ -94,13 +94,13 @@ impl Platform {
         self.release(version).image.as_str()
     }
 
-    /// Signs a release in the cluster.
+    /// Publishes the signature of a release in the cluster.
     pub(super) async fn sign(&self, operated: &Operated, version: &str) -> Result<()> {
         let digest = &self.release(version).digest;
         publish(operated, digest, self.signer.sign(digest)?).await
     }
 
-    /// Puts a signature of the first release where one of this release belongs.
+    /// Publishes the signature of the first release for another one.
     pub(super) async fn sign_with_that_of_another(
         &self,
         operated: &Operated,
@@ -110,7 +110,7 @@ impl Platform {
         publish(operated, &self.release(version).digest, self.signer.sign(other)?).await
     }
 
-    /// Lets somebody sign whom nobody trusts.
+    /// Publishes a signature by an untrusted key.
     pub(super) async fn forge(&self, operated: &Operated, version: &str) -> Result<()> {
         let digest = &self.release(version).digest;
         let stranger = Signer::new()?.context("there was a gpg")?;
@@ -146,12 +146,12 @@ async fn publish(operated: &Operated, digest: &Digest, signature: Vec<u8>) -> Re
     Ok(())
 }
 
-/// Where the cluster has signatures; on a shared one, those of the test before as well.
+/// Signatures in the cluster; a shared cluster has those of earlier tests, too.
 fn signatures(operated: &Operated) -> Api<ConfigMap> {
     Api::namespaced(operated.cluster.client(), "openshift-config-managed")
 }
 
-/// Waits until a cluster has rolled out a release.
+/// Waits until a release is rolled out.
 pub(super) async fn reaches(operated: &Operated, version: &str) -> Result<ClusterVersionStatus> {
     operated
         .status(&format!("{version} to be reached"), |status| {
@@ -163,7 +163,7 @@ pub(super) async fn reaches(operated: &Operated, version: &str) -> Result<Cluste
         .await
 }
 
-/// Waits until a release was refused for a reason; what people are told.
+/// Waits until a release is refused for a reason; returns the message.
 pub(super) async fn refused(operated: &Operated, reason: &str) -> Result<String> {
     let status = operated
         .status(&format!("ReleaseAccepted=False/{reason}"), |status| {
@@ -178,7 +178,7 @@ pub(super) async fn refused(operated: &Operated, reason: &str) -> Result<String>
     Ok(accepted.message.clone().unwrap_or_default())
 }
 
-/// Asks for an update as `fairway upgrade` does.
+/// Requests an update like `fairway upgrade`.
 pub(super) async fn ask(operated: &Operated, update: Value) -> Result<()> {
     operated.patch_spec(json!({ "desiredUpdate": update })).await
 }

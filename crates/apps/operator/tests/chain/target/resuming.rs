@@ -1,4 +1,4 @@
-//! What was decided stays decided.
+//! Decisions after a restart of the operator.
 
 use anyhow::Result;
 use fairway_operator::settings::UnacceptedRisks;
@@ -13,7 +13,7 @@ use crate::support::{Operated, graph_data, prometheus, reason};
 const VERSIONS: [&str; 2] = ["5.1.0", "5.1.1"];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operator_that_is_started_again_asks_nobody_again() -> Result<()> {
+async fn restart_during_update_resumes_without_gate() -> Result<()> {
     let Some(platform) = Platform::new(&VERSIONS)? else { return Ok(()) };
     let data = graph_data(&VERSIONS, &[("5.1.1", "DiskLoss", "exposed")]);
     let data: Vec<_> = data.iter().map(|(name, text)| (&name[..], &text[..])).collect();
@@ -29,10 +29,10 @@ async fn an_operator_that_is_started_again_asks_nobody_again() -> Result<()> {
     let before = reaches(&operated, "5.1.1").await?;
     operated.stop().await?;
 
-    // It would not be accepted today.
+    // Today the risk gate would refuse it.
     operated.settings.target.unaccepted_risks = UnacceptedRisks::Gate;
     operated.start();
-    // Something that only the operator that runs now can have seen.
+    // An object that only the current operator can have written.
     ask(&operated, json!({"acceptRisks": [{"name": "Other"}]})).await?;
     let generation = before.observed_generation + 1;
     let after = operated
@@ -45,7 +45,7 @@ async fn an_operator_that_is_started_again_asks_nobody_again() -> Result<()> {
     assert_eq!(after.history, before.history, "verified, with the risks, times and all");
     assert_eq!(after.desired.version, "5.1.1");
 
-    // Whoever withdraws the request keeps what is complete, whatever the operator is from.
+    // A withdrawn request keeps a complete release, whatever release the operator is from.
     operated.patch_spec(json!({"desiredUpdate": null})).await?;
     let kept = operated
         .status("the request to be gone", |status| status.observed_generation > generation)
@@ -54,43 +54,42 @@ async fn an_operator_that_is_started_again_asks_nobody_again() -> Result<()> {
     assert_eq!(reason(&kept, "ReleaseAccepted"), "PayloadLoaded");
     assert_eq!(kept.desired.version, "5.1.1");
 
-    // Back to the release before, which is the operator's, is an update like any other.
+    // A rollback to the operator's own release is an update like any other.
     ask(&operated, json!({"version": "5.1.0"})).await?;
     let back = reaches(&operated, "5.1.0").await?;
     assert_eq!(history(&back), ["5.1.0", "5.1.1", "5.1.0"]);
-    assert!(back.history[0].accepted_risks.is_some(), "nobody offers it");
+    assert!(back.history[0].accepted_risks.is_some(), "it is not offered");
     operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_gets_back_across_a_minor_version_because_the_operator_is_from_there() -> Result<()>
-{
+async fn rollback_across_minor_version_to_own_release_is_refused() -> Result<()> {
     let Some(platform) = Platform::new(&["5.1.0", "5.2.0"])? else { return Ok(()) };
     let data = graph_data(&["5.1.0", "5.2.0"], &[]);
     let data: Vec<_> = data.iter().map(|(name, text)| (&name[..], &text[..])).collect();
     let graph = platform.graph(&data).await?;
-    let nobody = prometheus("http://127.0.0.1:9")?;
-    let mut operated = platform.cluster("stable-5.1", &graph.url(), nobody, |_| {}).await?;
+    let no_metrics = prometheus("http://127.0.0.1:9")?;
+    let mut operated = platform.cluster("stable-5.1", &graph.url(), no_metrics, |_| {}).await?;
     platform.sign(&operated, "5.2.0").await?;
     ask(&operated, json!({"version": "5.2.0"})).await?;
     reaches(&operated, "5.2.0").await?;
     ask(&operated, json!({"version": "5.1.0"})).await?;
-    let told = refused(&operated, "PreconditionChecks").await?;
-    assert!(told.contains("LowDesiredVersion"), "{told}");
+    let message = refused(&operated, "PreconditionChecks").await?;
+    assert!(message.contains("LowDesiredVersion"), "{message}");
     assert_eq!(marker(&operated).await?, "5.2.0");
     operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_begun_and_cannot_be_read_again_is_told_and_not_undone() -> Result<()> {
+async fn restart_with_unreadable_release_reports_it_and_keeps_update() -> Result<()> {
     let Some(platform) = Platform::new(&VERSIONS)? else { return Ok(()) };
     let data = graph_data(&VERSIONS, &[]);
     let data: Vec<_> = data.iter().map(|(name, text)| (&name[..], &text[..])).collect();
     let graph = platform.graph(&data).await?;
-    let nobody = prometheus("http://127.0.0.1:9")?;
-    let mut operated = platform.cluster("stable-5.1", &graph.url(), nobody, |_| {}).await?;
+    let no_metrics = prometheus("http://127.0.0.1:9")?;
+    let mut operated = platform.cluster("stable-5.1", &graph.url(), no_metrics, |_| {}).await?;
     platform.sign(&operated, "5.1.1").await?;
-    // Nobody listens on the port of nothing, but the image is in a layout.
+    // No server listens on this port, but the image is in a layout.
     let image = platform.image("5.1.1").replace("registry.example", "127.0.0.1:9");
     ask(&operated, json!({"image": image})).await?;
     let before = reaches(&operated, "5.1.1").await?;
@@ -98,8 +97,8 @@ async fn what_was_begun_and_cannot_be_read_again_is_told_and_not_undone() -> Res
 
     let layouts = std::mem::take(&mut operated.settings.target.images);
     operated.start();
-    let told = refused(&operated, "RetrievePayload").await?;
-    assert!(told.contains("127.0.0.1:9/release: "), "{told}");
+    let message = refused(&operated, "RetrievePayload").await?;
+    assert!(message.contains("127.0.0.1:9/release: "), "{message}");
     assert_eq!(marker(&operated).await?, "5.1.1");
     operated.stop().await?;
 
@@ -115,7 +114,7 @@ async fn what_was_begun_and_cannot_be_read_again_is_told_and_not_undone() -> Res
     operated.stop().await
 }
 
-/// The version of the release whose object is in the cluster.
+/// Version of the release whose object is in the cluster.
 async fn marker(operated: &Operated) -> Result<String> {
     let maps: Api<ConfigMap> =
         Api::namespaced(operated.cluster.client(), "openshift-config-managed");

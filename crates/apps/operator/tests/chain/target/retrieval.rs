@@ -1,4 +1,4 @@
-//! What is retrieved, and what is not.
+//! Retrieval of releases.
 
 use anyhow::Result;
 use serde_json::json;
@@ -14,18 +14,18 @@ async fn start() -> Result<Option<(Platform, Operated)>> {
     let data = graph_data(&VERSIONS, &[]);
     let data: Vec<_> = data.iter().map(|(name, text)| (&name[..], &text[..])).collect();
     let graph = platform.graph(&data).await?;
-    let nobody = prometheus("http://127.0.0.1:9")?;
-    let operated = platform.cluster("stable-5.1", &graph.url(), nobody, |_| {}).await?;
+    let no_metrics = prometheus("http://127.0.0.1:9")?;
+    let operated = platform.cluster("stable-5.1", &graph.url(), no_metrics, |_| {}).await?;
     Ok(Some((platform, operated)))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_nobody_signed_is_refused_until_somebody_does() -> Result<()> {
+async fn release_without_signature_is_refused_until_signed() -> Result<()> {
     let Some((platform, mut operated)) = start().await? else { return Ok(()) };
     ask(&operated, json!({"image": platform.image("5.1.1")})).await?;
-    let told = refused(&operated, "RetrievePayload").await?;
-    assert!(told.contains("cannot be verified"), "{told}");
-    assert!(told.contains("no signature in the cluster"), "{told}");
+    let message = refused(&operated, "RetrievePayload").await?;
+    assert!(message.contains("cannot be verified"), "{message}");
+    assert!(message.contains("no signature in the cluster"), "{message}");
 
     platform.sign(&operated, "5.1.1").await?;
     let status = reaches(&operated, "5.1.1").await?;
@@ -36,34 +36,34 @@ async fn what_nobody_signed_is_refused_until_somebody_does() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn signatures_of_others_and_of_other_images_do_not_count() -> Result<()> {
+async fn release_with_other_signatures_is_refused() -> Result<()> {
     let Some((platform, mut operated)) = start().await? else { return Ok(()) };
     platform.forge(&operated, "5.1.1").await?;
     platform.sign_with_that_of_another(&operated, "5.1.1").await?;
     ask(&operated, json!({"image": platform.image("5.1.1")})).await?;
-    let told = refused(&operated, "RetrievePayload").await?;
-    assert_eq!(told.matches(" rejected for ").count(), 2, "{told}");
+    let message = refused(&operated, "RetrievePayload").await?;
+    assert_eq!(message.matches(" rejected for ").count(), 2, "{message}");
     operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_image_has_to_have_the_version_that_was_asked_for() -> Result<()> {
+async fn release_with_other_version_is_refused() -> Result<()> {
     let Some((platform, mut operated)) = start().await? else { return Ok(()) };
     platform.sign(&operated, "5.1.1").await?;
     ask(&operated, json!({"image": platform.image("5.1.1"), "version": "5.1.2"})).await?;
-    let told = refused(&operated, "VerifyPayloadVersion").await?;
-    assert!(told.contains("5.1.1 does not match the expected version 5.1.2"), "{told}");
+    let message = refused(&operated, "VerifyPayloadVersion").await?;
+    assert!(message.contains("5.1.1 does not match the expected version 5.1.2"), "{message}");
     ask(&operated, json!({"version": "5.1.1"})).await?;
     reaches(&operated, "5.1.1").await?;
     operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_nowhere_is_told_with_every_place() -> Result<()> {
+async fn release_that_is_missing_is_reported_with_all_sources() -> Result<()> {
     let Some((_platform, mut operated)) = start().await? else { return Ok(()) };
     let image = format!("127.0.0.1:9/release@sha256:{}", "0".repeat(64));
     ask(&operated, json!({"image": image, "force": true})).await?;
-    let told = refused(&operated, "RetrievePayload").await?;
-    assert!(told.contains("oci:") && told.contains("127.0.0.1:9/release: "), "{told}");
+    let message = refused(&operated, "RetrievePayload").await?;
+    assert!(message.contains("oci:") && message.contains("127.0.0.1:9/release: "), "{message}");
     operated.stop().await
 }

@@ -1,4 +1,4 @@
-//! What `oc adm upgrade --allow-not-recommended --to 4.7.4` sends, and what becomes of it.
+//! Requests of `oc adm upgrade --allow-not-recommended --to 4.7.4`.
 
 use anyhow::Result;
 use fairway_operator::settings::UnacceptedRisks;
@@ -9,7 +9,7 @@ use super::platform::{Platform, ask, reaches, refused};
 use crate::story::{CHANNEL, RISKS, samples, snapshot};
 use crate::support::{Graph, Operated, recommended};
 
-/// A cluster that all three risks of 4.7.4 concern, once it has asked for it.
+/// A cluster that is exposed to all three risks of 4.7.4, after the request.
 async fn asking(
     unaccepted_risks: UnacceptedRisks,
 ) -> Result<Option<(Operated, (Graph, Platform, tempfile::TempDir))>> {
@@ -26,7 +26,7 @@ async fn asking(
         })
         .await?;
     platform.sign(&operated, "4.7.4").await?;
-    // The client has read the image from the status.
+    // The client reads the image from the status.
     operated.status("4.7.4 to be offered", |status| recommended(status, "4.7.4").is_some()).await?;
     let image = platform.image("4.7.4");
     ask(&operated, json!({"architecture": "", "version": "4.7.4", "image": image, "force": false}))
@@ -35,12 +35,12 @@ async fn asking(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_gate_asks_for_the_names_of_the_risks() -> Result<()> {
+async fn gate_names_unaccepted_risks() -> Result<()> {
     let Some((mut operated, _world)) = asking(UnacceptedRisks::Gate).await? else { return Ok(()) };
-    let told = refused(&operated, "UnacceptedRisks").await?;
-    assert!(RISKS.iter().all(|risk| told.contains(risk)), "{told}");
+    let message = refused(&operated, "UnacceptedRisks").await?;
+    assert!(RISKS.iter().all(|risk| message.contains(risk)), "{message}");
     let command = format!("fairway upgrade accept {}", RISKS.join(","));
-    assert!(told.ends_with(&command), "{told}");
+    assert!(message.ends_with(&command), "{message}");
 
     let accepted: Vec<_> = RISKS.iter().map(|name| json!({ "name": name })).collect();
     ask(&operated, json!({"acceptRisks": accepted})).await?;
@@ -49,7 +49,7 @@ async fn the_gate_asks_for_the_names_of_the_risks() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_risks_are_recorded_the_history_tells_the_story() -> Result<()> {
+async fn recorded_risks_are_in_the_history() -> Result<()> {
     let Some((mut operated, _world)) = asking(UnacceptedRisks::Record).await? else {
         return Ok(());
     };

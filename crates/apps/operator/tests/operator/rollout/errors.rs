@@ -1,4 +1,4 @@
-//! What cannot be applied.
+//! Manifests that cannot be applied.
 
 use anyhow::Result;
 use fairway_operator::stage::rollout::Phase;
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::stage::Stage;
 
 #[tokio::test]
-async fn an_error_holds_up_only_what_comes_behind() -> Result<()> {
+async fn apply_error_blocks_later_manifests_only() -> Result<()> {
     let stage = Stage::updating().await?;
     let mut invalid = stage.config_map("invalid", "new");
     invalid["data"] = json!({ "no legal/key": "value" });
@@ -41,8 +41,8 @@ async fn an_error_holds_up_only_what_comes_behind() -> Result<()> {
     Ok(())
 }
 
-/// A kind of this test's own: definitions are shared by all tests of a cluster.
-fn definition(stage: &Stage) -> CustomResourceDefinition {
+/// A CRD of this test: all tests of a cluster share its CRDs.
+fn crd(stage: &Stage) -> CustomResourceDefinition {
     let group = format!("{}.example.com", stage.namespace.name());
     serde_json::from_value(json!({
         "metadata": { "name": format!("widgets.{group}") },
@@ -62,10 +62,10 @@ fn definition(stage: &Stage) -> CustomResourceDefinition {
 }
 
 #[tokio::test]
-async fn a_kind_that_is_missing_is_waited_for() -> Result<()> {
+async fn missing_kind_is_waited_for() -> Result<()> {
     let stage = Stage::updating().await?;
-    let definition = definition(&stage);
-    let api_version = format!("{}/v1", definition.spec.group);
+    let crd = crd(&stage);
+    let api_version = format!("{}/v1", crd.spec.group);
     stage.aim(
         "5.1.0",
         &[
@@ -74,13 +74,13 @@ async fn a_kind_that_is_missing_is_waited_for() -> Result<()> {
         ],
     );
     stage.until_failing(&["UpdatePayloadResourceTypeMissing"]).await?;
-    let definitions: Api<CustomResourceDefinition> = Api::all(stage.cluster.client());
-    definitions.create(&PostParams::default(), &definition).await?;
+    let crds: Api<CustomResourceDefinition> = Api::all(stage.cluster.client());
+    crds.create(&PostParams::default(), &crd).await?;
     let complete = stage.until_complete().await;
-    let name = definition.metadata.name.unwrap_or_default();
-    definitions.delete(&name, &DeleteParams::default()).await?;
+    let name = crd.metadata.name.unwrap_or_default();
+    crds.delete(&name, &DeleteParams::default()).await?;
     wait::until("the definition to go", async || {
-        Ok(definitions.get_opt(&name).await?.is_none().then_some(()))
+        Ok(crds.get_opt(&name).await?.is_none().then_some(()))
     })
     .await?;
     assert_eq!(complete?.failures, []);

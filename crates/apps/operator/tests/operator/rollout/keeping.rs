@@ -1,4 +1,4 @@
-//! What is in place stays so.
+//! Drift correction during and after a rollout.
 
 use anyhow::Result;
 use fairway_api::cluster_version::UpdateState;
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::stage::{Stage, cluster_operator};
 
 #[tokio::test]
-async fn what_somebody_changes_or_removes_is_repaired() -> Result<()> {
+async fn changed_and_deleted_objects_are_corrected() -> Result<()> {
     let stage = Stage::begin(&[("5.1.0", UpdateState::Completed)]).await?;
     let maps = [
         ("0000_10_a_1", stage.config_map("edited", "right")),
@@ -44,7 +44,7 @@ async fn what_somebody_changes_or_removes_is_repaired() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_in_place_is_kept_while_an_update_waits() -> Result<()> {
+async fn drift_is_corrected_while_an_update_waits() -> Result<()> {
     let stage = Stage::updating().await?;
     stage.aim(
         "5.1.0",
@@ -62,7 +62,7 @@ async fn what_is_in_place_is_kept_while_an_update_waits() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_was_complete_is_kept_whatever_is_wrong_with_the_rest() -> Result<()> {
+async fn drift_is_corrected_despite_other_failures() -> Result<()> {
     let stage = Stage::begin(&[("5.1.0", UpdateState::Completed)]).await?;
     let mut invalid = stage.config_map("invalid", "new");
     invalid["data"] = json!({ "no legal/key": "value" });

@@ -1,4 +1,4 @@
-//! What cluster operators hold up.
+//! Effects of ClusterOperators on the rollout.
 
 use anyhow::{Context as _, Result};
 use fairway_api::{ClusterOperator, ClusterOperatorStatus, Conditions as _, OperatorCondition};
@@ -33,7 +33,7 @@ fn message(rollout: &Rollout) -> (Effect, &str) {
 }
 
 #[tokio::test]
-async fn availability_and_versions_hold_up_what_comes_behind_and_degraded_does_not() -> Result<()> {
+async fn unavailable_and_updating_operators_block_and_degraded_do_not() -> Result<()> {
     let stage = Stage::updating().await?;
     stage.aim("5.1.0", &release(&stage));
     stage.report("network", &with("5.0.0", "Available", false)).await?;
@@ -78,7 +78,7 @@ async fn availability_and_versions_hold_up_what_comes_behind_and_degraded_does_n
 }
 
 #[tokio::test]
-async fn a_cluster_operator_is_there_before_its_component_with_what_to_look_at() -> Result<()> {
+async fn cluster_operator_is_created_before_its_component() -> Result<()> {
     let stage = Stage::updating().await?;
     let mut blocked = stage.object("example.com/v1", "NotThere", "never", json!({}));
     blocked["metadata"]["labels"] = json!({ "never": "applied" });
@@ -106,7 +106,7 @@ async fn a_cluster_operator_is_there_before_its_component_with_what_to_look_at()
 }
 
 #[tokio::test]
-async fn a_release_that_declares_no_versions_says_so() -> Result<()> {
+async fn cluster_operator_without_versions_is_reported() -> Result<()> {
     let stage = Stage::updating().await?;
     let mut operator = cluster_operator("network", "5.1.0");
     operator["status"]["versions"] = json!([]);

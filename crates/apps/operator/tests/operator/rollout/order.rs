@@ -1,4 +1,4 @@
-//! What waits for what.
+//! Rollout order.
 
 use anyhow::Result;
 use fairway_api::cluster_version::{ComponentOverride, UpdateState};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::stage::{Stage, cluster_operator};
 
 #[tokio::test]
-async fn an_update_goes_level_by_level() -> Result<()> {
+async fn update_follows_levels() -> Result<()> {
     let stage = Stage::updating().await?;
     let files =
         ["0000_30_c_1", "0000_10_a_1", "0000_20_b_2", "0000_10_a_2", "0000_20_b_1", "other"];
@@ -33,7 +33,7 @@ async fn an_update_goes_level_by_level() -> Result<()> {
 }
 
 #[tokio::test]
-async fn nothing_begins_before_the_history_says_so() -> Result<()> {
+async fn rollout_waits_for_history_entry() -> Result<()> {
     let stage = Stage::begin(&[("5.0.0", UpdateState::Completed)]).await?;
     stage.aim("5.0.0", &[("0000_10_a_1", stage.config_map("a", "old"))]);
     stage.until_complete().await?;
@@ -42,7 +42,7 @@ async fn nothing_begins_before_the_history_says_so() -> Result<()> {
         ("0000_10_a_2", cluster_operator("network", "5.1.0")),
     ];
     stage.aim("5.1.0", &new);
-    // What is repaired shows that the target was seen and that nothing came of it.
+    // The correction shows that the target was seen and that nothing was rolled out.
     let edit = Patch::Merge(json!({ "data": { "value": "edited" } }));
     stage.config_maps().patch("a", &PatchParams::default(), &edit).await?;
     stage.until_map("a", "old").await?;
@@ -58,7 +58,7 @@ async fn nothing_begins_before_the_history_says_so() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_job_waits_for_all_before_and_all_behind_wait_for_it() -> Result<()> {
+async fn job_is_ordered_between_levels() -> Result<()> {
     let stage = Stage::updating().await?;
     let template = json!({ "spec": {
         "restartPolicy": "Never",
@@ -94,7 +94,7 @@ async fn a_job_waits_for_all_before_and_all_behind_wait_for_it() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_new_cluster_gets_everything_at_once() -> Result<()> {
+async fn installation_applies_all_levels_at_once() -> Result<()> {
     let stage = Stage::begin(&[("5.1.0", UpdateState::Partial)]).await?;
     stage.aim(
         "5.1.0",
@@ -106,7 +106,7 @@ async fn a_new_cluster_gets_everything_at_once() -> Result<()> {
     );
     let rollout = stage.until(|rollout| rollout.done == 2 && !rollout.failures.is_empty()).await?;
     assert_eq!((rollout.phase, rollout.total), (Phase::Installing, 3));
-    // Nobody waits for a version that nobody had before.
+    // An installation does not wait for versions.
     stage.report("network", &objects::working_at("4.0.0")).await?;
     let rollout = stage.until(|rollout| rollout.phase == Phase::Reconciling).await?;
     assert_eq!((rollout.done, rollout.total), (3, 3));
@@ -114,7 +114,7 @@ async fn a_new_cluster_gets_everything_at_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_somebody_else_manages_is_left_alone_and_not_counted() -> Result<()> {
+async fn overridden_objects_are_skipped() -> Result<()> {
     let stage = Stage::updating().await?;
     let mut check = stage.config_map("check", "new");
     check["metadata"]["annotations"]["openshift.io/preflight-check"] = json!("true");
@@ -144,7 +144,7 @@ async fn what_somebody_else_manages_is_left_alone_and_not_counted() -> Result<()
 }
 
 #[tokio::test]
-async fn another_target_ends_the_one_before() -> Result<()> {
+async fn new_target_replaces_rollout() -> Result<()> {
     let stage = Stage::updating().await?;
     let release = |version: &str| {
         [
@@ -165,7 +165,7 @@ async fn another_target_ends_the_one_before() -> Result<()> {
     stage.set_history(&history).await?;
     let image = objects::release("5.2.0").image;
     stage.until(|rollout| rollout.image == image && !rollout.failures.is_empty()).await?;
-    // What 5.1.0 waited for comes too late.
+    // The blocker of 5.1.0 is removed too late.
     stage.report("network", &objects::working_at("5.1.0")).await?;
     stage.report("network", &objects::working_at("5.2.0")).await?;
     stage.until_complete().await?;

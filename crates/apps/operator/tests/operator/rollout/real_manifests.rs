@@ -1,4 +1,4 @@
-//! Manifests as real operators write them.
+//! Manifests of real operators.
 
 use anyhow::{Context as _, Result};
 use fairway_api::cluster_version::UpdateState;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::stage::{Stage, cluster_operator, object};
 
-/// The CRD of ClusterOperator, which says which of its fields are required.
+/// The CRD of ClusterOperator, with its required fields.
 fn cluster_operator_crd() -> Result<Value> {
     let crds = fairway_api::crds::all();
     let is_it = |crd: &&CustomResourceDefinition| crd.spec.names.kind == "ClusterOperator";

@@ -1,4 +1,4 @@
-//! Whoever comes after a crash goes on where it was.
+//! Resumption after a crash.
 
 use anyhow::Result;
 use fairway_testkit::objects;
@@ -10,10 +10,10 @@ use super::stage::{Stage, cluster_operator};
 
 const MAPS: usize = 12;
 
-/// What is to be there at the end: the maps, a cluster operator, and one that is to be gone.
+/// Manifests of the release: the maps, a ClusterOperator, and one to delete.
 const MANIFESTS: usize = MAPS + 2;
 
-/// Maps on several levels, with a cluster operator in the middle, and one that goes at the beginning.
+/// Maps on several levels, with a ClusterOperator in the middle, and a deletion at the beginning.
 fn release(stage: &Stage) -> Vec<(String, Value)> {
     let mut manifests: Vec<(String, Value)> = (0..MAPS)
         .map(|number| {
@@ -30,7 +30,7 @@ fn release(stage: &Stage) -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
-async fn an_operator_that_ends_anywhere_goes_on_there() -> Result<()> {
+async fn rollout_resumes_after_a_crash_at_any_point() -> Result<()> {
     let mut stage = Stage::updating().await?;
     let release = release(&stage);
     let release: Vec<(&str, Value)> =

@@ -1,4 +1,4 @@
-//! The stage at work on a cluster, and releases made of a few objects.
+//! The stage on a cluster, and releases of a few objects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use fairway_api::{
     CLUSTER_VERSION_NAME, ClusterOperator, ClusterOperatorStatus, ClusterVersion, OperatorCondition,
 };
 use fairway_operator::apply::Applier;
-use fairway_operator::cluster::Sight;
+use fairway_operator::cluster::ClusterWatches;
 use fairway_operator::election::Leadership;
 use fairway_operator::metrics::Metrics;
 use fairway_operator::payload::Payload;
-use fairway_operator::stage::rollout::{Hands, Inputs, Pace, Rollout, run};
+use fairway_operator::stage::rollout::{Inputs, RetryPolicy, Rollout, RolloutWriters, run};
 use fairway_operator::stage::target::{Capabilities, Target};
 use fairway_release::inclusion::Filter;
 use fairway_release::payload::Files;
@@ -32,26 +32,26 @@ use tokio_util::task::TaskTracker;
 
 const PROFILE: &str = "self-managed-high-availability";
 
-/// What is wrong is told at once, and tried again at once.
-fn impatient() -> Pace {
-    Pace {
+/// Reports failures and retries at once.
+fn without_delays() -> RetryPolicy {
+    RetryPolicy {
         first: Duration::from_millis(50),
         longest: Duration::from_millis(200),
         grace: Duration::ZERO,
     }
 }
 
-/// A cluster and what the stage looks at.
+/// A cluster and the inputs of the stage.
 pub(crate) struct Stage {
     running: Option<Running>,
     target: watch::Sender<Option<Arc<Target>>>,
-    sight: Sight,
+    watches: ClusterWatches,
     pub(crate) metrics: Metrics,
     pub(crate) namespace: TestNamespace,
     pub(crate) cluster: TestCluster,
 }
 
-/// The stage at work, until this value goes.
+/// The running stage; it stops when it is dropped.
 struct Running {
     rollout: watch::Receiver<Option<Arc<Rollout>>>,
     superseded: CancellationToken,
@@ -66,27 +66,27 @@ impl Drop for Running {
 }
 
 impl Stage {
-    /// A cluster whose history is this, with the newest entry first.
+    /// A cluster with a history, the newest entry first.
     pub(crate) async fn begin(history: &[(&str, UpdateState)]) -> Result<Self> {
         let cluster = TestCluster::in_turn().await?;
         let namespace = cluster.namespace("rollout").await?;
         let versions: Api<ClusterVersion> = Api::all(cluster.client());
         versions.create(&PostParams::default(), &objects::cluster_version()).await?;
-        let sight = Sight::open(&cluster.client(), &TaskTracker::new());
+        let watches = ClusterWatches::open(&cluster.client(), &TaskTracker::new());
         let target = watch::Sender::new(None);
         let metrics = Metrics::default();
-        let mut stage = Self { running: None, target, sight, metrics, namespace, cluster };
+        let mut stage = Self { running: None, target, watches, metrics, namespace, cluster };
         stage.set_history(history).await?;
         stage.start();
         Ok(stage)
     }
 
-    /// A cluster that goes from 5.0.0 to 5.1.0.
+    /// A cluster that updates from 5.0.0 to 5.1.0.
     pub(crate) async fn updating() -> Result<Self> {
         Self::begin(&[("5.1.0", UpdateState::Partial), ("5.0.0", UpdateState::Completed)]).await
     }
 
-    /// Starts the stage; one that runs ends at once, wherever it is.
+    /// Starts the stage; a running one is dropped.
     pub(crate) fn start(&mut self) {
         self.running = None;
         let (term, leadership) = Leadership::until(Instant::now() + PATIENCE * 2);
@@ -95,15 +95,16 @@ impl Stage {
         let inputs = Inputs {
             own_image: objects::release("5.0.0").image,
             target: self.target.subscribe(),
-            cluster_version: self.sight.cluster_version.clone(),
-            cluster_operators: self.sight.cluster_operators.clone(),
-            surroundings: self.sight.surroundings.clone(),
+            cluster_version: self.watches.cluster_version.clone(),
+            cluster_operators: self.watches.cluster_operators.clone(),
+            surroundings: self.watches.surroundings.clone(),
         };
         let client = self.cluster.client();
         let applier = Applier::new(client.clone(), leadership.clone());
-        let hands = Hands { applier, client, leadership };
+        let writers = RolloutWriters { applier, client, leadership };
         let metrics = self.metrics.rollout();
-        let task = tokio::spawn(run(inputs, hands, impatient(), metrics, superseded.clone(), out));
+        let task =
+            tokio::spawn(run(inputs, writers, without_delays(), metrics, superseded.clone(), out));
         self.running = Some(Running { rollout, superseded, task, _term: term });
     }
 
@@ -111,12 +112,12 @@ impl Stage {
         self.running.as_ref().expect("the stage runs")
     }
 
-    /// Writes the history, as the stage `status` does.
+    /// Writes the history, like the stage `status`.
     pub(crate) async fn set_history(&self, history: &[(&str, UpdateState)]) -> Result<()> {
         let entry = |(version, state): &(&str, UpdateState)| UpdateHistory {
             state: state.clone(),
             started_time: Some(objects::beginning()),
-            // Which patches cannot leave open.
+            // Patches must set it.
             completion_time: Some(objects::beginning()),
             version: Some((*version).to_owned()),
             image: objects::release(version).image,
@@ -125,7 +126,7 @@ impl Stage {
         let newest = history.first().map_or("", |(version, _)| version);
         let mut status = objects::status_at(newest);
         status.history = history.iter().map(entry).collect();
-        // A merge patch would take an absent list away, and there has to be one.
+        // A merge patch would remove an absent list, which is required.
         status.available_updates = Some(Vec::new());
         let versions: Api<ClusterVersion> = Api::all(self.cluster.client());
         let patch = Patch::Merge(json!({ "status": status }));
@@ -133,7 +134,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The target is that release.
+    /// Sets the target.
     pub(crate) fn aim(&self, version: &str, manifests: &[(&str, Value)]) {
         self.aim_with(version, manifests, Filter::default());
     }
@@ -151,7 +152,7 @@ impl Stage {
         })));
     }
 
-    /// Waits until this is published.
+    /// Waits for a published state.
     pub(crate) async fn until(&self, what: impl Fn(&Rollout) -> bool) -> Result<Arc<Rollout>> {
         let mut rollout = self.running().rollout.clone();
         let is_so = |rollout: &Option<Arc<Rollout>>| rollout.as_deref().is_some_and(&what);
@@ -160,13 +161,13 @@ impl Stage {
         found?.clone().context("it was found")
     }
 
-    /// Waits until everything is in place.
+    /// Waits until the rollout is complete.
     pub(crate) async fn until_complete(&self) -> Result<Arc<Rollout>> {
         use fairway_operator::stage::rollout::Phase::Reconciling;
         self.until(|rollout| rollout.phase == Reconciling && rollout.done == rollout.total).await
     }
 
-    /// Waits until the failures are these, by their reasons.
+    /// Waits for failures with these reasons.
     pub(crate) async fn until_failing(&self, reasons: &[&str]) -> Result<Arc<Rollout>> {
         self.until(|rollout| {
             rollout.failures.iter().map(|failure| failure.reason).eq(reasons.iter().copied())
@@ -178,7 +179,7 @@ impl Stage {
         self.running().rollout.borrow().clone()
     }
 
-    /// Waits until another operator is to go on.
+    /// Waits for the handover to another operator.
     pub(crate) async fn until_superseded(&self) -> Result<()> {
         let superseded = self.running().superseded.cancelled();
         timeout(PATIENCE, superseded).await.context("no other operator takes over")
@@ -188,22 +189,22 @@ impl Stage {
         self.namespace.api()
     }
 
-    /// A ConfigMap of the test's namespace.
+    /// A ConfigMap in the test's namespace.
     pub(crate) fn config_map(&self, name: &str, value: &str) -> Value {
         self.object("v1", "ConfigMap", name, json!({ "data": { "value": value } }))
     }
 
-    /// An object of the test's namespace.
+    /// An object in the test's namespace.
     pub(crate) fn object(&self, api_version: &str, kind: &str, name: &str, rest: Value) -> Value {
         let namespace = self.namespace.name();
         let metadata = json!({ "name": name, "namespace": namespace });
         object(api_version, kind, metadata, rest)
     }
 
-    /// Every `ConfigMap` that is there, in the order in which they were written last.
+    /// All `ConfigMaps`, in the order of their last write.
     pub(crate) async fn written(&self) -> Result<Vec<String>> {
         let mut maps = self.config_maps().list(&kube::api::ListParams::default()).await?.items;
-        // Newer servers put one into every namespace.
+        // Newer API servers add one to each namespace.
         maps.retain(|map| map.name_any() != "kube-root-ca.crt");
         let revision =
             |map: &ConfigMap| map.resource_version().and_then(|text| text.parse::<u64>().ok());
@@ -211,7 +212,7 @@ impl Stage {
         Ok(maps.iter().map(ResourceExt::name_any).collect())
     }
 
-    /// Waits until that ConfigMap has that value.
+    /// Waits until a ConfigMap has a value.
     pub(crate) async fn until_map(&self, name: &str, value: &str) -> Result<ConfigMap> {
         wait::until(&format!("{name} to be {value}"), async || {
             let map = self.config_maps().get_opt(name).await?;
@@ -221,7 +222,7 @@ impl Stage {
         .await
     }
 
-    /// Writes what a component says about itself; its ClusterOperator has to be there.
+    /// Writes the status of an existing ClusterOperator.
     pub(crate) async fn report(&self, name: &str, status: &ClusterOperatorStatus) -> Result<()> {
         let operators: Api<ClusterOperator> = Api::all(self.cluster.client());
         wait::until(&format!("{name} to be created"), async || {
@@ -247,7 +248,7 @@ pub(crate) fn object(api_version: &str, kind: &str, mut metadata: Value, rest: V
     object
 }
 
-/// A ClusterOperator that has to reach a version.
+/// A ClusterOperator with a desired version.
 pub(crate) fn cluster_operator(name: &str, version: &str) -> Value {
     let status = json!({
         "versions": [{ "name": "operator", "version": version }],
@@ -262,7 +263,7 @@ pub(crate) fn cluster_operator(name: &str, version: &str) -> Value {
     )
 }
 
-/// A release of these objects, by the names of their files.
+/// A release of objects, by file name.
 fn payload(version: &str, manifests: &[(&str, Value)]) -> Payload {
     let references = json!({
         "apiVersion": "image.openshift.io/v1", "kind": "ImageStream",

@@ -1,4 +1,4 @@
-//! An operator replaces itself.
+//! Handover to the operator of another release.
 
 use anyhow::Result;
 use fairway_testkit::objects;
@@ -11,7 +11,7 @@ use super::stage::Stage;
 
 const NAMESPACE: &str = "openshift-cluster-version";
 
-/// Where the operator itself lives. It stays for other tests.
+/// Creates the operator's namespace, which stays for other tests.
 async fn operators_namespace(client: Client) -> Result<()> {
     let namespaces: Api<Namespace> = Api::all(client);
     let namespace = serde_json::from_value(json!({ "metadata": { "name": NAMESPACE } }))?;
@@ -21,12 +21,12 @@ async fn operators_namespace(client: Client) -> Result<()> {
     }
 }
 
-/// A release that brings an operator of that image, and something behind it.
+/// Sets a target with an operator of an image, and a later manifest.
 async fn aim_at_operator(stage: &Stage, image: &str) -> Result<()> {
     operators_namespace(stage.cluster.client()).await?;
     let labels = json!({ "app": "cluster-version-operator" });
     let spec = json!({
-        // None of them has to run for this.
+                // The Pods do not have to run.
         "replicas": 0,
         "selector": { "matchLabels": labels },
         "template": {
@@ -48,7 +48,7 @@ async fn aim_at_operator(stage: &Stage, image: &str) -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_operator_of_the_new_release_takes_over() -> Result<()> {
+async fn operator_of_new_release_takes_over() -> Result<()> {
     let stage = Stage::updating().await?;
     aim_at_operator(&stage, &objects::release("5.1.0").image).await?;
     stage.until_superseded().await?;
@@ -57,7 +57,7 @@ async fn the_operator_of_the_new_release_takes_over() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_operator_of_no_release_does_not_take_over() -> Result<()> {
+async fn operator_with_other_image_does_not_take_over() -> Result<()> {
     let stage = Stage::updating().await?;
     aim_at_operator(&stage, "registry.example/some/operator:latest").await?;
     let rollout = stage.until_failing(&["UpdatePayloadFailed"]).await?;

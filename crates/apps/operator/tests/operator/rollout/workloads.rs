@@ -1,4 +1,4 @@
-//! What is waited for besides cluster operators.
+//! Workloads and deletions during a rollout.
 
 use anyhow::{Context as _, Result};
 use fairway_api::cluster_version::UpdateState;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::stage::{Stage, cluster_operator};
 
-/// A Deployment whose image is nowhere to be had.
+/// A Deployment whose image does not exist.
 fn deployment(stage: &Stage, replicas: u32) -> Value {
     let labels = json!({ "app": "stuck" });
     let container = json!({ "name": "stuck", "image": "nowhere.invalid/stuck" });
@@ -32,7 +32,7 @@ fn release(stage: &Stage, replicas: u32) -> [(&'static str, Value); 2] {
 }
 
 #[tokio::test]
-async fn an_update_waits_until_a_deployment_is_rolled_out() -> Result<()> {
+async fn update_waits_for_deployment() -> Result<()> {
     let stage = Stage::updating().await?;
     stage.aim("5.1.0", &release(&stage, 1));
     let rollout = stage.until_failing(&["WorkloadNotAvailable"]).await?;
@@ -45,7 +45,7 @@ async fn an_update_waits_until_a_deployment_is_rolled_out() -> Result<()> {
 }
 
 #[tokio::test]
-async fn on_a_new_cluster_a_deployment_holds_up_nothing_but_the_end() -> Result<()> {
+async fn installation_waits_for_deployment_at_the_end() -> Result<()> {
     let stage = Stage::begin(&[("5.1.0", UpdateState::Partial)]).await?;
     stage.aim("5.1.0", &release(&stage, 1));
     let rollout = stage.until(|rollout| rollout.done == 1).await?;
@@ -57,12 +57,12 @@ async fn on_a_new_cluster_a_deployment_holds_up_nothing_but_the_end() -> Result<
 }
 
 #[tokio::test]
-async fn what_was_in_place_says_nothing_about_other_manifests_of_the_release() -> Result<()> {
+async fn newly_selected_manifests_are_applied() -> Result<()> {
     let stage = Stage::begin(&[("5.1.0", UpdateState::Partial)]).await?;
     let operator = ("0000_20_b_1", cluster_operator("network", "5.1.0"));
     stage.aim("5.1.0", &[("0000_10_a_1", stage.config_map("a", "new")), operator.clone()]);
     stage.until(|rollout| rollout.done == 1).await?;
-    // The gates of the cluster have changed.
+    // The feature gates of the cluster change.
     stage.aim("5.1.0", &[("0000_10_a_1", deployment(&stage, 1)), operator]);
     stage.report("network", &objects::working_at("5.1.0")).await?;
     let rollout = stage.until_failing(&["WorkloadNotAvailable"]).await?;
@@ -73,7 +73,7 @@ async fn what_was_in_place_says_nothing_about_other_manifests_of_the_release() -
 }
 
 #[tokio::test]
-async fn what_a_release_wants_gone_is_told_until_it_is() -> Result<()> {
+async fn deletion_is_reported_until_complete() -> Result<()> {
     let stage = Stage::updating().await?;
     let maps = stage.config_maps();
     let old: ConfigMap = serde_json::from_value(json!({
@@ -86,7 +86,7 @@ async fn what_a_release_wants_gone_is_told_until_it_is() -> Result<()> {
         .aim("5.1.0", &[("0000_10_a_1", gone), ("0000_10_a_2", stage.config_map("behind", "new"))]);
     let rollout = stage.until_complete().await?;
     assert_eq!((rollout.done, rollout.total), (2, 2), "nothing waits for it");
-    let name = rollout.deleting.first().context("it is told")?.to_string();
+    let name = rollout.deleting.first().context("no deletion")?.to_string();
     assert_eq!(name, format!("configmap \"{}/old\"", stage.namespace.name()));
     let release = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
     maps.patch("old", &PatchParams::default(), &release).await?;
@@ -96,7 +96,7 @@ async fn what_a_release_wants_gone_is_told_until_it_is() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_deployment_that_somebody_scales_is_repaired_and_well_again() -> Result<()> {
+async fn scaled_deployment_is_corrected() -> Result<()> {
     let stage = Stage::begin(&[("5.1.0", UpdateState::Completed)]).await?;
     stage.aim("5.1.0", &release(&stage, 0));
     stage.until_complete().await?;

@@ -1,4 +1,4 @@
-//! Services that are down, slow or lying. None of them needs a restart to be forgiven.
+//! Update services that are down, slow or invalid. The stage recovers without a restart.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use futures::{StreamExt as _, stream};
 use serde_json::json;
 
 use super::service::{Service, document, graph, leads_to, tagged};
-use super::stage::{Stage, eager, lazy, message, versions};
+use super::stage::{Stage, message, short_intervals, single_request, versions};
 
-/// Does not wait for long.
-fn impatient() -> Settings {
-    let patience = Patience { silence: Duration::from_millis(200), ..eager().patience };
-    Settings { patience, ..eager() }
+/// Settings with short timeouts.
+fn short_timeouts() -> Settings {
+    let patience = Patience { silence: Duration::from_millis(200), ..short_intervals().patience };
+    Settings { patience, ..short_intervals() }
 }
 
 #[tokio::test]
-async fn a_service_that_is_down_keeps_its_last_answer() {
+async fn failing_service_keeps_last_graph() {
     let service = Service::start(|_| leads_to(&["5.1.1"])).await;
-    let stage = Stage::start(&service.url(), eager());
+    let stage = Stage::start(&service.url(), short_intervals());
     let good = stage.until_offered(&["5.1.1"]).await;
     let address = service.address();
     drop(service);
@@ -42,9 +42,9 @@ async fn a_service_that_is_down_keeps_its_last_answer() {
 }
 
 #[tokio::test]
-async fn an_outage_is_said_once() {
+async fn failing_service_is_published_once() {
     let service = Service::start(|_| leads_to(&["5.1.1"])).await;
-    let mut stage = Stage::start(&service.url(), eager());
+    let mut stage = Stage::start(&service.url(), short_intervals());
     stage.until_offered(&["5.1.1"]).await;
     service.answer(|_| StatusCode::BAD_GATEWAY.into_response());
     stage.until_failed("ResponseFailed").await;
@@ -55,9 +55,9 @@ async fn an_outage_is_said_once() {
 }
 
 #[tokio::test]
-async fn another_question_has_no_last_answer() {
+async fn changed_channel_with_failing_service_has_no_graph() {
     let service = Service::start(|_| leads_to(&["5.1.1"])).await;
-    let stage = Stage::start(&service.url(), eager());
+    let stage = Stage::start(&service.url(), short_intervals());
     stage.until_offered(&["5.1.1"]).await;
     service.answer(|_| StatusCode::SERVICE_UNAVAILABLE.into_response());
     stage.edit(|spec| spec.channel = Some("fast-5.1".to_owned()));
@@ -67,10 +67,10 @@ async fn another_question_has_no_last_answer() {
 }
 
 #[tokio::test]
-async fn a_service_that_keeps_silent_is_given_up() {
+async fn stalled_service_times_out() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = silent.local_addr().unwrap();
-    let stage = Stage::start(&format!("http://{address}/"), impatient());
+    let stage = Stage::start(&format!("http://{address}/"), short_timeouts());
     let updates = stage.until_failed("RemoteFailed").await;
     insta::assert_snapshot!(message(&updates, address), @"Unable to retrieve available updates: cannot reach http://SERVICE/: operation timed out.");
     drop(silent);
@@ -79,13 +79,13 @@ async fn a_service_that_keeps_silent_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_service_that_stops_in_the_middle_is_given_up() {
+async fn service_that_stalls_in_body_times_out() {
     let service = Service::start(|_| {
         let begin = stream::iter([Ok::<_, Infallible>(Bytes::from_static(b"{\"nodes\": ["))]);
         document(Body::from_stream(begin.chain(stream::pending())))
     })
     .await;
-    let stage = Stage::start(&service.url(), impatient());
+    let stage = Stage::start(&service.url(), short_timeouts());
     let updates = stage.until_failed("ResponseFailed").await;
     insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: cannot read the response of http://SERVICE/graph: operation timed out.");
     service.answer(|_| leads_to(&["5.1.1"]));
@@ -93,20 +93,20 @@ async fn a_service_that_stops_in_the_middle_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_service_that_never_ends_is_given_up() {
+async fn service_with_endless_body_is_refused() {
     let service = Service::start(|_| {
         let spaces = Bytes::from(vec![b' '; 1 << 20]);
         let ten_gigabytes = stream::repeat(spaces).take(10 << 10).map(Ok::<_, Infallible>);
         document(Body::from_stream(ten_gigabytes))
     })
     .await;
-    let stage = Stage::start(&service.url(), lazy());
+    let stage = Stage::start(&service.url(), single_request());
     let updates = stage.until_failed("ResponseInvalid").await;
     insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: the response of http://SERVICE/graph exceeds 32 MiB.");
 }
 
 #[tokio::test]
-async fn what_is_no_graph_is_no_answer() {
+async fn invalid_graph_is_reported() {
     type Lie = fn() -> Response;
     let lies: [(&str, Lie); 5] = [
         ("ResponseInvalid", || document("<html>Welcome to the hotel</html>")),
@@ -115,17 +115,17 @@ async fn what_is_no_graph_is_no_answer() {
         ("ResponseFailed", || StatusCode::NOT_FOUND.into_response()),
         ("ResponseFailed", || StatusCode::NOT_MODIFIED.into_response()),
     ];
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for (reason, lie) in lies {
         let service = Service::start(move |_| lie()).await;
-        let stage = Stage::start(&service.url(), eager());
+        let stage = Stage::start(&service.url(), short_intervals());
         let updates = stage.until_failed(reason).await;
         assert_eq!(updates.graph_digest, "");
-        told.push(message(&updates, service.address()));
+        messages.push(message(&updates, service.address()));
         service.answer(|_| leads_to(&["5.1.1"]));
         stage.until_offered(&["5.1.1"]).await;
     }
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(messages.join("\n"), @"
     Unable to retrieve available updates: the response of http://SERVICE/graph is not an update graph: expected value at line 1 column 1.
     Unable to retrieve available updates: the response of http://SERVICE/graph is not an update graph: invalid type: sequence, expected struct WireNode at line 1 column 11.
     Unable to retrieve available updates: the response of http://SERVICE/graph is not an update graph: invalid type: sequence, expected an update graph at line 1 column 0.
@@ -135,7 +135,7 @@ async fn what_is_no_graph_is_no_answer() {
 }
 
 #[tokio::test]
-async fn entries_that_make_no_sense_cost_only_themselves() {
+async fn invalid_graph_entries_are_ignored() {
     let mut hostile = graph(&["5.1.1", "5.1.2", "5.1.3", "5.1.3"]);
     hostile["nodes"][4]["payload"] = json!("example/other");
     let edges = hostile["edges"].as_array_mut().unwrap();
@@ -145,14 +145,14 @@ async fn entries_that_make_no_sense_cost_only_themselves() {
         {"edges": [{"from": "5.1.0", "to": "5.1.2"}, {"from": "", "to": "?"}], "risks": [risk]},
     ]);
     let service = Service::start(move |_| document(hostile.to_string())).await;
-    let stage = Stage::start(&service.url(), lazy());
+    let stage = Stage::start(&service.url(), single_request());
     let updates = stage.until_offered(&["5.1.2", "5.1.1"]).await;
     assert_eq!(updates.candidates[0].risks.len(), 1);
     assert!(updates.candidates[1].risks.is_empty());
 }
 
 #[tokio::test]
-async fn redirects_are_followed_but_not_in_circles() {
+async fn redirects_are_followed_up_to_a_limit() {
     let target = Service::start(|_| leads_to(&["5.1.1"])).await;
     let to = target.url();
     let service = Service::start(move |_| {
@@ -160,10 +160,10 @@ async fn redirects_are_followed_but_not_in_circles() {
     })
     .await;
     let with_password = service.url().replace("http://", "http://me:secret@");
-    let stage = Stage::start(&with_password, eager());
+    let stage = Stage::start(&with_password, short_intervals());
     stage.until_offered(&["5.1.1"]).await;
-    assert!(service.asked()[0].header("authorization").is_some());
-    let followed = &target.asked()[0];
+    assert!(service.requests()[0].header("authorization").is_some());
+    let followed = &target.requests()[0];
     assert_eq!((followed.header("authorization"), followed.header("referer")), (None, None));
 
     service.answer(|_| (StatusCode::FOUND, [(header::LOCATION, "/again")]).into_response());
@@ -173,10 +173,10 @@ async fn redirects_are_followed_but_not_in_circles() {
 }
 
 #[tokio::test]
-async fn a_tag_is_not_believed_without_an_answer() {
-    let service = Service::start(|asked| tagged(asked, "\"a\"", "nonsense".to_owned())).await;
-    let stage = Stage::start(&service.url(), eager());
+async fn not_modified_without_cached_graph_is_an_error() {
+    let service = Service::start(|requests| tagged(requests, "\"a\"", "nonsense".to_owned())).await;
+    let stage = Stage::start(&service.url(), short_intervals());
     stage.until_failed("ResponseInvalid").await;
-    service.answer(|asked| tagged(asked, "\"a\"", graph(&["5.1.1"]).to_string()));
+    service.answer(|requests| tagged(requests, "\"a\"", graph(&["5.1.1"]).to_string()));
     stage.until_offered(&["5.1.1"]).await;
 }

@@ -1,4 +1,4 @@
-//! The stage `updates` against update services: a real one, and all kinds of bad ones.
+//! The stage `updates` against update services, valid and invalid ones.
 
 mod asking;
 mod bad_services;

@@ -1,4 +1,4 @@
-//! The updates of a whole platform.
+//! Updates of a real platform.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use fairway_graph::{Graph, GraphData, build, releases};
 use serde_json::Value;
 
 use super::service::{Service, document};
-use super::stage::{Stage, is_retrieved, lazy};
+use super::stage::{Stage, is_retrieved, single_request};
 
-/// The platform of `FAIRWAY_DATA`, where there is one.
+/// The platform of `FAIRWAY_DATA`, if it is set.
 fn platform() -> Option<Graph> {
     let directory = fairway_testkit::environment::data()?;
     let data = fairway_graph_files::read(&directory.join("graph-data-2026-08")).unwrap();
@@ -19,7 +19,7 @@ fn platform() -> Option<Graph> {
     Some(build::build(declared, &GraphData::read(&data).unwrap()).0)
 }
 
-/// Where updates lead from a version, with the names of their risks, by the plainest reading.
+/// Expected updates of a version with the names of their risks, from the JSON graph.
 fn expected(answer: &Value, current: &str) -> BTreeMap<String, Vec<String>> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let nodes = answer["nodes"].as_array().unwrap();
@@ -43,7 +43,7 @@ fn expected(answer: &Value, current: &str) -> BTreeMap<String, Vec<String>> {
 }
 
 #[tokio::test]
-async fn the_updates_of_a_whole_platform() {
+async fn updates_of_platform_match_graph() {
     let Some(graph) = platform() else { return };
     let view = View::architecture(&graph, "amd64");
     for (version, channel) in
@@ -52,7 +52,7 @@ async fn the_updates_of_a_whole_platform() {
         let answer = String::from_utf8(view.channel_json(channel)).unwrap();
         let plain: Value = serde_json::from_str(&answer).unwrap();
         let service = Service::start(move |_| document(answer.clone())).await;
-        let stage = Stage::of(version, channel, &service.url(), lazy());
+        let stage = Stage::of(version, channel, &service.url(), single_request());
         let updates = stage.until(is_retrieved).await;
         let offered: BTreeMap<String, Vec<String>> = updates
             .candidates

@@ -1,4 +1,4 @@
-//! Our own update service.
+//! The update service of Fairway.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -11,12 +11,12 @@ use fairway_update_service::{Options, Service, TlsFiles, Watched};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::stage::{Stage, eager};
+use super::stage::{Stage, short_intervals};
 
-/// Short enough for a test, and long enough for a file to be written in between.
+/// Short enough for a test, and long enough to write a file.
 const SETTLE: Duration = Duration::from_millis(40);
 
-/// Files that a service reads: three releases, one channel and one risk.
+/// Files of a service: three releases, one channel and one risk.
 pub(crate) struct Files(TempDir);
 
 impl Files {
@@ -58,7 +58,7 @@ impl Files {
         fs::write(path, text).unwrap();
     }
 
-    /// Starts a service, with TLS where there is a certificate.
+    /// Starts a service, with TLS if there is a certificate.
     pub(crate) async fn serve(&self) -> Service {
         let directory = Directory::new(self.path("data")).settle(SETTLE);
         let file = ReleasesFile::new(self.path("releases.json")).settle(SETTLE);
@@ -89,11 +89,11 @@ matchingRules: [{type: PromQL, promql: {promql: vector(1)}}]
 ";
 
 #[tokio::test]
-async fn the_updates_of_our_own_service() {
+async fn updates_of_fairway_service() {
     let files = Files::new();
     let service = files.serve().await;
     let upstream = format!("http://{}/api/upgrades_info/v1/graph", service.address());
-    let stage = Stage::start(&upstream, eager());
+    let stage = Stage::start(&upstream, short_intervals());
     let updates = stage.until_offered(&["5.1.2", "5.1.1"]).await;
     let candidates: Vec<String> = updates
         .candidates
@@ -109,7 +109,7 @@ async fn the_updates_of_our_own_service() {
       Risk { name: "Breaks", message: "It breaks.", url: "https://example.com/breaks", matching_rules: [MatchingRule { type_: PromQl, promql: Some(PromQl { promql: "vector(1)", unknown: {} }), unknown: {} }], claim: None }
     {"version":"5.1.1","image":"registry.example/release@sha256:5.1.1","url":"https://example.com/5.1.1","channels":["fast-5.1","stable-5.1"]}
     "#);
-    // The service gives every answer a tag.
+    // The service sends an entity tag with each response.
     stage.until_counted("Unchanged", 3).await;
 
     files.write("data/blocked-edges/5.1.1-Blocked.yaml", "to: 5.1.1\nfrom: .*\n");
@@ -119,8 +119,9 @@ async fn the_updates_of_our_own_service() {
     let absent = stage.until_failed("VersionNotFound").await;
     stage.edit(|spec| spec.channel = Some("fats-5.1".to_owned()));
     let unknown = stage.until(|updates| updates.generation == 3).await;
-    let told = [absent, unknown].map(|updates| super::stage::message(&updates, service.address()));
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    let messages =
+        [absent, unknown].map(|updates| super::stage::message(&updates, service.address()));
+    insta::assert_snapshot!(messages.join("\n"), @r#"
     Unable to retrieve available updates: the running version 5.1.0 is not in channel "fast-5.1" of http://SERVICE/api/upgrades_info/v1/graph. Set a channel that contains it with `fairway upgrade channel CHANNEL`.
     Unable to retrieve available updates: channel "fats-5.1" of http://SERVICE/api/upgrades_info/v1/graph has no releases for amd64. Check its name, or set another channel with `fairway upgrade channel CHANNEL`.
     "#);

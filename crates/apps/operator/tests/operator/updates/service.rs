@@ -1,4 +1,4 @@
-//! An update service that answers whatever a test wants.
+//! A programmable update service.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -12,27 +12,27 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// A request that arrived.
+/// A received request.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
 }
 
-impl Asked {
+impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 }
 
-type Reply = Arc<dyn Fn(&Asked) -> Response + Send + Sync>;
+type Reply = Arc<dyn Fn(&ReceivedRequest) -> Response + Send + Sync>;
 
 struct Shared {
     reply: Mutex<Reply>,
-    asked: Mutex<Vec<Asked>>,
+    requests: Mutex<Vec<ReceivedRequest>>,
 }
 
-/// Ends with this value.
+/// The service; it stops when it is dropped.
 pub(crate) struct Service {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -40,18 +40,20 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    pub(crate) async fn start(reply: impl Fn(&Asked) -> Response + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(
+        reply: impl Fn(&ReceivedRequest) -> Response + Send + Sync + 'static,
+    ) -> Self {
         Self::start_at((Ipv4Addr::LOCALHOST, 0).into(), reply).await
     }
 
     pub(crate) async fn start_at(
         address: SocketAddr,
-        reply: impl Fn(&Asked) -> Response + Send + Sync + 'static,
+        reply: impl Fn(&ReceivedRequest) -> Response + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let shared =
-            Arc::new(Shared { reply: Mutex::new(Arc::new(reply)), asked: Mutex::default() });
+            Arc::new(Shared { reply: Mutex::new(Arc::new(reply)), requests: Mutex::default() });
         let router = Router::new().fallback(answer).with_state(Arc::clone(&shared));
         let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { address, shared, task }
@@ -65,14 +67,17 @@ impl Service {
         format!("http://{}/graph", self.address)
     }
 
-    /// From now on, it answers like this.
-    pub(crate) fn answer(&self, reply: impl Fn(&Asked) -> Response + Send + Sync + 'static) {
+    /// Replaces the response.
+    pub(crate) fn answer(
+        &self,
+        reply: impl Fn(&ReceivedRequest) -> Response + Send + Sync + 'static,
+    ) {
         *self.shared.reply.lock().unwrap() = Arc::new(reply);
     }
 
-    /// What it was asked so far.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.shared.asked.lock().unwrap().clone()
+    /// The requests so far.
+    pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
+        self.shared.requests.lock().unwrap().clone()
     }
 }
 
@@ -83,31 +88,32 @@ impl Drop for Service {
 }
 
 async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let asked = Asked { uri: request.uri().clone(), headers: request.headers().clone() };
-    shared.asked.lock().unwrap().push(asked.clone());
+    let received =
+        ReceivedRequest { uri: request.uri().clone(), headers: request.headers().clone() };
+    shared.requests.lock().unwrap().push(received.clone());
     let reply = Arc::clone(&shared.reply.lock().unwrap());
-    reply(&asked)
+    reply(&received)
 }
 
-/// Answers with a document.
+/// A response with a document.
 pub(crate) fn document(document: impl Into<Body>) -> Response {
     Response::new(document.into())
 }
 
-/// Answers with a graph in which 5.1.0 leads to these.
+/// A response with updates from 5.1.0 to these versions.
 pub(crate) fn leads_to(versions: &[&str]) -> Response {
     document(graph(versions).to_string())
 }
 
-/// Answers with a document that has a tag, or that nothing has changed.
-pub(crate) fn tagged(asked: &Asked, tag: &'static str, text: String) -> Response {
-    if asked.header("if-none-match") == Some(tag) {
+/// A response with an entity tag, or 304.
+pub(crate) fn tagged(request: &ReceivedRequest, tag: &'static str, text: String) -> Response {
+    if request.header("if-none-match") == Some(tag) {
         return StatusCode::NOT_MODIFIED.into_response();
     }
     ([(header::ETAG, tag)], text).into_response()
 }
 
-/// A graph in which 5.1.0 leads to these.
+/// A graph with updates from 5.1.0 to these versions.
 pub(crate) fn graph(versions: &[&str]) -> Value {
     let node = |version: &str| json!({"version": version, "payload": format!("example/{version}")});
     let nodes = std::iter::once("5.1.0").chain(versions.iter().copied()).map(node);

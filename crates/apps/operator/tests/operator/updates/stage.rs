@@ -1,4 +1,4 @@
-//! The stage, and everything that it looks at, in the hands of a test.
+//! The stage with inputs that a test sets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,23 +10,23 @@ use fairway_cincinnati::question::{Current, Services};
 use fairway_cincinnati::route::ProxySettings;
 use fairway_operator::cluster::Objects;
 use fairway_operator::metrics::Metrics;
-use fairway_operator::stage::updates::{Inputs, Pace, Settings, Updates, run};
+use fairway_operator::stage::updates::{Inputs, RequestIntervals, Settings, Updates, run};
 use fairway_testkit::wait::PATIENCE;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Asks all the time.
-pub(crate) fn eager() -> Settings {
+/// Settings with short intervals.
+pub(crate) fn short_intervals() -> Settings {
     Settings {
         services: Services { instead: None, default: None },
-        pace: Pace {
+        pace: RequestIntervals {
             every: Duration::from_millis(20)..=Duration::from_millis(40),
             retry: Duration::from_millis(10),
             gap: Duration::from_millis(1),
         },
-        // A test that fails because the machine is busy helps nobody.
+        // Long enough for a busy host.
         patience: Patience {
             connect: Duration::from_secs(20),
             silence: Duration::from_secs(20),
@@ -35,14 +35,14 @@ pub(crate) fn eager() -> Settings {
     }
 }
 
-/// Asks once, unless something changes.
-pub(crate) fn lazy() -> Settings {
+/// Settings with one request, unless an input changes.
+pub(crate) fn single_request() -> Settings {
     let hour = Duration::from_hours(1);
-    let pace = Pace { every: hour..=hour, retry: hour, ..eager().pace };
-    Settings { pace, ..eager() }
+    let pace = RequestIntervals { every: hour..=hour, retry: hour, ..short_intervals().pace };
+    Settings { pace, ..short_intervals() }
 }
 
-/// The stage at work. It ends with this value.
+/// The running stage. It stops when it is dropped.
 pub(crate) struct Stage {
     cluster_version: watch::Sender<Option<Objects<ClusterVersion>>>,
     proxy: watch::Sender<Option<ProxySettings>>,
@@ -53,7 +53,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// A cluster of version 5.1.0 in channel `stable-5.1`.
+    /// A cluster at 5.1.0 in channel `stable-5.1`.
     pub(crate) fn start(upstream: &str, settings: Settings) -> Self {
         Self::of("5.1.0", "stable-5.1", upstream, settings)
     }
@@ -86,7 +86,7 @@ impl Stage {
         stage
     }
 
-    /// Changes the ClusterVersion.
+    /// Changes the spec.
     pub(crate) fn edit(&self, edit: impl FnOnce(&mut ClusterVersionSpec)) {
         self.cluster_version.send_modify(|seen| {
             let before = seen.as_ref().and_then(|seen| seen.values().next());
@@ -112,7 +112,7 @@ impl Stage {
         self.trusted.send_replace(Some(named("trusted-ca-bundle", map)));
     }
 
-    /// Waits until this is published.
+    /// Waits for a published state.
     pub(crate) async fn until(&self, what: impl Fn(&Updates) -> bool) -> Arc<Updates> {
         let mut updates = self.updates.clone();
         let is_so = |updates: &Option<Arc<Updates>>| updates.as_deref().is_some_and(&what);
@@ -121,17 +121,17 @@ impl Stage {
         found.expect("the stage runs").clone().expect("it was found")
     }
 
-    /// Waits until these are offered.
+    /// Waits until these versions are offered.
     pub(crate) async fn until_offered(&self, expected: &[&str]) -> Arc<Updates> {
         self.until(|updates| is_retrieved(updates) && versions(updates) == expected).await
     }
 
-    /// Waits until there is this reason for not having updates.
+    /// Waits for a reason of `RetrievedUpdates=False`.
     pub(crate) async fn until_failed(&self, reason: &str) -> Arc<Updates> {
         self.until(|updates| updates.retrieved.reason.as_deref() == Some(reason)).await
     }
 
-    /// How often asking came to that.
+    /// Number of requests with an outcome.
     pub(crate) fn count(&self, outcome: &str) -> u64 {
         let text = self.metrics.text();
         let label = format!("fairway_operator_graph_fetches_total{{outcome=\"{outcome}\"}} ");
@@ -139,7 +139,7 @@ impl Stage {
         line.map_or(0, |count| count.parse().unwrap())
     }
 
-    /// Waits until asking came to that so often.
+    /// Waits for a number of requests with an outcome.
     pub(crate) async fn until_counted(&self, outcome: &str, times: u64) {
         fairway_testkit::wait::until(outcome, async || {
             Ok((self.count(outcome) >= times).then_some(()))
@@ -167,7 +167,7 @@ pub(crate) fn versions(updates: &Updates) -> Vec<&str> {
     updates.candidates.iter().map(|candidate| candidate.release.version.as_str()).collect()
 }
 
-/// What people read, without what differs from run to run.
+/// The message without parts that differ between runs.
 pub(crate) fn message(updates: &Updates, address: std::net::SocketAddr) -> String {
     let message = updates.retrieved.message.clone().unwrap_or_default();
     let message = message.replace(&address.to_string(), "SERVICE");

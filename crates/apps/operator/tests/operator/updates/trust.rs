@@ -1,8 +1,8 @@
-//! Whom a cluster trusts when it asks.
+//! CA certificates for the update service.
 
 use super::proxy::Proxy;
 use super::real_service::Files;
-use super::stage::{Stage, eager, lazy, message};
+use super::stage::{Stage, message, short_intervals, single_request};
 
 /// Writes a certificate, and returns it.
 fn certify(files: &Files, name: &str) -> String {
@@ -13,14 +13,14 @@ fn certify(files: &Files, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn only_the_authorities_of_the_cluster_are_trusted() {
+async fn service_is_trusted_by_ca_bundle_of_the_cluster() {
     let files = Files::new();
     let right = certify(&files, "localhost");
     let wrong = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap().cert.pem();
     let service = files.serve().await;
     let port = service.address().port();
     let upstream = format!("https://localhost:{port}/api/upgrades_info/v1/graph");
-    let stage = Stage::start(&upstream, lazy());
+    let stage = Stage::start(&upstream, single_request());
     let machine = stage.until_failed("RemoteFailed").await;
     stage.trust(&wrong);
     stage.until_counted("RemoteFailed", 2).await;
@@ -30,25 +30,26 @@ async fn only_the_authorities_of_the_cluster_are_trusted() {
     let nobody = stage.until_failed("RemoteFailed").await;
     stage.trust(&right);
     stage.until_offered(&["5.1.2", "5.1.1"]).await;
-    let told = [machine, nobody]
+    let messages = [machine, nobody]
         .map(|updates| message(&updates, service.address()).replace(&port.to_string(), "PORT"));
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(messages.join("\n"), @"
     Unable to retrieve available updates: cannot reach https://localhost:PORT/api/upgrades_info/v1/graph: invalid peer certificate: UnknownIssuer.
     Unable to retrieve available updates: invalid CA bundle in ConfigMap openshift-config-managed/trusted-ca-bundle: no certificate in ca-bundle.crt. The listed updates are from …
     ");
 }
 
 #[tokio::test]
-async fn a_proxy_sees_nothing_of_what_is_asked_by_tls() {
+async fn proxy_sees_no_content_of_tls_requests() {
     let files = Files::new();
-    let authority = certify(&files, "updates.example");
+    let ca_certificate = certify(&files, "updates.example");
     let service = files.serve().await;
     let proxy = Proxy::start(service.address()).await;
-    let stage = Stage::start("https://updates.example/api/upgrades_info/v1/graph", eager());
+    let stage =
+        Stage::start("https://updates.example/api/upgrades_info/v1/graph", short_intervals());
     stage.set_proxy(&proxy.url(), "localhost");
-    stage.trust(&authority);
+    stage.trust(&ca_certificate);
     stage.until_offered(&["5.1.2", "5.1.1"]).await;
-    for asked in proxy.asked() {
-        assert!(asked.starts_with("CONNECT updates.example:443 "), "{asked}");
+    for requests in proxy.requests() {
+        assert!(requests.starts_with("CONNECT updates.example:443 "), "{requests}");
     }
 }

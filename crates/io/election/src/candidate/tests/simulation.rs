@@ -1,28 +1,27 @@
-//! Candidates, a server and a network that loses and delays whatever it wants.
+//! Simulation of candidates, an API server, and a network that loses and delays requests.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Clocks run at most so many per mille too fast or too slow. (The numbers of the election allow
-/// 12 %: 137 s against 107 s.)
+/// Maximum clock drift in per mille. The default durations allow 12 %: 137 s against 107 s.
 const DRIFT: i64 = 100;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// A candidate does what comes next: it begins a request, or learns what came of one.
+    /// A candidate sends its next request, or processes a response.
     Proceed,
-    /// Its request reaches the server.
+    /// A request reaches the server.
     Arrive,
-    /// It gives up waiting for an answer. The request may arrive later.
+    /// A request times out. It may still arrive.
     GiveUp,
-    /// It ends, and starts again under its own name or under another.
+    /// A candidate restarts with the same or another identity.
     Restart { renamed: bool },
-    /// It releases the lease.
+    /// A leader releases the Lease.
     Release,
-    /// A request that nobody waits for any more reaches the server.
+    /// A request that timed out reaches the server.
     ArriveLate(prop::sample::Index),
-    /// Somebody else writes something beside the holder, such as a label.
+    /// Another client changes something else, such as a label.
     Touch,
 }
 
@@ -36,12 +35,12 @@ fn events() -> impl Strategy<Value = Vec<(u8, Event, u64)>> {
         2 => any::<prop::sample::Index>().prop_map(Event::ArriveLate),
         1 => Just(Event::Touch),
     ];
-    // Mostly moments, sometimes as long as a lease lasts.
+    // Mostly short times, sometimes a lease duration.
     let pause = prop_oneof![6 => 0_u64..2_000, 3 => 0_u64..30_000, 1 => 0_u64..150_000];
     prop::collection::vec((0_u8..3, event, pause), 1..400)
 }
 
-/// A write that is on its way: the holder it names, and the revision it is to replace.
+/// A write in flight: its holder, and the revision that it replaces.
 #[derive(Clone)]
 struct Write {
     holder: String,
@@ -54,76 +53,79 @@ struct Server {
 }
 
 impl Server {
-    fn record(&self) -> Option<Record> {
+    fn record(&self) -> Option<LeaseRecord> {
         self.lease.as_ref().map(|(revision, holder)| record(&revision.to_string(), holder))
     }
 
-    fn write(&mut self, write: Write) -> Answer {
+    fn write(&mut self, write: Write) -> LeaseResponse {
         if self.lease.as_ref().map(|(revision, _)| *revision) != write.over {
-            return Answer::Outrun;
+            return LeaseResponse::Conflict;
         }
         self.revision += 1;
         self.lease = Some((self.revision, write.holder));
-        Answer::Claimed(self.record().expect("just written"))
+        LeaseResponse::Claimed(self.record().expect("just written"))
     }
 }
 
 enum Request {
-    Look,
+    Read,
     Write(Write),
 }
 
-/// Where a candidate's request is.
-enum Mail {
+/// State of a candidate's request.
+enum InFlight {
     None,
     Sent(Instant, Request),
-    Answered(Instant, Answer),
+    Answered(Instant, LeaseResponse),
 }
 
-struct Player {
+struct SimulatedCandidate {
     candidate: Candidate,
     names: u32,
-    mail: Mail,
-    /// What the process remembers of the lease.
+    in_flight: InFlight,
+    /// The revision that the process has seen last.
     last: Option<u64>,
     start: Instant,
     per_mille: i64,
 }
 
-impl Player {
+impl SimulatedCandidate {
     fn new(start: Instant, per_mille: i64, name: &str) -> Self {
         let candidate = Candidate::new(name.to_owned(), Timing::default(), start);
-        Self { candidate, names: 0, mail: Mail::None, last: None, start, per_mille }
+        Self { candidate, names: 0, in_flight: InFlight::None, last: None, start, per_mille }
     }
 
-    /// What its own clock says.
+    /// Time of its own clock.
     fn now(&self, milliseconds: u64) -> Instant {
         let speed = u64::try_from(1_000 + self.per_mille).expect("clocks go forward");
         self.start + Duration::from_millis(milliseconds * speed / 1_000)
     }
 
     fn leads(&self, milliseconds: u64) -> bool {
-        self.candidate.term().is_some_and(|term| self.now(milliseconds) < term)
+        self.candidate
+            .lease_deadline()
+            .is_some_and(|lease_deadline| self.now(milliseconds) < lease_deadline)
     }
 
     fn proceed(&mut self, now: Instant) {
-        match std::mem::replace(&mut self.mail, Mail::None) {
-            Mail::Answered(asked, answer) => {
-                if let Answer::Seen(Some(record)) | Answer::Claimed(record) = &answer {
+        match std::mem::replace(&mut self.in_flight, InFlight::None) {
+            InFlight::Answered(sent_at, answer) => {
+                if let LeaseResponse::Seen(Some(record)) | LeaseResponse::Claimed(record) = &answer
+                {
                     self.last = Some(record.revision.parse().expect("our revisions"));
-                } else if answer == Answer::Seen(None) {
+                } else if answer == LeaseResponse::Seen(None) {
                     self.last = None;
                 }
-                self.candidate.learn(answer, asked, now);
+                self.candidate.process(answer, sent_at, now);
             }
-            sent @ Mail::Sent(..) => self.mail = sent,
-            Mail::None => match self.candidate.next(now) {
-                Step::Wait(_) => {}
-                Step::Look => self.mail = Mail::Sent(now, Request::Look),
-                Step::Claim => {
+            sent @ InFlight::Sent(..) => self.in_flight = sent,
+            InFlight::None => match self.candidate.next(now) {
+                NextAction::Wait(_) => {}
+                NextAction::Read => self.in_flight = InFlight::Sent(now, Request::Read),
+                NextAction::Claim => {
                     let holder = self.candidate.identity().to_owned();
                     let write = Write { holder, over: self.last };
-                    self.mail = Mail::Sent(now, Request::Write(write));
+                    self.in_flight = InFlight::Sent(now, Request::Write(write));
                 }
             },
         }
@@ -134,54 +136,59 @@ impl Player {
         self.last = None;
     }
 
-    /// What it gave up, if that was a write.
+    /// Drops its request; returns it if it is a write.
     fn abandon(&mut self) -> Option<Write> {
-        match std::mem::replace(&mut self.mail, Mail::None) {
-            Mail::Sent(_, Request::Write(write)) => Some(write),
+        match std::mem::replace(&mut self.in_flight, InFlight::None) {
+            InFlight::Sent(_, Request::Write(write)) => Some(write),
             _ => None,
         }
     }
 }
 
-fn play(mut players: Vec<Player>, events: Vec<(u8, Event, u64)>) -> Result<(), TestCaseError> {
+fn simulate(
+    mut processes: Vec<SimulatedCandidate>,
+    events: Vec<(u8, Event, u64)>,
+) -> Result<(), TestCaseError> {
     let mut server = Server { revision: 0, lease: None };
     let mut late: Vec<Write> = Vec::new();
     let mut time = 0;
     for (who, event, pause) in events {
         time += pause;
-        let who = usize::from(who) % players.len();
-        let now = players[who].now(time);
-        let player = &mut players[who];
+        let who = usize::from(who) % processes.len();
+        let now = processes[who].now(time);
+        let candidate_process = &mut processes[who];
         match event {
-            Event::Proceed => player.proceed(now),
+            Event::Proceed => candidate_process.proceed(now),
             Event::Arrive => {
-                if let Mail::Sent(asked, request) = &player.mail {
+                if let InFlight::Sent(sent_at, request) = &candidate_process.in_flight {
                     let answer = match request {
-                        Request::Look => Answer::Seen(server.record()),
+                        Request::Read => LeaseResponse::Seen(server.record()),
                         Request::Write(write) => server.write(write.clone()),
                     };
-                    player.mail = Mail::Answered(*asked, answer);
+                    candidate_process.in_flight = InFlight::Answered(*sent_at, answer);
                 }
             }
             Event::GiveUp => {
-                if let Mail::Sent(asked, _) | Mail::Answered(asked, _) = &player.mail {
-                    let asked = *asked;
-                    late.extend(player.abandon());
-                    player.candidate.learn(Answer::Failed, asked, now);
+                if let InFlight::Sent(sent_at, _) | InFlight::Answered(sent_at, _) =
+                    &candidate_process.in_flight
+                {
+                    let sent_at = *sent_at;
+                    late.extend(candidate_process.abandon());
+                    candidate_process.candidate.process(LeaseResponse::Failed, sent_at, now);
                 }
             }
             Event::Restart { renamed } => {
-                late.extend(player.abandon());
-                player.names += u32::from(renamed);
-                let name = format!("{who}-{}", player.names);
-                player.restart(now, name);
+                late.extend(candidate_process.abandon());
+                candidate_process.names += u32::from(renamed);
+                let name = format!("{who}-{}", candidate_process.names);
+                candidate_process.restart(now, name);
             }
             Event::Release => {
-                let over = player.last;
-                if player.leads(time) {
-                    late.extend(player.abandon());
-                    let name = player.candidate.identity().to_owned();
-                    player.restart(now, name);
+                let over = candidate_process.last;
+                if candidate_process.leads(time) {
+                    late.extend(candidate_process.abandon());
+                    let name = candidate_process.candidate.identity().to_owned();
+                    candidate_process.restart(now, name);
                     let _ = server.write(Write { holder: String::new(), over });
                 }
             }
@@ -197,7 +204,8 @@ fn play(mut players: Vec<Player>, events: Vec<(u8, Event, u64)>) -> Result<(), T
                 }
             }
         }
-        let leaders = players.iter().filter(|player| player.leads(time)).count();
+        let leaders =
+            processes.iter().filter(|candidate_process| candidate_process.leads(time)).count();
         prop_assert!(leaders <= 1, "{leaders} lead at {time} ms, after {event:?} of {who}");
     }
     Ok(())
@@ -205,42 +213,41 @@ fn play(mut players: Vec<Player>, events: Vec<(u8, Event, u64)>) -> Result<(), T
 
 proptest! {
     #[test]
-    fn two_never_lead_at_once(
+    fn candidates_never_lead_at_once(
         clocks in prop::collection::vec((0_u64..1_000_000, -DRIFT..=DRIFT), 2..=3),
         events in events(),
     ) {
         let base = Instant::now();
-        let players = clocks.into_iter().enumerate().map(|(who, (skew, drift))| {
-            Player::new(base + Duration::from_secs(skew), drift, &format!("{who}-0"))
+        let processes = clocks.into_iter().enumerate().map(|(who, (skew, drift))| {
+            SimulatedCandidate::new(base + Duration::from_secs(skew), drift, &format!("{who}-0"))
         });
-        play(players.collect(), events)?;
+        simulate(processes.collect(), events)?;
     }
 
-    /// Whatever happened before: once the network works again, somebody leads within the time that
-    /// a lease lasts and a few requests take.
+    /// Once the network works, one candidate leads within the lease duration and a few requests.
     #[test]
-    fn somebody_leads_in_the_end(holder in "(0|1|gone|)", head_start in 0_u64..200_000) {
+    fn one_candidate_leads_eventually(holder in "(0|1|gone|)", head_start in 0_u64..200_000) {
         let base = Instant::now();
-        let mut players = [Player::new(base, 0, "0"), Player::new(base, 0, "1")];
+        let mut processes = [SimulatedCandidate::new(base, 0, "0"), SimulatedCandidate::new(base, 0, "1")];
         let mut server = Server { revision: 1, lease: Some((1, holder)) };
         let mut requests = 0;
         let end = head_start + u64::try_from((LEASE + RETRY).as_millis()).unwrap();
         for time in (head_start..end).step_by(100) {
-            for player in &mut players {
-                let now = player.now(time);
-                player.proceed(now);
-                if let Mail::Sent(asked, request) = &player.mail {
+            for candidate_process in &mut processes {
+                let now = candidate_process.now(time);
+                candidate_process.proceed(now);
+                if let InFlight::Sent(sent_at, request) = &candidate_process.in_flight {
                     requests += 1;
                     let answer = match request {
-                        Request::Look => Answer::Seen(server.record()),
+                        Request::Read => LeaseResponse::Seen(server.record()),
                         Request::Write(write) => server.write(write.clone()),
                     };
-                    player.mail = Mail::Answered(*asked, answer);
-                    player.proceed(now);
+                    candidate_process.in_flight = InFlight::Answered(*sent_at, answer);
+                    candidate_process.proceed(now);
                 }
             }
         }
-        prop_assert_eq!(players.iter().filter(|player| player.leads(end)).count(), 1);
+        prop_assert_eq!(processes.iter().filter(|candidate_process| candidate_process.leads(end)).count(), 1);
         prop_assert!(requests < 30, "{} requests", requests);
     }
 }

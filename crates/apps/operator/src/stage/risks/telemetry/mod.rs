@@ -1,6 +1,5 @@
-//! The cluster's metrics: who answers queries.
+//! Sources of metrics: Prometheus or a metrics snapshot.
 
-mod client;
 mod prometheus;
 pub mod reply;
 mod snapshot;
@@ -12,10 +11,10 @@ use crate::settings::MetricsSource;
 use prometheus::Prometheus;
 use snapshot::SnapshotFile;
 
-/// Who answers queries.
-pub(super) struct Telemetry(Server);
+/// Source of metrics.
+pub(super) struct Telemetry(Backend);
 
-enum Server {
+enum Backend {
     Prometheus(Box<Prometheus>),
     Snapshot(SnapshotFile),
 }
@@ -27,28 +26,28 @@ impl Telemetry {
         metrics: metrics::Queries,
     ) -> Self {
         Self(match source {
-            MetricsSource::Snapshot(path) => Server::Snapshot(SnapshotFile::new(path)),
+            MetricsSource::Snapshot(path) => Backend::Snapshot(SnapshotFile::new(path)),
             MetricsSource::Prometheus(settings) => {
-                Server::Prometheus(Box::new(Prometheus::new(settings, kube, metrics)))
+                Backend::Prometheus(Box::new(Prometheus::new(settings, kube, metrics)))
             }
         })
     }
 
-    /// The answer to a query now.
-    pub(super) async fn ask(&self, query: &str) -> Result<Answer, Failure> {
+    /// Evaluates a query now.
+    pub(super) async fn query(&self, query: &str) -> Result<Answer, Failure> {
         match &self.0 {
-            Server::Prometheus(prometheus) => prometheus.query(query).await.map_err(failure),
-            Server::Snapshot(snapshot) => snapshot.query(query).await.map_err(failure),
+            Backend::Prometheus(prometheus) => prometheus.query(query).await.map_err(failure),
+            Backend::Snapshot(snapshot) => snapshot.query(query).await.map_err(failure),
         }
     }
 
-    /// The alerts that fire now, as Prometheus lists them; none where nobody knows.
+    /// The alerts as Prometheus lists them; `None` if the source has no alerts.
     pub(super) async fn alerts(&self) -> Option<Result<Vec<u8>, String>> {
         match &self.0 {
-            Server::Prometheus(prometheus) => {
+            Backend::Prometheus(prometheus) => {
                 Some(prometheus.alerts().await.map_err(|error| fairway_text::chain(&error)))
             }
-            Server::Snapshot(_) => None,
+            Backend::Snapshot(_) => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What Prometheus says.
+//! Responses of the Prometheus HTTP API.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// Why an answer is none.
+/// Errors in a response.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplyError {
-    /// It refuses the query.
+    /// Prometheus refuses the query.
     #[error("{kind}: {error}")]
     Refused {
-        /// What it calls the error.
+        /// Error type of Prometheus.
         kind: String,
-        /// What it says about it.
+        /// Error message of Prometheus.
         error: String,
     },
-    /// It answers something else.
+    /// Unexpected HTTP status.
     #[error("unexpected HTTP status {0}")]
     Status(StatusCode),
-    /// It answers something that makes no sense.
+    /// Invalid response body.
     #[error("invalid response: {0}")]
     Malformed(String),
 }
@@ -54,11 +54,11 @@ struct Series {
     value: (f64, String),
 }
 
-/// Reads the answer to an instant query, and the warnings that came with it.
+/// Parses the response to an instant query; returns its warnings, too.
 pub fn read(status: StatusCode, body: &[u8]) -> Result<(Answer, Vec<String>), ReplyError> {
     let reply = match serde_json::from_slice::<Reply>(body) {
         Ok(reply) => reply,
-        // Whatever stands before Prometheus speaks its own language when it refuses.
+        // A proxy in front of Prometheus responds in its own format.
         Err(_) if !status.is_success() => return Err(ReplyError::Status(status)),
         Err(error) => return Err(ReplyError::Malformed(error.to_string())),
     };
@@ -78,7 +78,7 @@ pub fn read(status: StatusCode, body: &[u8]) -> Result<(Answer, Vec<String>), Re
 }
 
 fn sample(Series { metric: labels, value: (_, text) }: Series) -> Result<Sample, ReplyError> {
-    // Rust reads what Go writes: `NaN`, `+Inf`, `-Inf`.
+    // Rust parses the notation of Go: `NaN`, `+Inf`, `-Inf`.
     match text.parse() {
         Ok(value) => Ok(Sample { labels, value }),
         Err(_) => Err(ReplyError::Malformed(format!("{text:?} is not a number"))),
@@ -89,7 +89,7 @@ fn sample(Series { metric: labels, value: (_, text) }: Series) -> Result<Sample,
 mod tests {
     use super::*;
 
-    fn told(status: u16, body: &str) -> String {
+    fn parsed(status: u16, body: &str) -> String {
         match read(StatusCode::from_u16(status).unwrap(), body.as_bytes()) {
             Ok((Answer::Samples(samples), warnings)) => {
                 let samples: Vec<_> = samples.iter().map(ToString::to_string).collect();
@@ -101,8 +101,8 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_read_and_refusals_repeated() {
-        let told = [
+    fn read_of_each_response() {
+        let results = [
             (200, r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1.5,"1"]}]}}"#),
             (200, r#"{"status":"success","data":{"resultType":"vector","result":[]},"warnings":["w"]}"#),
             (200, r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{"a":"b"},"value":[1,"NaN"]},{"metric":{},"value":[1,"+Inf"]}]}}"#),
@@ -115,8 +115,8 @@ mod tests {
             (422, r#"{"status":"error","errorType":"execution","error":"many-to-many matching"}"#),
             (403, "Forbidden"),
         ]
-        .map(|(status, body)| told(status, body));
-        insta::assert_snapshot!(told.join("\n"), @r#"
+                .map(|(status, body)| parsed(status, body));
+        insta::assert_snapshot!(results.join("\n"), @r#"
         Samples [{} 1] []
         Samples [] ["w"]
         Samples [{a="b"} NaN; {} inf] []

@@ -1,10 +1,9 @@
-//! A file with samples, in place of a server: for clusters without metrics, and to ask what would
-//! be if.
+//! Metrics snapshot as a source of metrics, for clusters without Prometheus and for what-if queries.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use fairway_promql::evaluate::{self, EvaluationError, evaluate};
@@ -13,9 +12,11 @@ use fairway_promql::{ParseError, Query};
 use fairway_risk::Answer;
 use jiff::Timestamp;
 
-/// Why the file does not answer.
+use crate::sync::lock;
+
+/// Errors of a query.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum AskError {
+pub(super) enum QueryError {
     #[error("cannot read {}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("cannot parse {}", path.display())]
@@ -28,16 +29,16 @@ pub(super) enum AskError {
     Interrupted(#[from] tokio::task::JoinError),
 }
 
-/// A file with samples. It is read again when it changes.
+/// A metrics snapshot. It is read again when the file changes.
 #[derive(Clone)]
 pub(super) struct SnapshotFile {
     path: PathBuf,
     read: Arc<Mutex<Option<Read>>>,
 }
 
-/// What was read.
+/// The parsed file.
 struct Read {
-    /// By what a change is noticed: when the file was written, and how long it is.
+    /// Modification time and length, to detect changes.
     stamp: (Option<SystemTime>, u64),
     snapshot: Arc<Snapshot>,
 }
@@ -47,42 +48,42 @@ impl SnapshotFile {
         Self { path, read: Arc::default() }
     }
 
-    /// The answer to a query.
-    pub(super) async fn query(&self, query: &str) -> Result<Answer, AskError> {
+    /// Evaluates a query.
+    pub(super) async fn query(&self, query: &str) -> Result<Answer, QueryError> {
         let this = self.clone();
         let query = Query::parse(query)?;
-        // A large file and a costly query take seconds, which others need not wait for.
+        // A large file and an expensive query take seconds and would block other tasks.
         tokio::task::spawn_blocking(move || this.answer(&query, fairway_clock::now())).await?
     }
 
-    fn answer(&self, query: &Query, now: Timestamp) -> Result<Answer, AskError> {
+    fn answer(&self, query: &Query, now: Timestamp) -> Result<Answer, QueryError> {
         let snapshot = self.snapshot(now)?;
-        // What was saved with its times is asked as of then.
+        // Samples with timestamps are evaluated at their time.
         let at = snapshot.latest().unwrap_or(now);
         Ok(evaluate(query, &snapshot, at, &evaluate::Limits::default())?.into())
     }
 
-    fn snapshot(&self, now: Timestamp) -> Result<Arc<Snapshot>, AskError> {
-        let failed = |source| AskError::Unreadable { path: self.path.clone(), source };
+    fn snapshot(&self, now: Timestamp) -> Result<Arc<Snapshot>, QueryError> {
+        let failed = |source| QueryError::Unreadable { path: self.path.clone(), source };
         let metadata = std::fs::metadata(&self.path).map_err(failed)?;
         let stamp = (metadata.modified().ok(), metadata.len());
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = lock(&self.read);
         if let Some(known) = read.as_ref().filter(|known| known.stamp == stamp) {
             return Ok(Arc::clone(&known.snapshot));
         }
         let limits = Limits::default();
         let text = read_text(&self.path, limits.bytes).map_err(failed)?;
-        let malformed = |source| AskError::Malformed { path: self.path.clone(), source };
+        let malformed = |source| QueryError::Malformed { path: self.path.clone(), source };
         let snapshot = Arc::new(Snapshot::parse(&text, now, &limits).map_err(malformed)?);
         *read = Some(Read { stamp, snapshot: Arc::clone(&snapshot) });
         Ok(snapshot)
     }
 }
 
-/// The text of a file, up to a byte more than is allowed: whoever parses it refuses that.
-fn read_text(path: &Path, most: usize) -> std::io::Result<String> {
+/// Reads at most one byte more than the limit; the parser refuses files above it.
+fn read_text(path: &Path, limit: usize) -> std::io::Result<String> {
     let mut text = String::new();
-    File::open(path)?.take(most as u64 + 1).read_to_string(&mut text)?;
+    File::open(path)?.take(limit as u64 + 1).read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -90,7 +91,7 @@ fn read_text(path: &Path, most: usize) -> std::io::Result<String> {
 mod tests {
     use super::*;
 
-    fn told(file: &SnapshotFile, query: &str) -> String {
+    fn evaluated(file: &SnapshotFile, query: &str) -> String {
         let query = Query::parse(query).unwrap();
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
         match file.answer(&query, now) {
@@ -103,27 +104,27 @@ mod tests {
     }
 
     #[test]
-    fn a_file_answers_as_prometheus_would() {
+    fn query_of_file_returns_samples() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("samples");
         let file = SnapshotFile::new(path.clone());
         let query = r#"max(cluster_proxy_enabled{type=~"https?"})"#;
-        assert!(told(&file, query).starts_with("cannot read "));
+        assert!(evaluated(&file, query).starts_with("cannot read "));
 
         std::fs::write(&path, "cluster_proxy_enabled{type=\"http\"} 1\n").unwrap();
-        assert_eq!(told(&file, query), "{} 1");
-        assert_eq!(told(&file, "missing"), "");
+        assert_eq!(evaluated(&file, query), "{} 1");
+        assert_eq!(evaluated(&file, "missing"), "");
         assert_eq!(
-            told(&file, "cluster_proxy_enabled"),
+            evaluated(&file, "cluster_proxy_enabled"),
             r#"{__name__="cluster_proxy_enabled", type="http"} 1"#
         );
-        assert_eq!(told(&file, "1"), "Other(Scalar)");
+        assert_eq!(evaluated(&file, "1"), "Other(Scalar)");
 
         std::fs::write(&path, "cluster_proxy_enabled{type=\"https\"} 0 1700000000000\n").unwrap();
-        assert_eq!(told(&file, query), "{} 0", "it is asked as of its own time");
+        assert_eq!(evaluated(&file, query), "{} 0", "evaluated at the time of the sample");
 
         std::fs::write(&path, "cluster_proxy_enabled{").unwrap();
-        let told = told(&file, query).replace(&path.display().to_string(), "samples");
-        assert!(told.starts_with("cannot parse samples: "), "{told}");
+        let error = evaluated(&file, query).replace(&path.display().to_string(), "samples");
+        assert!(error.starts_with("cannot parse samples: "), "{error}");
     }
 }

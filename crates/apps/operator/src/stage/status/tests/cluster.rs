@@ -1,4 +1,4 @@
-//! A cluster whose status is written again and again, and what its rollout says.
+//! A cluster whose status is composed repeatedly, and failures of its rollout.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::payload::Payload;
 use crate::stage::rollout::{Effect, Failure, Phase, Rollout};
 use crate::stage::target::{Capabilities, Target};
 
-/// A cluster whose operator is of 5.0.1.
+/// A cluster with an operator of 5.0.1.
 pub(super) struct Cluster {
     pub(super) object: ClusterVersion,
     pub(super) target: Target,
@@ -19,29 +19,29 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// One that has nothing yet.
+    /// A cluster without a status.
     pub(super) fn new() -> Self {
         Self { object: cluster_version(), target: target("5.0.1"), rollout: None }
     }
 
-    /// One that has reached 5.0.1.
+    /// A cluster with 5.0.1.
     pub(super) fn installed() -> Self {
         let mut cluster = Self::new();
-        cluster.rolls(Phase::Reconciling, 100, &[]);
-        cluster.look(0);
+        cluster.set_progress(Phase::Reconciling, 100, &[]);
+        cluster.compose(0);
         cluster
     }
 
-    /// One that is on its way to 5.1.0.
+    /// A cluster that updates to 5.1.0.
     pub(super) fn updating() -> Self {
         let mut cluster = Self::installed();
         cluster.target = Target { verified: true, ..target("5.1.0") };
-        cluster.look(60);
+        cluster.compose(60);
         cluster
     }
 
-    /// The rollout of the target says how far it is.
-    pub(super) fn rolls(&mut self, phase: Phase, done: usize, failures: &[Failure]) {
+    /// Sets the progress of the rollout.
+    pub(super) fn set_progress(&mut self, phase: Phase, done: usize, failures: &[Failure]) {
         self.rollout = Some(Rollout {
             image: self.target.payload.release.image.clone(),
             phase,
@@ -52,31 +52,26 @@ impl Cluster {
         });
     }
 
-    /// The status is written.
-    pub(super) fn look(&mut self, second: i64) {
+    /// Composes and stores the status.
+    pub(super) fn compose(&mut self, second: i64) {
         let (own, risks) = (own(), recommending(&[]));
-        let facts = Facts {
-            own: &own,
-            updates: None,
-            preflight: None,
+        let outputs = StageOutputs {
             risks: Some(&risks),
             target: Some(&self.target),
             rollout: self.rollout.as_ref(),
+            ..outputs(&own)
         };
-        let status = compose(&self.object, facts, at(second));
+        let status = compose(&self.object, outputs, at(second));
         self.object.status = Some(status);
-        let again = compose(&self.object, facts, at(second));
-        assert_eq!(self.object.status, Some(again), "what is said once is said");
+        let again = compose(&self.object, outputs, at(second));
+        assert_eq!(self.object.status, Some(again), "composing is idempotent");
     }
 
-    /// The status is written, and told: the release, its history, and what holds since when.
-    pub(super) fn tell(&mut self, second: i64) -> String {
-        self.look(second);
+    /// Composes the status and prints it: release, history, conditions with their times.
+    pub(super) fn compose_text(&mut self, second: i64) -> String {
+        self.compose(second);
         let status = self.object.status.as_ref().unwrap();
         let mut text = format!("towards {} ({})\n", status.desired.version, status.version_hash);
-        let since = |time: &k8s_openapi::apimachinery::pkg::apis::meta::v1::Time| {
-            time.0.as_second() - at(0).as_second()
-        };
         for UpdateHistory { state, started_time, completion_time, version, .. } in &status.history {
             let began = started_time.as_ref().map(since).unwrap();
             let version = version.as_deref().unwrap();
@@ -86,7 +81,19 @@ impl Cluster {
                 None => writeln!(text).unwrap(),
             }
         }
-        for type_ in ["Available", "Failing", "Progressing"] {
+        text + &self.conditions_text(&["Available", "Failing", "Progressing"])
+    }
+
+    /// Composes the status and prints the conditions about failures and progress.
+    pub(super) fn compose_failing(&mut self, second: i64) -> String {
+        self.compose(second);
+        self.conditions_text(&["Failing", "Progressing"])
+    }
+
+    fn conditions_text(&self, types: &[&str]) -> String {
+        let status = self.object.status.as_ref().unwrap();
+        let mut text = String::new();
+        for type_ in types {
             let condition = status.conditions.find(type_).unwrap();
             let since = condition.last_transition_time.as_ref().map(since).unwrap();
             write!(text, "{type_}={} since {since}s", condition.status).unwrap();
@@ -97,6 +104,10 @@ impl Cluster {
         }
         text
     }
+}
+
+fn since(time: &k8s_openapi::apimachinery::pkg::apis::meta::v1::Time) -> i64 {
+    time.0.as_second() - at(0).as_second()
 }
 
 pub(super) fn target(version: &str) -> Target {

@@ -6,10 +6,12 @@ use fairway_risk::{
 };
 use fairway_testkit::objects::{beginning, release};
 
+use fairway_api::OperatorCondition;
+
 use super::*;
 
-/// What stands against updates of a cluster at 5.0.3, which had 5.0.2 before; with what a preflight
-/// of 5.2.0 found, if there was one.
+/// Risks of updates of a cluster at 5.0.3, which had 5.0.2 before, with the findings of a preflight of
+/// 5.2.0.
 fn ledger(looked_at: bool) -> Ledger {
     let risk = |name: &str| {
         let url = format!("https://example.com/{name}");
@@ -35,9 +37,9 @@ fn ledger(looked_at: bool) -> Ledger {
         promql: Some(PromQl { promql: query.to_owned(), ..PromQl::default() }),
         ..MatchingRule::default()
     };
-    let asked = Risk { matching_rules: vec![query("exposed")], ..risk("SlowDisk") };
+    let evaluated = Risk { matching_rules: vec![query("exposed")], ..risk("SlowDisk") };
     let candidates = vec![
-        Candidate { release: release("5.0.6"), risks: vec![asked.into()] },
+        Candidate { release: release("5.0.6"), risks: vec![evaluated.into()] },
         edge("5.0.4", &[]),
         edge("5.0.5", &["DiskLoss"]),
         edge("5.1.0", &["DiskLoss", "NetworkLoss"]),
@@ -49,7 +51,7 @@ fn ledger(looked_at: bool) -> Ledger {
     Ledger::new("5.0.3", candidates, concerns)
 }
 
-struct Asked<'a> {
+struct Scenario<'a> {
     to: &'a str,
     accepts: &'a [&'a str],
     forced: bool,
@@ -60,9 +62,9 @@ struct Asked<'a> {
     unaccepted: UnacceptedRisks,
 }
 
-/// An update to a version that is offered.
-fn to(version: &str) -> Asked<'_> {
-    Asked {
+/// An update to an offered version.
+fn to(version: &str) -> Scenario<'_> {
+    Scenario {
         to: version,
         accepts: &[],
         forced: false,
@@ -74,13 +76,13 @@ fn to(version: &str) -> Asked<'_> {
     }
 }
 
-fn decided(asked: &Asked) -> Result<Option<String>, Box<OperatorCondition>> {
-    let release = release(asked.to);
+fn decided(scenario: &Scenario) -> Result<Option<String>, Decision> {
+    let release = release(scenario.to);
     let accepted = serde_json::json!({
-        "acceptRisks": asked.accepts.iter().map(|name| serde_json::json!({"name": name})).collect::<Vec<_>>(),
+        "acceptRisks": scenario.accepts.iter().map(|name| serde_json::json!({"name": name})).collect::<Vec<_>>(),
     });
     let update: Update = serde_json::from_value(accepted).unwrap();
-    let verdict = ledger(asked.looked_at.is_some()).verdict(
+    let verdict = ledger(scenario.looked_at.is_some()).verdict(
         &release,
         Round {
             outcomes: &Outcomes::new(),
@@ -90,62 +92,64 @@ fn decided(asked: &Asked) -> Result<Option<String>, Box<OperatorCondition>> {
             now: beginning().0,
         },
     );
-    let request = Request {
+    let request = UpdateRequest {
         image: release.image.clone(),
         version: Some(release.version.clone()),
-        forced: asked.forced,
-        withdrawn: asked.withdrawn,
+        forced: scenario.forced,
+        withdrawn: scenario.withdrawn,
     };
     let previous = UpdateHistory { version: Some("5.0.2".to_owned()), ..UpdateHistory::default() };
-    decide(&Case {
+    let proposed = ProposedUpdate {
         request: &request,
-        from: &Version::new(5, 0, 3),
-        release: &release,
-        to: &Version::parse(asked.to).unwrap(),
+        from: Version::new(5, 0, 3),
+        release,
+        to: &Version::parse(scenario.to).unwrap(),
         previous: Some(&previous),
-        verdict: &verdict,
-        advice: &["DiskLoss", "NetworkLoss", "SlowDisk"].map(str::to_owned).into(),
-        offered: asked.offered,
-        looked_at: asked.looked_at.as_ref(),
+        verdict,
+        advice: ["DiskLoss", "NetworkLoss", "SlowDisk"].map(str::to_owned).into(),
+        offered: scenario.offered,
+        preflight: scenario.looked_at.as_ref(),
         on_update: OnUpdate::Report,
         is_answered: true,
         has_channel: true,
-        unverified: asked.unverified,
-        unaccepted: asked.unaccepted,
+        unverified: scenario.unverified,
+        unaccepted: scenario.unaccepted,
         now: beginning().0,
-    })
+    };
+    proposed.verify_version()?;
+    proposed.check(&proposed.failed_preconditions(), proposed.unaccepted_risks().as_ref())
 }
 
-fn accepted(asked: &Asked) -> String {
-    decided(asked).unwrap().unwrap_or_default()
+fn accepted(scenario: &Scenario) -> String {
+    decided(scenario).unwrap().unwrap_or_default()
 }
 
-fn refused(asked: &Asked) -> String {
-    let refused = decided(asked).unwrap_err();
-    assert_eq!(refused.type_, release_accepted::TYPE);
-    let OperatorCondition { status, reason, message, .. } = *refused;
+fn refused(scenario: &Scenario) -> String {
+    let refused = decided(scenario).unwrap_err();
+    assert_eq!(refused.condition().type_, release_accepted::TYPE);
+    let OperatorCondition { status, reason, message, .. } = refused.condition().clone();
     format!("{status:?} {}\n{}", reason.unwrap(), message.unwrap())
 }
 
 #[test]
-fn what_nothing_stands_against_begins() {
+fn check_without_risks_accepts() {
     assert_eq!(accepted(&to("5.0.4")), "");
-    assert_eq!(accepted(&to("5.0.2")), "", "back to what the cluster had before");
+    assert_eq!(accepted(&to("5.0.2")), "", "a rollback to the previous release");
 }
 
 #[test]
-fn risks_that_nobody_accepted_refuse_an_update() {
+fn check_with_unaccepted_risks_refuses() {
     insta::assert_snapshot!(refused(&to("5.1.0")), @"
     False UnacceptedRisks
     The update to 5.1.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns, DiskLoss, NetworkLoss. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns,DiskLoss,NetworkLoss
     ");
-    let asked = Asked { accepts: &["DiskLoss", "NetworkLoss"], ..to("5.1.0") };
-    insta::assert_snapshot!(refused(&asked), @"
+    let scenario = Scenario { accepts: &["DiskLoss", "NetworkLoss"], ..to("5.1.0") };
+    insta::assert_snapshot!(refused(&scenario), @"
     False UnacceptedRisks
     The update to 5.1.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
     ");
     let all = ["DiskLoss", "NetworkLoss", "ClusterOperatorUpgradeable-dns"];
-    insta::assert_snapshot!(accepted(&Asked { accepts: &all, ..to("5.1.0") }), @"
+    insta::assert_snapshot!(accepted(&Scenario { accepts: &all, ..to("5.1.0") }), @"
     Updating from 5.0.3 to 5.1.0 is supported, but not recommended for this cluster.
 
     Reason: MultipleReasons
@@ -161,8 +165,8 @@ fn risks_that_nobody_accepted_refuse_an_update() {
 }
 
 #[test]
-fn what_stands_against_minor_versions_does_not_stand_against_a_patch() {
-    insta::assert_snapshot!(accepted(&Asked { accepts: &["DiskLoss"], ..to("5.0.5") }), @"
+fn check_of_patch_ignores_risks_of_minor_updates() {
+    insta::assert_snapshot!(accepted(&Scenario { accepts: &["DiskLoss"], ..to("5.0.5") }), @"
     Updating from 5.0.3 to 5.0.5 is supported, but not recommended for this cluster.
 
     Reason: DiskLoss
@@ -174,14 +178,14 @@ fn what_stands_against_minor_versions_does_not_stand_against_a_patch() {
 }
 
 #[test]
-fn where_advice_is_only_recorded_the_update_begins_if_the_cluster_is_ready() {
-    let asked = Asked { unaccepted: UnacceptedRisks::Record, ..to("5.1.0") };
-    insta::assert_snapshot!(refused(&asked), @"
+fn check_with_recorded_risks_requires_only_upgradeable() {
+    let scenario = Scenario { unaccepted: UnacceptedRisks::Record, ..to("5.1.0") };
+    insta::assert_snapshot!(refused(&scenario), @"
     False UnacceptedRisks
     The update to 5.1.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
     ");
-    let asked = Asked { accepts: &["ClusterOperatorUpgradeable-dns"], ..asked };
-    insta::assert_snapshot!(accepted(&asked), @"
+    let scenario = Scenario { accepts: &["ClusterOperatorUpgradeable-dns"], ..scenario };
+    insta::assert_snapshot!(accepted(&scenario), @"
     Updating from 5.0.3 to 5.1.0 is supported, but not recommended for this cluster.
 
     Reason: MultipleReasons
@@ -197,8 +201,8 @@ fn where_advice_is_only_recorded_the_update_begins_if_the_cluster_is_ready() {
 }
 
 #[test]
-fn what_nobody_offers_begins_and_is_recorded() {
-    insta::assert_snapshot!(accepted(&Asked { offered: false, ..to("5.0.7") }), @"
+fn check_of_unknown_update_records_it() {
+    insta::assert_snapshot!(accepted(&Scenario { offered: false, ..to("5.0.7") }), @"
     The update service does not offer the update from 5.0.3 to 5.0.7.
 
     Reason: UnknownUpdate
@@ -206,31 +210,31 @@ fn what_nobody_offers_begins_and_is_recorded() {
 }
 
 #[test]
-fn nothing_is_decided_before_it_is_known_what_applies() {
+fn check_before_evaluation_is_pending() {
     for unaccepted in [UnacceptedRisks::Gate, UnacceptedRisks::Record] {
-        let refused = decided(&Asked { unaccepted, ..to("5.0.6") }).unwrap_err();
-        assert_eq!(*refused, condition::waiting(), "{unaccepted:?}");
+        let refused = decided(&Scenario { unaccepted, ..to("5.0.6") }).unwrap_err();
+        assert_eq!(refused, decision::waiting(), "{unaccepted:?}");
     }
-    let told = accepted(&Asked { accepts: &["SlowDisk"], ..to("5.0.6") });
-    assert!(told.contains("Reason: EvaluationFailed"), "{told}");
-    assert!(decided(&Asked { forced: true, ..to("5.0.6") }).is_ok());
+    let text = accepted(&Scenario { accepts: &["SlowDisk"], ..to("5.0.6") });
+    assert!(text.contains("Reason: EvaluationFailed"), "{text}");
+    assert!(decided(&Scenario { forced: true, ..to("5.0.6") }).is_ok());
 }
 
 #[test]
-fn the_way_back_from_a_withdrawn_update_has_guards_and_needs_no_risk_accepted() {
-    // Risks that an update to it would have.
+fn check_of_withdrawal_ignores_risks_but_not_preconditions() {
+    // These updates have risks.
     for version in ["5.0.5", "5.0.6"] {
         assert!(decided(&to(version)).is_err());
-        assert!(decided(&Asked { withdrawn: true, ..to(version) }).is_ok());
+        assert!(decided(&Scenario { withdrawn: true, ..to(version) }).is_ok());
     }
-    let refused = refused(&Asked { withdrawn: true, ..to("5.0.1") });
+    let refused = refused(&Scenario { withdrawn: true, ..to("5.0.1") });
     assert!(refused.starts_with("False PreconditionChecks"), "{refused}");
 }
 
 #[test]
-fn only_force_opens_the_guards() {
+fn check_forced_waives_preconditions() {
     let all = ["ClusterOperatorUpgradeable-dns"];
-    let skip = Asked { accepts: &all, ..to("5.2.0") };
+    let skip = Scenario { accepts: &all, ..to("5.2.0") };
     insta::assert_snapshot!(refused(&skip), @r#"
     False PreconditionChecks
     Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e": Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, which needs a complete preflight of the last 24 hours without unaccepted risks; run `fairway upgrade --mode=preflight --to=5.2.0`, or update to a release in between
@@ -241,11 +245,12 @@ fn only_force_opens_the_guards() {
     * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, which needs a complete preflight of the last 24 hours without unaccepted risks; run `fairway upgrade --mode=preflight --to=5.2.0`, or update to a release in between
     * The update to 5.2.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
     "#);
-    insta::assert_snapshot!(refused(&Asked { unaccepted: UnacceptedRisks::Record, ..to("5.0.1") }), @r#"
+    insta::assert_snapshot!(refused(&Scenario { unaccepted: UnacceptedRisks::Record, ..to("5.0.1") }), @r#"
     False PreconditionChecks
     Preconditions failed for payload loaded version="5.0.1" image="registry.example/release@sha256:e48643ad58cc89d0b4e29e15c80fcdb4c348bb6f771c7cddaa244773ce2f5f6b": Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.0.1 is older than 5.0.3; a rollback is supported only to the previous release, 5.0.2
     "#);
-    let forced = Asked { forced: true, unverified: Some("nobody signed it"), ..to("5.2.0") };
+    let forced =
+        Scenario { forced: true, unverified: Some("no trusted key signed it"), ..to("5.2.0") };
     insta::assert_snapshot!(accepted(&forced), @r#"
     Updating from 5.0.3 to 5.2.0 is supported, but not recommended for this cluster.
 
@@ -255,69 +260,69 @@ fn only_force_opens_the_guards() {
 
     Not accepted by name: ClusterOperatorUpgradeable-dns.
 
-    The signature of release 5.2.0 is not verified, but the update is forced: nobody signed it
+    The signature of release 5.2.0 is not verified, but the update is forced: no trusted key signed it
     Forced through: Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, which needs a complete preflight of the last 24 hours without unaccepted risks; run `fairway upgrade --mode=preflight --to=5.2.0`, or update to a release in between
     Forced through: unaccepted risks: ClusterOperatorUpgradeable-dns
     "#);
-    let forced = accepted(&Asked { forced: true, ..to("5.0.6") });
+    let forced = accepted(&Scenario { forced: true, ..to("5.0.6") });
     assert!(forced.ends_with("Forced through: unaccepted risks: SlowDisk"), "{forced}");
 }
 
 #[test]
-fn the_image_has_to_have_the_version_that_was_asked_for() {
-    let (asked, has) =
+fn verify_version_of_other_version_refuses() {
+    let (requested, has) =
         (release("5.0.4"), Release { version: "5.0.9".to_owned(), ..release("5.0.4") });
-    let request = Request {
-        image: asked.image,
-        version: Some(asked.version),
+    let request = UpdateRequest {
+        image: requested.image,
+        version: Some(requested.version),
         forced: true,
         withdrawn: false,
     };
-    let verdict = Verdict { release: has.clone(), exposures: Vec::new() };
-    let refused = decide(&Case {
+    let refused = ProposedUpdate {
         request: &request,
-        from: &Version::new(5, 0, 3),
-        release: &has,
+        from: Version::new(5, 0, 3),
+        verdict: Verdict { release: has.clone(), exposures: Vec::new() },
+        release: has,
         to: &Version::new(5, 0, 9),
         previous: None,
-        verdict: &verdict,
-        advice: &BTreeSet::new(),
+        advice: BTreeSet::new(),
         offered: true,
-        looked_at: None,
+        preflight: None,
         on_update: OnUpdate::Off,
         is_answered: true,
         has_channel: true,
         unverified: None,
         unaccepted: UnacceptedRisks::Gate,
         now: beginning().0,
-    });
-    insta::assert_snapshot!(refused.unwrap_err().message.unwrap(), @r#"Verifying payload failed version="5.0.4" image="registry.example/release@sha256:0d541329135f3656a703dfa78619673e5dddfbdf95e71e518260a709ce6174c6" failure=release image version 5.0.9 does not match the expected version 5.0.4"#);
+    }
+    .verify_version();
+    insta::assert_snapshot!(refused.unwrap_err().condition().message.clone().unwrap(), @r#"Verifying payload failed version="5.0.4" image="registry.example/release@sha256:0d541329135f3656a703dfa78619673e5dddfbdf95e71e518260a709ce6174c6" failure=release image version 5.0.9 does not match the expected version 5.0.4"#);
 }
 
 #[test]
-fn a_minor_version_is_skipped_after_a_preflight_that_left_nothing_open() {
+fn check_of_skip_level_update_requires_recent_preflight() {
     let findings = vec!["OldKernel".to_owned()];
     let found = Outcome { complete: true, findings, ..Outcome::default() };
     let running = Outcome { complete: false, ..found.clone() };
-    let asked = |looked_at: &Outcome, accepts: &'static [&'static str]| Asked {
+    let scenario = |looked_at: &Outcome, accepts: &'static [&'static str]| Scenario {
         accepts,
         looked_at: Some(looked_at.clone()),
         ..to("5.2.0")
     };
-    insta::assert_snapshot!(refused(&asked(&found, &["ClusterOperatorUpgradeable-dns"])), @r#"
+    insta::assert_snapshot!(refused(&scenario(&found, &["ClusterOperatorUpgradeable-dns"])), @r#"
     False PreconditionChecks
     Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e":
     * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, which needs a complete preflight of the last 24 hours without unaccepted risks; run `fairway upgrade --mode=preflight --to=5.2.0`, or update to a release in between
     * The update to 5.2.0 has unaccepted risks. Applying to this cluster: OldKernel. To accept them and continue: fairway upgrade accept OldKernel
     "#);
     let accepts = &["OldKernel", "ClusterOperatorUpgradeable-dns"];
-    assert!(refused(&asked(&running, accepts)).contains("SkipLevelNotChecked"));
+    assert!(refused(&scenario(&running, accepts)).contains("SkipLevelNotChecked"));
     for (hours, is_too_old) in [(0, false), (24, false), (25, true), (24 * 90, true)] {
         let left = Some(beginning().0 - SignedDuration::from_hours(hours));
-        let decided = decided(&asked(&Outcome { left, ..found.clone() }, accepts));
+        let decided = decided(&scenario(&Outcome { left, ..found.clone() }, accepts));
         assert_eq!(decided.is_err(), is_too_old, "{hours}");
     }
-    insta::assert_snapshot!(accepted(&asked(&found, accepts)), @r"
+    insta::assert_snapshot!(accepted(&scenario(&found, accepts)), @r"
     Updating from 5.0.3 to 5.2.0 is supported, but not recommended for this cluster.
 
     Reason: MultipleReasons
