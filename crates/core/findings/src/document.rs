@@ -199,6 +199,14 @@ pub struct Finding {
     pub reason: Reason,
 }
 
+impl Finding {
+    /// Whether the finding makes an update to its target not recommended: a completed check
+    /// reports it, as more than information.
+    pub fn blocks_update(&self) -> bool {
+        self.reason == Reason::PreflightValidation && self.severity >= Severity::Warning
+    }
+}
+
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {

@@ -62,3 +62,18 @@ fn a_document_that_is_merely_written_again_is_no_news() {
     let again = of(vec![answered(CheckStatus::Passed, Some(90), false)]);
     assert!(again.is_news_after(&before));
 }
+
+#[test]
+fn blocks_update_only_for_validated_warnings_and_worse() {
+    use Reason::{PreflightPartial, PreflightValidation, PreflightVersionSkew};
+    for (reason, severity, blocks) in [
+        (PreflightValidation, Severity::Info, false),
+        (PreflightValidation, Severity::Warning, true),
+        (PreflightValidation, Severity::Critical, true),
+        (PreflightPartial, Severity::Critical, false),
+        (PreflightVersionSkew, Severity::Critical, false),
+    ] {
+        let finding = Finding { reason, severity, ..Finding::default() };
+        assert_eq!(finding.blocks_update(), blocks, "{reason} {severity}");
+    }
+}

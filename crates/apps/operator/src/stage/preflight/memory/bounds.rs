@@ -6,8 +6,6 @@ use fairway_findings::{Document, ExecutionStatus, Finding, Severity};
 
 use serde::Serialize;
 
-use super::kept::counts;
-
 /// Findings of one target. A status has room for 200 risks of an update, and others want some.
 const MAX_FINDINGS: usize = 100;
 
@@ -35,7 +33,7 @@ pub(super) fn bounded(mut document: Document) -> Document {
         shorten(&mut found.message);
         shorten(&mut found.remediation);
     }
-    document.risks.sort_by_key(|found| !counts(found));
+    document.risks.sort_by_key(|found| !found.blocks_update());
     let findings = std::mem::take(&mut document.risks);
     let mut room = MAX_BYTES.saturating_sub(size(&document));
     if room == 0 {
@@ -62,7 +60,7 @@ fn stand_in(dropped: &[Finding]) -> Option<Finding> {
         "The preflight reports too many findings to show; {} of them are omitted.",
         dropped.len()
     );
-    let severity = if dropped.iter().any(counts) { Severity::Warning } else { Severity::Info };
+    let severity = if dropped.iter().any(Finding::blocks_update) { Severity::Warning } else { Severity::Info };
     let name = DROPPED.to_owned();
     (!dropped.is_empty()).then(|| Finding { name, message, severity, ..Finding::default() })
 }

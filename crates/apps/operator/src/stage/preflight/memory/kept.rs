@@ -3,7 +3,7 @@
 use fairway_api::cluster_version::Release;
 use fairway_api::reason::{preflight_completed, preflight_failed};
 use fairway_findings::record::{Failure, Run};
-use fairway_findings::{CheckReport, Document, ExecutionStatus, Finding, Reason, Severity};
+use fairway_findings::{CheckReport, Document, ExecutionStatus, Finding};
 use jiff::Timestamp;
 
 use super::bounds::bounded;
@@ -184,16 +184,11 @@ impl Kept {
         let complete = self.current().is_some_and(Document::is_current);
         let shown = self.shown().into_iter().flat_map(|document| &document.risks);
         let mut findings: Vec<String> =
-            shown.filter(|found| counts(found)).map(|found| found.name.clone()).collect();
+            shown.filter(|found| found.blocks_update()).map(|found| found.name.clone()).collect();
         findings.dedup();
         let left = self.looked().filter(|_| !self.is_monitored());
         Outcome { complete, left, answers: false, findings }
     }
-}
-
-/// Whether a finding makes a target one that is not recommended.
-pub(super) fn counts(found: &Finding) -> bool {
-    found.reason == Reason::PreflightValidation && found.severity >= Severity::Warning
 }
 
 /// What was found before, by checks that have not completed again.

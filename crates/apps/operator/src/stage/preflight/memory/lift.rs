@@ -9,7 +9,7 @@ use fairway_findings::{
 };
 use fairway_risk::{Claim, Concern, DOCS, Risk, Source, Targets};
 
-use super::kept::{Kept, Purpose, counts};
+use super::kept::{Kept, Purpose};
 use crate::settings::OnUpdate;
 
 /// A preflight that is not over.
@@ -44,7 +44,7 @@ fn finding(kept: &Kept, document: &Document, found: &Finding, on_update: OnUpdat
     let counts = match on_update {
         OnUpdate::Require => true,
         OnUpdate::Report if kept.purpose == Purpose::Update => false,
-        OnUpdate::Off | OnUpdate::Report => counts(found),
+        OnUpdate::Off | OnUpdate::Report => found.blocks_update(),
     };
     let claim = if counts { claim } else { claim.as_advice() };
     Risk::always(name, message, url).claiming(claim)
