@@ -1,4 +1,4 @@
-//! What a check sees of a cluster: it can read, and nothing else.
+//! Read-only access to a cluster for checks.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -8,35 +8,35 @@ use kube::api::{Api, ApiResource, DynamicObject, ListParams, ObjectMeta, Partial
 use kube::core::GroupVersionKind;
 use serde::de::DeserializeOwned;
 
-/// Objects that are asked for at once, as the API's own clients do.
-const PAGE: u32 = 500;
+/// Page size of lists, as in kubectl.
+const PAGE_SIZE: u32 = 500;
 
-/// Objects of one kind that are looked at: as many as the largest clusters have pods.
-const MOST_OBJECTS: usize = 300_000;
+/// Maximum number of objects of a kind: the pods of the largest clusters.
+const MAX_OBJECTS: usize = 300_000;
 
-/// A kind of object, by group, version and plural, and which of its objects count.
+/// A kind of object, and the objects of it that a check reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Resource {
-    /// The API group, empty for the oldest kinds.
+    /// API group; empty for the core group.
     pub group: &'static str,
-    /// Its version.
+    /// API version.
     pub version: &'static str,
-    /// The kind.
+    /// Kind.
     pub kind: &'static str,
-    /// What it is called in paths.
+    /// Resource name in paths.
     pub plural: &'static str,
-    /// Which of them count.
+    /// Objects that matter.
     pub part: Part,
 }
 
-/// Which objects of a kind count.
+/// Selection of objects of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// All of them.
+    /// All objects.
     All,
-    /// Those of a namespace.
+    /// Objects of a namespace.
     Namespace(&'static str),
-    /// One, by its namespace, if it has one, and its name.
+    /// One object, by namespace (if namespaced) and name.
     One(Option<&'static str>, &'static str),
 }
 
@@ -51,20 +51,21 @@ impl Resource {
         Self { group, version, kind, plural, part: Part::All }
     }
 
-    /// Some of its objects.
+    /// Restricts the selection.
     #[must_use]
     pub const fn only(self, part: Part) -> Self {
         Self { part, ..self }
     }
 
-    /// A kind that is known by its name alone.
+    /// Resource of a kind that is known at run time only.
     pub(crate) fn named(resource: &ApiResource) -> Self {
         let ApiResource { group, version, kind, plural, .. } = resource;
         Self::new(keep(group), keep(version), keep(kind), keep(plural))
     }
 }
 
-/// A process looks on behalf of one release, whose names are kept for as long as it lives.
+/// Interns a name for the life of the process. A process examines only one release, so the number
+/// of names is bounded.
 pub(crate) fn keep(name: &str) -> &'static str {
     Box::leak(name.to_owned().into_boxed_str())
 }
@@ -76,44 +77,48 @@ impl From<Resource> for ApiResource {
     }
 }
 
-/// Why something cannot be seen.
+/// Why something could not be read.
 #[derive(Debug, thiserror::Error)]
-pub enum Unseen {
-    /// The cluster does not have that kind.
+pub enum ClusterReadError {
+    /// The cluster does not serve the kind.
     #[error("the cluster does not serve {0}")]
     NotServed(String),
-    /// The check may not read it, or the server does not answer.
+    /// The API server refused the request or did not respond.
     #[error("cannot read {what}")]
     Unreadable {
-        /// What.
+        /// Resource.
         what: String,
-        /// Why.
+        /// Error of the request.
         source: Box<kube::Error>,
     },
-    /// There is more of it than a check looks at.
-    #[error("the cluster has more than {MOST_OBJECTS} {0}")]
+    /// The number of objects exceeds the limit.
+    #[error("the cluster has more than {MAX_OBJECTS} {0}")]
     TooMany(String),
 }
 
-/// A cluster to be looked at.
+#[doc(hidden)]
+pub use self::ClusterReadError as Unseen;
+
+/// Read-only access to a cluster.
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
 }
 
 impl Cluster {
-    /// The cluster that the client speaks to.
+    /// Wraps a client.
     pub fn new(client: Client) -> Self {
         Self { client }
     }
 
-    /// Who asks.
+    /// The client.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Hands on every object of a kind, page by page: together they may be large.
-    pub async fn each<K>(&self, take: impl FnMut(K)) -> Result<(), Unseen>
+    /// Passes every object of a kind to `take`, page by page, because all together may exceed the
+    /// memory.
+    pub async fn each<K>(&self, take: impl FnMut(K)) -> Result<(), ClusterReadError>
     where
         K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
@@ -121,8 +126,8 @@ impl Cluster {
         pages(&api, ListParams::default(), &K::plural(&()), take).await
     }
 
-    /// Every object of a kind.
-    pub async fn all<K>(&self) -> Result<Vec<K>, Unseen>
+    /// All objects of a kind.
+    pub async fn all<K>(&self) -> Result<Vec<K>, ClusterReadError>
     where
         K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
@@ -131,23 +136,23 @@ impl Cluster {
         Ok(all)
     }
 
-    /// Hands on every object of a kind that is known by its name alone.
+    /// Passes every object of a dynamic kind to `take`.
     pub async fn each_of(
         &self,
         resource: &ApiResource,
         take: impl FnMut(DynamicObject),
-    ) -> Result<(), Unseen> {
+    ) -> Result<(), ClusterReadError> {
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
         pages(&api, ListParams::default(), &resource.plural, take).await
     }
 
-    /// The objects of a kind and a namespace that are selected.
+    /// Objects of a dynamic kind in a namespace, by selector.
     pub async fn some_of(
         &self,
         resource: &ApiResource,
         namespace: &str,
         selection: ListParams,
-    ) -> Result<Vec<DynamicObject>, Unseen> {
+    ) -> Result<Vec<DynamicObject>, ClusterReadError> {
         let api: Api<DynamicObject> =
             Api::namespaced_with(self.client.clone(), namespace, resource);
         let mut all = Vec::new();
@@ -155,34 +160,37 @@ impl Cluster {
         Ok(all)
     }
 
-    /// Every object of a kind, without its content.
-    pub async fn metadata_of(&self, resource: &ApiResource) -> Result<Vec<ObjectMeta>, Unseen> {
+    /// Metadata of all objects of a kind.
+    pub async fn metadata_of(
+        &self,
+        resource: &ApiResource,
+    ) -> Result<Vec<ObjectMeta>, ClusterReadError> {
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
-        let (mut all, mut params) = (Vec::new(), ListParams::default().limit(PAGE));
+        let (mut all, mut params) = (Vec::new(), ListParams::default().limit(PAGE_SIZE));
         loop {
             let page = api.list_metadata(&params).await;
-            let page = page.map_err(|error| unseen(&resource.plural, error))?;
+            let page = page.map_err(|error| unread(&resource.plural, error))?;
             all.extend(page.items.into_iter().map(|item: PartialObjectMeta<_>| item.metadata));
             params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
             if params.continue_token.is_none() {
                 return Ok(all);
             }
-            if all.len() >= MOST_OBJECTS {
-                return Err(Unseen::TooMany(resource.plural.clone()));
+            if all.len() >= MAX_OBJECTS {
+                return Err(ClusterReadError::TooMany(resource.plural.clone()));
             }
         }
     }
 
-    /// The groups and versions that the cluster serves, such as `batch/v1`.
-    pub async fn served(&self) -> Result<BTreeSet<String>, Unseen> {
+    /// Served `apiVersion`s, such as `batch/v1`.
+    pub async fn served(&self) -> Result<BTreeSet<String>, ClusterReadError> {
         let groups = self.client.list_api_groups().await;
-        let groups = groups.map_err(|error| unseen("API groups", error))?.groups;
+        let groups = groups.map_err(|error| unread("API groups", error))?.groups;
         let versions = groups.into_iter().flat_map(|group| group.versions);
         Ok(versions.map(|version| version.group_version).collect())
     }
 
-    /// Every object that has some labels, of a kind or of a namespace.
-    pub async fn labelled<K>(&self, api: Api<K>, labels: &str) -> Result<Vec<K>, Unseen>
+    /// Objects with these labels.
+    pub async fn labelled<K>(&self, api: Api<K>, labels: &str) -> Result<Vec<K>, ClusterReadError>
     where
         K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
@@ -192,24 +200,24 @@ impl Cluster {
         Ok(all)
     }
 
-    /// One object, if it is there.
-    pub async fn one<K>(&self, api: Api<K>, name: &str) -> Result<Option<K>, Unseen>
+    /// An object, if it exists.
+    pub async fn one<K>(&self, api: Api<K>, name: &str) -> Result<Option<K>, ClusterReadError>
     where
         K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
-        api.get_opt(name).await.map_err(|error| unseen(&K::plural(&()), error))
+        api.get_opt(name).await.map_err(|error| unread(&K::plural(&()), error))
     }
 
-    /// One object of a kind that is known by its name alone, if it is there.
+    /// An object of a dynamic kind, if it exists.
     pub async fn one_of(
         &self,
         resource: &ApiResource,
         namespace: &str,
         name: &str,
-    ) -> Result<Option<DynamicObject>, Unseen> {
+    ) -> Result<Option<DynamicObject>, ClusterReadError> {
         let api: Api<DynamicObject> =
             Api::namespaced_with(self.client.clone(), namespace, resource);
-        api.get_opt(name).await.map_err(|error| unseen(&resource.plural, error))
+        api.get_opt(name).await.map_err(|error| unread(&resource.plural, error))
     }
 }
 
@@ -218,28 +226,32 @@ async fn pages<K>(
     params: ListParams,
     plural: &str,
     mut take: impl FnMut(K),
-) -> Result<(), Unseen>
+) -> Result<(), ClusterReadError>
 where
     K: kube::Resource + Clone + DeserializeOwned + Debug,
 {
-    let (mut seen, mut params) = (0, params.limit(PAGE));
+    let (mut count, mut params) = (0, params.limit(PAGE_SIZE));
     loop {
-        let page = api.list(&params).await.map_err(|error| unseen(plural, error))?;
-        seen += page.items.len();
+        let page = api.list(&params).await.map_err(|error| unread(plural, error))?;
+        count += page.items.len();
         page.items.into_iter().for_each(&mut take);
         params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
         if params.continue_token.is_none() {
             return Ok(());
         }
-        if seen >= MOST_OBJECTS {
-            return Err(Unseen::TooMany(plural.to_owned()));
+        if count >= MAX_OBJECTS {
+            return Err(ClusterReadError::TooMany(plural.to_owned()));
         }
     }
 }
 
-fn unseen(plural: &str, error: kube::Error) -> Unseen {
+fn unread(plural: &str, error: kube::Error) -> ClusterReadError {
     match error {
-        kube::Error::Api(status) if status.code == 404 => Unseen::NotServed(plural.to_owned()),
-        source => Unseen::Unreadable { what: plural.to_owned(), source: Box::new(source) },
+        kube::Error::Api(status) if status.code == 404 => {
+            ClusterReadError::NotServed(plural.to_owned())
+        }
+        source => {
+            ClusterReadError::Unreadable { what: plural.to_owned(), source: Box::new(source) }
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The operators that OLM has installed in a cluster, and what their catalogs say by now.
+//! OLM operators of a cluster, with the current data of their catalogs.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use fairway_compat::olm::{Operator, Stream, is_copied};
 use fairway_text::chain;
 use kube::api::{ApiResource, DynamicObject, ListParams};
 
-use crate::cluster::{Cluster, Resource, Unseen};
+use crate::cluster::{Cluster, ClusterReadError, Resource};
 use crate::wording::quoted;
 
-/// Installed operators.
+/// ClusterServiceVersions.
 pub(crate) const OPERATORS: Resource = Resource::new(
     "operators.coreos.com",
     "v1alpha1",
@@ -19,39 +19,50 @@ pub(crate) const OPERATORS: Resource = Resource::new(
     "clusterserviceversions",
 );
 
-/// Which channels they follow.
+/// Subscriptions, with the channels of operators.
 pub(crate) const SUBSCRIPTIONS: Resource =
     Resource::new("operators.coreos.com", "v1alpha1", "Subscription", "subscriptions");
 
-/// What catalogs have.
+/// PackageManifests of catalogs.
 pub(crate) const PACKAGES: Resource =
     Resource::new("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests");
 
-/// Why nothing is asked about operators of OLM.
+/// Message for clusters without OLM.
 pub(crate) const NO_OLM: &str = "OLM is not installed: the cluster does not serve its kinds";
 
-/// What was seen of them.
+/// OLM operators of a cluster.
 #[derive(Debug, Default)]
 pub struct InstalledOperators {
-    /// All of them, without copies.
+    /// All operators, without copied ClusterServiceVersions.
     pub operators: Vec<Operator>,
-    /// Which channels they follow.
+    /// Subscriptions of the operators.
     pub subscriptions: Vec<Subscription>,
-    /// What could not be looked at, for people to read; empty otherwise.
+    /// What could not be read, as messages.
     pub unknown: Vec<String>,
 }
 
 impl InstalledOperators {
-    /// Looks at a cluster. Copies may be many, and operators large: only metadata is read of them.
-    pub async fn of(cluster: &Cluster) -> Result<Self, Unseen> {
-        let operators = Self::declaring(cluster).await?;
-        let mut seen = Self { operators, ..Self::default() };
-        seen.ask_catalogs(cluster).await;
-        Ok(seen)
+    #[doc(hidden)]
+    pub async fn of(cluster: &Cluster) -> Result<Self, ClusterReadError> {
+        Self::read(cluster).await
     }
 
-    /// All operators by what they declare, whatever catalogs say.
-    pub(crate) async fn declaring(cluster: &Cluster) -> Result<Vec<Operator>, Unseen> {
+    #[doc(hidden)]
+    pub async fn look_at_apis(&mut self, cluster: &Cluster, running: Stream) {
+        self.read_apis(cluster, running).await;
+    }
+
+    /// Reads the operators of a cluster. Reads only metadata first, because copies may be many and
+    /// objects large.
+    pub async fn read(cluster: &Cluster) -> Result<Self, ClusterReadError> {
+        let operators = Self::declaring(cluster).await?;
+        let mut installed = Self { operators, ..Self::default() };
+        installed.read_catalogs(cluster).await;
+        Ok(installed)
+    }
+
+    /// Operators with what they declare, without data of catalogs.
+    pub(crate) async fn declaring(cluster: &Cluster) -> Result<Vec<Operator>, ClusterReadError> {
         let metadata = cluster.metadata_of(&OPERATORS.into()).await?;
         let operators = metadata.into_iter().filter_map(|metadata| {
             let (namespace, name) = (metadata.namespace?, metadata.name?);
@@ -63,16 +74,16 @@ impl InstalledOperators {
         Ok(operators.collect())
     }
 
-    /// Without catalogs, what operators declared when they were installed is all that is known.
-    async fn ask_catalogs(&mut self, cluster: &Cluster) {
+    /// Without catalogs, only the declarations at installation are known.
+    async fn read_catalogs(&mut self, cluster: &Cluster) {
         let subscriptions = match subscriptions(cluster).await {
             Ok(subscriptions) => subscriptions,
             Err(why) => return self.leave_out(&why),
         };
         let installed = subscriptions.iter().filter(|it| it.installed.is_some());
-        let wanted: BTreeSet<Source> = installed.filter_map(Source::of).collect();
+        let sources: BTreeSet<Source> = installed.filter_map(Source::of).collect();
         let mut catalogs = Catalogs::default();
-        for source in &wanted {
+        for source in &sources {
             match cluster.some_of(&PACKAGES.into(), &source.namespace, selection(source)).await {
                 Ok(manifests) => {
                     let packages = manifests.iter().map(|manifest| Package::read(&manifest.data));
@@ -89,8 +100,8 @@ impl InstalledOperators {
         self.subscriptions = subscriptions;
     }
 
-    /// Looks also at what every operator uses.
-    pub async fn look_at_apis(&mut self, cluster: &Cluster, running: Stream) {
+    /// Reads the APIs that operators use.
+    pub async fn read_apis(&mut self, cluster: &Cluster, running: Stream) {
         let mut operators = Vec::with_capacity(self.operators.len());
         for operator in std::mem::take(&mut self.operators) {
             let Operator { namespace, name, .. } = &operator;
@@ -109,8 +120,8 @@ impl InstalledOperators {
         self.operators = operators;
     }
 
-    fn leave_out(&mut self, why: &Unseen) {
-        if !matches!(why, Unseen::NotServed(_)) {
+    fn leave_out(&mut self, why: &ClusterReadError) {
+        if !matches!(why, ClusterReadError::NotServed(_)) {
             self.unknown.push(quoted(&chain(why)));
         }
     }
@@ -120,7 +131,7 @@ fn selection(source: &Source) -> ListParams {
     ListParams::default().labels(&source.labels()).fields(&source.fields())
 }
 
-async fn subscriptions(cluster: &Cluster) -> Result<Vec<Subscription>, Unseen> {
+async fn subscriptions(cluster: &Cluster) -> Result<Vec<Subscription>, ClusterReadError> {
     let mut subscriptions = Vec::new();
     let take = |object: DynamicObject| {
         let object = serde_json::to_value(object).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! The release in its own pod: it looks at the cluster until somebody ends it, and writes what it
-//! knows.
+//! The target release in its pod: examines the cluster until it is stopped, and writes its results.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,90 +10,93 @@ use fairway_release::payload::PayloadError;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-use crate::check::BuiltIn;
-use crate::cluster::Unseen;
-use crate::jobs::{Board, Operator};
-use crate::results::{self, RESULT};
+use crate::check::BuiltInCheck;
+use crate::cluster::ClusterReadError;
+use crate::jobs::{JobRunner, OperatorJobCreator};
+use crate::results::{self, RESULT_FILE};
 use crate::runner::{Runner, Until};
-use crate::selection::SelectionSettings;
 use crate::settings::Settings;
+use crate::target::SelectionSettings;
 
-/// Where things are.
+#[doc(hidden)]
+pub use self::MonitorPaths as Places;
+
+/// Directories of the target release.
 #[derive(Clone, Debug)]
-pub struct Places {
-    /// Where the release is unpacked.
+pub struct MonitorPaths {
+    /// Directory of the payload.
     pub payload: PathBuf,
-    /// Where results are written.
+    /// Results directory.
     pub results: PathBuf,
 }
 
-/// Why a release cannot look at a cluster.
+/// Why the target release cannot examine the cluster.
 #[derive(Debug, thiserror::Error)]
 pub enum MonitorError {
-    /// It does not find itself.
+    /// The payload is not readable.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
-    /// It is broken.
+    /// The payload is invalid.
     #[error(transparent)]
     Payload(#[from] PayloadError),
-    /// It does not see the cluster.
+    /// The cluster is not readable.
     #[error("cannot read the cluster")]
-    Unseen(#[from] Unseen),
-    /// It cannot say anything.
+    Unseen(#[from] ClusterReadError),
+    /// Results cannot be written.
     #[error("cannot write results to {}", directory.display())]
     Results {
-        /// Where to.
+        /// Results directory.
         directory: PathBuf,
-        /// Why not.
+        /// Error of the write.
         source: std::io::Error,
     },
 }
 
-/// Looks at a cluster until it is stopped. Where that cannot be done, the results say why as well.
+/// Examines a cluster until it is stopped. Writes errors to the results, too.
 pub async fn monitor(
     client: Client,
     settings: &Settings,
     selection: &SelectionSettings,
-    checks: Vec<Box<dyn BuiltIn>>,
-    places: &Places,
+    checks: Vec<Box<dyn BuiltInCheck>>,
+    paths: &MonitorPaths,
     stop: CancellationToken,
 ) -> Result<(), MonitorError> {
-    let ended = look(client, settings, selection, checks, places, stop).await;
+    let ended = examine(client, settings, selection, checks, paths, stop).await;
     if let Err(error) = &ended {
-        write(&places.results, &failed(settings, &fairway_text::chain(error)))?;
+        write(&paths.results, &failed(settings, &fairway_text::chain(error)))?;
     }
     ended
 }
 
-async fn look(
+async fn examine(
     client: Client,
     settings: &Settings,
     selection: &SelectionSettings,
-    checks: Vec<Box<dyn BuiltIn>>,
-    places: &Places,
+    checks: Vec<Box<dyn BuiltInCheck>>,
+    paths: &MonitorPaths,
     stop: CancellationToken,
 ) -> Result<(), MonitorError> {
-    let files = unpacked(&places.payload)?;
+    let files = unpacked(&paths.payload)?;
     let content = Release::load(&files, &settings.image, &selection.profile)?;
     drop(files);
-    let hands = Arc::new(Operator::new(places.results.clone(), settings.run.clone()));
-    let board = Arc::new(Board::new(client.clone(), &settings.run, hands));
-    let runner = Runner::prepare(client, settings, selection, content, checks, Some(board)).await?;
+    let creator = Arc::new(OperatorJobCreator::new(paths.results.clone(), settings.run.clone()));
+    let jobs = Arc::new(JobRunner::new(client.clone(), &settings.run, creator));
+    let runner = Runner::prepare(client, settings, selection, content, checks, Some(jobs)).await?;
     let known = runner.known();
-    // Where nothing can be written, there is no use in looking.
+    // Fail early: without a writable directory the checks are useless.
     let first = known.borrow().clone();
-    write(&places.results, &first)?;
-    let keeping = tokio::spawn(results::keep(places.results.clone(), known));
+    write(&paths.results, &first)?;
+    let writer = tokio::spawn(results::keep(paths.results.clone(), known));
     let last = runner.run(Until::Stopped, stop).await;
-    // It ends with the runner, and what it writes by then must not come after the last word.
-    if let Err(error) = keeping.await {
+    // The writer ends with the runner. Await it, so that it does not overwrite the final document.
+    if let Err(error) = writer.await {
         tracing::error!(%error, "result writer failed");
     }
-    write(&places.results, &last)
+    write(&paths.results, &last)
 }
 
 fn write(directory: &Path, document: &Document) -> Result<(), MonitorError> {
-    results::write(directory, RESULT, document)
+    results::write(directory, RESULT_FILE, document)
         .map_err(|source| MonitorError::Results { directory: directory.to_owned(), source })
 }
 

@@ -1,4 +1,4 @@
-//! The files of a run: whoever reads one sees all of it, or the one before it.
+//! Result files of a run, written atomically.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -10,45 +10,45 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-/// The file with what was found.
-pub const RESULT: &str = "result.json";
+/// Name of the results file.
+pub const RESULT_FILE: &str = "result.json";
 
-/// Nobody sees results change more often than that.
-const BETWEEN_WRITES: Duration = Duration::from_millis(300);
+/// Minimum interval between writes.
+const MIN_WRITE_INTERVAL: Duration = Duration::from_millis(300);
 
-/// As often as somebody who waits for a sign of life looks for one.
-const HEARTBEAT: Duration = Duration::from_mins(1);
+/// Interval at which unchanged results are written, as a heartbeat for the operator.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Replaces a file of a directory by a document, as one step.
+/// Replaces a file atomically.
 pub fn write(directory: &Path, name: &str, document: &impl Serialize) -> io::Result<()> {
     let beside = directory.join(format!(".{name}.new"));
     let mut file = File::create(&beside)?;
     file.write_all(&serde_json::to_vec(document)?)?;
     file.sync_all()?;
     fs::rename(&beside, directory.join(name))?;
-    // The name has to outlast a crash as well as the content.
+    // Syncs the directory, so that the rename survives a crash.
     File::open(directory)?.sync_all()
 }
 
-/// Keeps the file with results up to date until there will be no more.
+/// Writes results until the sender is gone.
 pub(crate) async fn keep(directory: PathBuf, mut known: watch::Receiver<Document>) {
     loop {
         let document =
             Document { updated: Some(fairway_clock::now()), ..known.borrow_and_update().clone() };
-        if let Err(error) = write_elsewhere(directory.clone(), document).await {
+        if let Err(error) = write_blocking(directory.clone(), document).await {
             tracing::error!(%error, directory = %directory.display(), "cannot write results");
         }
-        // Changes that come together are written together.
-        tokio::time::sleep_until(Instant::now() + BETWEEN_WRITES).await;
-        if let Ok(Err(_)) = timeout(HEARTBEAT, known.changed()).await {
+        // Batches changes.
+        tokio::time::sleep_until(Instant::now() + MIN_WRITE_INTERVAL).await;
+        if let Ok(Err(_)) = timeout(HEARTBEAT_INTERVAL, known.changed()).await {
             return;
         }
     }
 }
 
-/// Disks may be slow, and checks should not wait for them.
-async fn write_elsewhere(directory: PathBuf, document: Document) -> io::Result<()> {
-    let written = tokio::task::spawn_blocking(move || write(&directory, RESULT, &document));
+/// Writes in a blocking task, because disks may be slow.
+async fn write_blocking(directory: PathBuf, document: Document) -> io::Result<()> {
+    let written = tokio::task::spawn_blocking(move || write(&directory, RESULT_FILE, &document));
     written.await.unwrap_or_else(|error| Err(io::Error::other(error)))
 }
 
@@ -60,28 +60,28 @@ mod tests {
     use super::*;
 
     fn read(directory: &Path) -> Option<Document> {
-        serde_json::from_slice(&fs::read(directory.join(RESULT)).ok()?).ok()
+        serde_json::from_slice(&fs::read(directory.join(RESULT_FILE)).ok()?).ok()
     }
 
     #[test]
-    fn a_file_is_replaced_and_nothing_else_is_left() {
+    fn write_replaces_file_without_leftovers() {
         let directory = tempfile::tempdir().unwrap();
         for message in ["a longer text than the next one", "text"] {
             let document = Document { message: message.to_owned(), ..Document::default() };
-            write(directory.path(), RESULT, &document).unwrap();
+            write(directory.path(), RESULT_FILE, &document).unwrap();
             assert_eq!(read(directory.path()).unwrap().message, message);
         }
         let names = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
-        assert_eq!(names.collect::<Vec<_>>(), [RESULT]);
-        assert!(write(Path::new("/nowhere"), RESULT, &()).is_err());
+        assert_eq!(names.collect::<Vec<_>>(), [RESULT_FILE]);
+        assert!(write(Path::new("/nowhere"), RESULT_FILE, &()).is_err());
     }
 
     #[tokio::test]
-    async fn the_file_follows_what_is_known() {
+    async fn keep_writes_changes() {
         let directory = tempfile::tempdir().unwrap();
         let (sender, receiver) = watch::channel(Document::default());
         let path = directory.path().to_owned();
-        let keeping = tokio::spawn(keep(path, receiver));
+        let writer = tokio::spawn(keep(path, receiver));
         sender.send_modify(|known| known.execution_status = ExecutionStatus::Completed);
         let done = async || {
             let known = read(directory.path());
@@ -90,6 +90,6 @@ mod tests {
         let known = wait::until("the file to follow", done).await.unwrap();
         assert!(known.updated.is_some());
         drop(sender);
-        keeping.await.unwrap();
+        writer.await.unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! A run from its beginning to its end: the engine decides, this does.
+//! Execution of a run: starts the checks that the engine selects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,55 +12,55 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::built_in;
-use crate::check::BuiltIn;
-use crate::cluster::{Cluster, Resource, Unseen};
-use crate::engine::{Engine, Identity, Outcome, Pace, Planned};
-use crate::jobs::Board;
-use crate::jobs::find::{self, Operator, OperatorCheck};
-use crate::selection::{self, SelectionSettings};
+use crate::check;
+use crate::check::BuiltInCheck;
+use crate::cluster::{Cluster, ClusterReadError, Resource};
+use crate::engine::{CheckOutcome, CheckSchedule, Engine, PlannedCheck, RunIdentity};
+use crate::jobs::JobRunner;
+use crate::jobs::find::{self, ComponentCheck, JobCheck};
 use crate::settings::Settings;
 use crate::target::Target;
-use crate::watching::Watching;
+use crate::target::{self, SelectionSettings};
+use crate::watches::ChangeWatcher;
 
-/// A release that looks at a cluster.
+/// A prepared run of a target release.
 pub struct Runner {
     cluster: Cluster,
     target: Arc<Target>,
     patience: Duration,
-    built_in: BTreeMap<String, Arc<dyn BuiltIn>>,
-    /// All that they look at.
+    built_in: BTreeMap<String, Arc<dyn BuiltInCheck>>,
+    /// Resources that all checks read.
     kinds: BTreeSet<Resource>,
-    operators: BTreeMap<String, Arc<OperatorCheck>>,
-    board: Option<Arc<Board>>,
+    operators: BTreeMap<String, Arc<JobCheck>>,
+    job_runner: Option<Arc<JobRunner>>,
     engine: Engine,
     known: watch::Sender<Document>,
 }
 
-/// When a run is over.
+/// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// When every check has come to an end.
+    /// The run ends after the first pass.
     Done,
-    /// When somebody ends it: what changes is looked at again.
+    /// The run repeats checks on changes, until it is stopped.
     Stopped,
 }
 
 impl Runner {
-    /// Finds out what there is to check. Without a board, the checks of operators are left out.
+    /// Determines the checks of the run. Without a Job runner, checks of components are omitted.
     pub async fn prepare(
         client: Client,
         settings: &Settings,
         selection: &SelectionSettings,
         content: Release,
-        checks: Vec<Box<dyn BuiltIn>>,
-        board: Option<Arc<Board>>,
-    ) -> Result<Self, Unseen> {
+        checks: Vec<Box<dyn BuiltInCheck>>,
+        job_runner: Option<Arc<JobRunner>>,
+    ) -> Result<Self, ClusterReadError> {
         let cluster = Cluster::new(client);
         let (source, version) = (settings.source.clone(), content.metadata.version.clone());
-        let filter = selection::filter(&cluster, selection, &source, &version).await?;
+        let filter = target::filter(&cluster, selection, &source, &version).await?;
         let selected = filter.select(&content.manifests);
-        let operators = match &board {
+        let operators = match &job_runner {
             Some(_) => {
                 let present = present(&cluster).await?;
                 find::operators(&selected.preflight_checks, &selected.included, &present)
@@ -68,7 +68,7 @@ impl Runner {
             None => BTreeMap::new(),
         };
         let manifests = selected.included.into_iter().cloned().collect();
-        let identity = Identity {
+        let identity = RunIdentity {
             run: settings.run.clone(),
             source: source.clone(),
             target: version.clone(),
@@ -77,29 +77,39 @@ impl Runner {
         let image = settings.image.clone();
         let target = Target { image, version, source, content: Arc::new(content), manifests };
         let built_in = checks.into_iter().map(|check| (check.name().to_owned(), Arc::from(check)));
-        let built_in: BTreeMap<String, Arc<dyn BuiltIn>> = built_in.collect();
-        let operators = told_apart(operators, &built_in);
-        let looks_at = looks_at(&cluster, &target, &built_in).await;
-        let of_operators = operators.values().flat_map(Operator::looks_at);
-        let kinds = looks_at.values().flatten().copied().chain(of_operators).collect();
-        let (engine, operators) = plan(identity, settings.pace.clone(), looks_at, operators);
+        let built_in: BTreeMap<String, Arc<dyn BuiltInCheck>> = built_in.collect();
+        let operators = rename_conflicts(operators, &built_in);
+        let watched = watched(&cluster, &target, &built_in).await;
+        let of_operators = operators.values().flat_map(ComponentCheck::watched);
+        let kinds = watched.values().flatten().copied().chain(of_operators).collect();
+        let (engine, operators) = plan(identity, settings.pace.clone(), watched, operators);
         let known = watch::Sender::new(engine.document(fairway_clock::now()));
         let (patience, target) = (settings.check_timeout, Arc::new(target));
-        Ok(Self { cluster, target, patience, built_in, kinds, operators, board, engine, known })
+        Ok(Self {
+            cluster,
+            target,
+            patience,
+            built_in,
+            kinds,
+            operators,
+            job_runner,
+            engine,
+            known,
+        })
     }
 
-    /// What is known, as it becomes known.
+    /// Results, as they change.
     pub fn known(&self) -> watch::Receiver<Document> {
         self.known.subscribe()
     }
 
-    /// Runs checks until there is nothing more to do, and says what is known then.
+    /// Runs checks until the end of the run, and returns the results.
     pub async fn run(mut self, until: Until, stop: CancellationToken) -> Document {
         let mut watching = match until {
-            Until::Done => Watching::nothing(),
-            Until::Stopped => Watching::of(self.cluster.client(), self.kinds.clone()).await,
+            Until::Done => ChangeWatcher::nothing(),
+            Until::Stopped => ChangeWatcher::of(self.cluster.client(), self.kinds.clone()).await,
         };
-        let mut tasks: JoinSet<(String, Outcome)> = JoinSet::new();
+        let mut tasks: JoinSet<(String, CheckOutcome)> = JoinSet::new();
         loop {
             for name in self.engine.begin(fairway_clock::now()) {
                 tracing::info!(check = name, "check started");
@@ -123,7 +133,7 @@ impl Runner {
         self.document()
     }
 
-    /// All that is known, and what the checks of operators were granted for it.
+    /// Results, with the permissions of component checks.
     fn document(&self) -> Document {
         let mut document = self.engine.document(fairway_clock::now());
         for check in document.checks.iter_mut().filter(|check| check.status.has_run()) {
@@ -134,19 +144,19 @@ impl Runner {
         document
     }
 
-    fn spawn(&self, tasks: &mut JoinSet<(String, Outcome)>, name: String) {
+    fn spawn(&self, tasks: &mut JoinSet<(String, CheckOutcome)>, name: String) {
         let patience = self.patience;
         if let Some(check) = self.built_in.get(&name).cloned() {
             let (cluster, target) = (self.cluster.clone(), Arc::clone(&self.target));
-            tasks.spawn(
-                async move { (name, built_in::run(check, cluster, target, patience).await) },
-            );
-        } else if let (Some(check), Some(board)) = (self.operators.get(&name), &self.board) {
-            let (check, board) = (Arc::clone(check), Arc::clone(board));
+            tasks.spawn(async move { (name, check::run(check, cluster, target, patience).await) });
+        } else if let (Some(check), Some(job_runner)) =
+            (self.operators.get(&name), &self.job_runner)
+        {
+            let (check, job_runner) = (Arc::clone(check), Arc::clone(job_runner));
             tasks.spawn(async move {
                 let named = name.clone();
-                let work = async move { board.run(&named, &check, patience).await };
-                (name, built_in::whatever_happens(work).await)
+                let work = async move { job_runner.run(&named, &check, patience).await };
+                (name, check::run_task(work).await)
             });
         }
     }
@@ -165,66 +175,66 @@ impl Runner {
     }
 }
 
-/// An operator may be called like a built-in check, such as `etcd`: it is called an operator then.
-fn told_apart(
-    operators: BTreeMap<String, Operator>,
-    built_in: &BTreeMap<String, Arc<dyn BuiltIn>>,
-) -> BTreeMap<String, Operator> {
-    let told = |name: String| {
+/// Renames a component with the name of a built-in check, such as `etcd`, to `etcd-operator`.
+fn rename_conflicts(
+    operators: BTreeMap<String, ComponentCheck>,
+    built_in: &BTreeMap<String, Arc<dyn BuiltInCheck>>,
+) -> BTreeMap<String, ComponentCheck> {
+    let rendered = |name: String| {
         if built_in.contains_key(&name) { format!("{name}-operator") } else { name }
     };
-    operators.into_iter().map(|(name, operator)| (told(name), operator)).collect()
+    operators.into_iter().map(|(name, operator)| (rendered(name), operator)).collect()
 }
 
-/// What each built-in check looks at.
-async fn looks_at(
+/// Resources of each built-in check.
+async fn watched(
     cluster: &Cluster,
     target: &Target,
-    built_in: &BTreeMap<String, Arc<dyn BuiltIn>>,
+    built_in: &BTreeMap<String, Arc<dyn BuiltInCheck>>,
 ) -> BTreeMap<String, Vec<Resource>> {
-    let mut looks_at = BTreeMap::new();
+    let mut watched = BTreeMap::new();
     for (name, check) in built_in {
-        let mut kinds = check.looks_at().to_vec();
-        kinds.extend(check.looks_also_at(cluster, target).await);
-        looks_at.insert(name.clone(), kinds);
+        let mut kinds = check.watched().to_vec();
+        kinds.extend(check.watched_at_run_time(cluster, target).await);
+        watched.insert(name.clone(), kinds);
     }
-    looks_at
+    watched
 }
 
-/// An engine that knows all checks, and the checks of operators that are to run.
+/// Creates the engine with all checks, and returns the component checks to run.
 fn plan(
-    identity: Identity,
-    pace: Pace,
-    looks_at: BTreeMap<String, Vec<Resource>>,
-    operators: BTreeMap<String, Operator>,
-) -> (Engine, BTreeMap<String, Arc<OperatorCheck>>) {
+    identity: RunIdentity,
+    pace: CheckSchedule,
+    watched: BTreeMap<String, Vec<Resource>>,
+    operators: BTreeMap<String, ComponentCheck>,
+) -> (Engine, BTreeMap<String, Arc<JobCheck>>) {
     let now = fairway_clock::now();
-    let own = looks_at.into_iter().map(|(name, looks_at)| Planned {
+    let own = watched.into_iter().map(|(name, watched)| PlannedCheck {
         name,
         kind: CheckKind::BuiltIn,
-        looks_at,
+        watched,
     });
-    let others = operators.iter().map(|(name, operator)| Planned {
+    let others = operators.iter().map(|(name, operator)| PlannedCheck {
         name: name.clone(),
         kind: CheckKind::Operator,
-        looks_at: operator.looks_at().collect(),
+        watched: operator.watched().collect(),
     });
     let mut engine = Engine::new(identity, pace, own.chain(others).collect(), now);
     let mut jobs = BTreeMap::new();
     for (name, operator) in operators {
         match operator {
-            Operator::Check(check) => drop(jobs.insert(name, Arc::from(check))),
-            Operator::Settled(outcome) => engine.ended(&name, outcome, now, 0.0),
+            ComponentCheck::Check(check) => drop(jobs.insert(name, Arc::from(check))),
+            ComponentCheck::Settled(outcome) => engine.ended(&name, outcome, now, 0.0),
         }
     }
     (engine, jobs)
 }
 
-/// The operators that the cluster has.
-async fn present(cluster: &Cluster) -> Result<BTreeSet<String>, Unseen> {
+/// ClusterOperators of the cluster.
+async fn present(cluster: &Cluster) -> Result<BTreeSet<String>, ClusterReadError> {
     match cluster.all::<ClusterOperator>().await {
         Ok(operators) => Ok(operators.iter().map(kube::ResourceExt::name_any).collect()),
-        Err(Unseen::NotServed(_)) => Ok(BTreeSet::new()),
+        Err(ClusterReadError::NotServed(_)) => Ok(BTreeSet::new()),
         Err(error) => Err(error),
     }
 }

@@ -1,50 +1,61 @@
-//! What whoever starts a preflight decides.
+//! Settings of a run.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use fairway_api::Version;
+use fairway_clock::random_bits;
 use fairway_registry::pull;
 
-use crate::engine::Pace;
+use crate::engine::CheckSchedule;
 
-/// How long a check may take if nobody says more or less: what authors of checks are told.
+/// Default timeout of a check. It is part of the documented contract with authors of checks.
 pub const CHECK_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// What the release is told about the run.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The identity of the run.
+    /// ID of the run.
     pub run: String,
-    /// The image of the release, by digest.
+    /// Image of the target release, by digest.
     pub image: String,
-    /// The version of the cluster.
+    /// Version of the cluster.
     pub source: Version,
-    /// How long a check may take.
+    /// Timeout of a check.
     pub check_timeout: Duration,
-    /// How often checks run, and how many at once.
-    pub pace: Pace,
-    /// How the images of the release are looked at.
+    /// Intervals and parallelism of checks.
+    pub pace: CheckSchedule,
+    /// Settings of the check `images`.
     pub images: ImageSettings,
 }
 
-/// How the images of the release are looked at.
+/// Settings of the check `images`.
 #[derive(Clone, Debug, Default)]
 pub struct ImageSettings {
-    /// How closely.
+    /// What is transferred.
     pub depth: ImageDepth,
-    /// OCI layout directories in which they are looked for before registries are asked.
+    /// OCI layout directories that are searched before registries.
     pub layouts: Vec<PathBuf>,
-    /// How registries are spoken to.
+    /// Registry options.
     pub options: pull::Options,
 }
 
-/// How closely images are looked at.
+/// What the check `images` transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ImageDepth {
-    /// Their manifests are fetched and verified, their layers are asked for.
+    /// Manifests, and HEAD requests for layers.
     #[default]
     Head,
-    /// They are downloaded and verified whole.
+    /// Manifests and layers.
     Pull,
+}
+
+/// Eight hexadecimal digits that make a name unique.
+pub(crate) fn suffix() -> String {
+    format!("{:08x}", random_bits() & 0xffff_ffff)
+}
+
+/// The ID of a run for which the caller gave none.
+pub fn new_run() -> String {
+    format!("{:016x}{:016x}", random_bits(), random_bits())
 }

@@ -1,23 +1,23 @@
-//! What the tests of several checks need.
+//! Helpers for tests of checks.
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use fairway_api::Version;
 use fairway_findings::Finding;
 use fairway_sandbox::faults::Fault;
-use fairway_testkit::TestCluster;
 use fairway_testkit::releases::TestRelease;
-use fairway_testkit::wait;
+use fairway_testkit::{TestCluster, wait};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::ResourceExt as _;
-use kube::api::{Api, ApiResource, DynamicObject, PostParams};
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::{GroupVersionKind, TypeMeta};
+use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Resource};
 use crate::target::Target;
 
-/// A release, on its way to a cluster of that version.
+/// A target release for a cluster of a version.
 pub(crate) fn target(source: &str, release: &TestRelease) -> Result<Target> {
     let content = release.load()?;
     Ok(Target {
@@ -29,13 +29,13 @@ pub(crate) fn target(source: &str, release: &TestRelease) -> Result<Target> {
     })
 }
 
-/// What a check sees of a test's cluster.
-pub(crate) fn seen(cluster: &TestCluster) -> Cluster {
+/// Read-only access to a test cluster.
+pub(crate) fn reader(cluster: &TestCluster) -> Cluster {
     Cluster::new(cluster.client())
 }
 
-/// Makes the sandbox refuse every request for a resource. On another API server, the test is
-/// reported as one that cannot run there, and the result is `false`.
+/// Makes the sandbox refuse all requests for a resource. On another API server the test is skipped,
+/// and the result is `false`.
 pub(crate) fn hide(cluster: &TestCluster, plural: &str) -> bool {
     let Some(sandbox) = cluster.failing_on_demand() else { return false };
     sandbox.faults().add(Fault::refuse(403).resource(plural));
@@ -57,7 +57,7 @@ pub(crate) async fn create(
     Ok(api.create(&PostParams::default(), &object).await?)
 }
 
-/// Has the cluster serve a kind whose objects may be anything, and waits until it does.
+/// Creates a CRD without a schema, and waits until it is served.
 pub(crate) async fn define(cluster: &TestCluster, resource: Resource, scope: &str) -> Result<()> {
     let Resource { group, version, kind, plural, .. } = resource;
     let anything = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
@@ -75,7 +75,7 @@ pub(crate) async fn define(cluster: &TestCluster, resource: Resource, scope: &st
     define_as(cluster, definition).await
 }
 
-/// Has the cluster serve what a definition says, and waits until it does.
+/// Creates a CRD, and waits until it is served.
 pub(crate) async fn define_as(cluster: &TestCluster, definition: Value) -> Result<()> {
     let api: Api<CustomResourceDefinition> = Api::all(cluster.client());
     let definition: CustomResourceDefinition = serde_json::from_value(definition)?;
@@ -89,11 +89,48 @@ pub(crate) async fn define_as(cluster: &TestCluster, definition: Value) -> Resul
     .await
 }
 
-/// Findings as people read them.
-pub(crate) fn told(findings: &[Finding]) -> String {
-    let told = findings.iter().map(|finding| {
+/// Findings as text.
+pub(crate) fn render(findings: &[Finding]) -> String {
+    let render = findings.iter().map(|finding| {
         let Finding { name, severity, message, remediation, url, .. } = finding;
         format!("{name} ({severity}): {message}\n  {remediation}\n  {url}")
     });
-    told.map(|text| text.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    render.map(|text| text.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// Creates an object with its status.
+pub(crate) async fn create_with_status(client: &Client, object: &Value) -> Result<()> {
+    let types: TypeMeta = serde_json::from_value(object.clone())?;
+    let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(&types)?);
+    let api: Api<DynamicObject> = match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    };
+    let name = object["metadata"]["name"].as_str().context("an object without a name")?;
+    let wanted = serde_json::from_value(object.clone())?;
+    wait::until(&format!("{name} to be created"), || async {
+        match api.create(&PostParams::default(), &wanted).await {
+            // Pods are forbidden until the controller has created the namespace's ServiceAccount.
+            Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
+            created => Ok(Some(created?)),
+        }
+    })
+    .await?;
+    if let Some(status) = object.get("status") {
+        let patch = Patch::Merge(json!({ "status": status }));
+        api.patch_status(name, &PatchParams::default(), &patch).await?;
+    }
+    Ok(())
+}
+
+/// A ready node with this capacity.
+pub(crate) fn node(name: &str, cpu: &str, memory: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+        "status": {
+            "allocatable": {"cpu": cpu, "memory": memory},
+            "capacity": {"cpu": cpu, "memory": memory},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    })
 }

@@ -4,13 +4,13 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::lenient::{self, StandIn};
+use crate::lenient::string_enum;
+use crate::lenient::{self, Placeholder};
 use crate::text;
-use crate::words::words;
 
 /// How long a stale result remains valid: as long as a new run of the check may take. In a busy
 /// cluster, changes never stop, and no result would be current without this period.
-const RENEWAL: SignedDuration = SignedDuration::from_mins(10);
+const RENEWAL_PERIOD: SignedDuration = SignedDuration::from_mins(10);
 
 /// Results of a preflight: the file that the target release writes and updates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -142,12 +142,12 @@ pub enum CheckStatus {
 }
 
 impl CheckStatus {
-    /// Whether nothing more is to come of this pass.
+    /// Whether the check has completed in this pass.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Waiting | Self::Running)
     }
 
-    /// Whether it was at work, be it in vain.
+    /// Whether the check ran, with or without a result.
     pub fn has_run(self) -> bool {
         match self {
             Self::Running
@@ -165,9 +165,14 @@ impl CheckStatus {
         }
     }
 
-    /// Whether the question that the check asks was answered.
-    pub fn is_answer(self) -> bool {
+    /// Whether the check has a result.
+    pub fn has_result(self) -> bool {
         matches!(self, Self::Passed | Self::Found | Self::Skipped)
+    }
+
+    #[doc(hidden)]
+    pub fn is_answer(self) -> bool {
+        self.has_result()
     }
 }
 
@@ -199,6 +204,14 @@ pub struct Finding {
     pub reason: Reason,
 }
 
+impl Finding {
+    /// Whether the finding makes an update to its target not recommended: a completed check
+    /// reports it, as more than information.
+    pub fn blocks_update(&self) -> bool {
+        self.reason == Reason::PreflightValidation && self.severity >= Severity::Warning
+    }
+}
+
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -223,88 +236,97 @@ pub enum Reason {
     PreflightVersionSkew,
 }
 
-/// How many checks have come to an end.
+/// Number of checks by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Those that have an answer.
+    /// Checks with a result.
     pub answered: usize,
-    /// Those that ended without one.
+    /// Checks that ended without a result.
     pub failed: usize,
-    /// All.
+    /// All checks.
     pub total: usize,
 }
 
 impl Document {
-    /// How far the checks of one kind are. What is skipped is not counted.
+    /// Progress of the checks of one kind, without skipped ones.
     pub fn progress(&self, kind: CheckKind) -> Progress {
         let checks = self.checks.iter().filter(|check| check.kind == kind);
         let counted = checks.filter(|check| check.status != CheckStatus::Skipped);
         counted.fold(Progress::default(), |progress, check| Progress {
-            answered: progress.answered + usize::from(check.status.is_answer()),
+            answered: progress.answered + usize::from(check.status.has_result()),
             failed: progress.failed
-                + usize::from(check.status.is_final() && !check.status.is_answer()),
+                + usize::from(check.status.is_final() && !check.status.has_result()),
             total: progress.total + 1,
         })
     }
 
-    /// Whether the first pass is done, and every check has answered.
+    /// Whether the first pass completed and all checks have a result.
     pub fn is_complete(&self) -> bool {
         self.execution_status == ExecutionStatus::Completed
-            && self.checks.iter().all(|check| check.status.is_answer())
+            && self.checks.iter().all(|check| check.status.has_result())
     }
 
-    /// Whether it is complete, and none of its answers is overtaken: what an update may rely on.
+    /// Whether the results are complete and no stale result is overdue. Updates rely on this.
     pub fn is_current(&self) -> bool {
-        self.is_complete() && self.overtaken().next().is_none()
+        self.is_complete() && self.overdue_checks().next().is_none()
     }
 
-    /// Checks that should have looked again by the time at which this was written, and have not.
+    /// Checks whose stale result was not renewed in time, as of the latest write.
+    pub fn overdue_checks(&self) -> impl Iterator<Item = &CheckReport> {
+        self.checks.iter().filter(|check| check.is_overdue(self.updated))
+    }
+
+    #[doc(hidden)]
     pub fn overtaken(&self) -> impl Iterator<Item = &CheckReport> {
-        self.checks.iter().filter(|check| check.is_overtaken(self.updated))
+        self.overdue_checks()
     }
 
-    /// When the oldest of its answers was given; nothing where one does not tell. What is skipped
-    /// gave none that could grow old.
-    pub fn oldest_answer(&self) -> Option<Timestamp> {
-        let answers = self.checks.iter().filter(|check| check.status.is_answer());
+    /// Time of the oldest result, `None` if unknown. Skipped checks have no result that ages.
+    pub fn oldest_result(&self) -> Option<Timestamp> {
+        let answers = self.checks.iter().filter(|check| check.status.has_result());
         let answers = answers.filter(|check| check.status != CheckStatus::Skipped);
         answers.map(|check| check.ended).min().unwrap_or(self.completed)
     }
 
-    /// Whether it says something else than another. That it was written again is no news.
-    pub fn is_news_after(&self, before: &Self) -> bool {
+    #[doc(hidden)]
+    pub fn oldest_answer(&self) -> Option<Timestamp> {
+        self.oldest_result()
+    }
+
+    /// Whether the content differs, apart from the time of the write.
+    pub fn differs_from(&self, before: &Self) -> bool {
         let said = |document: &Self| Self { updated: None, ..document.clone() };
         said(self) != said(before)
     }
 }
 
 impl CheckReport {
-    /// Whether something has changed since its answer, and a new one is overdue.
-    fn is_overtaken(&self, now: Option<Timestamp>) -> bool {
-        let is_young = |ended, now: Timestamp| now.duration_since(ended) <= RENEWAL;
+    /// Whether the result is stale and its renewal overdue.
+    fn is_overdue(&self, now: Option<Timestamp>) -> bool {
+        let is_young = |ended, now: Timestamp| now.duration_since(ended) <= RENEWAL_PERIOD;
         self.stale && !self.ended.zip(now).is_some_and(|(ended, now)| is_young(ended, now))
     }
 }
 
 impl Progress {
-    /// Those that are not done.
+    /// Checks that have not ended.
     pub fn remaining(&self) -> usize {
         self.total.saturating_sub(self.answered).saturating_sub(self.failed)
     }
 }
 
-words!(ExecutionStatus, unknown Failed,
+string_enum!(ExecutionStatus, unknown Failed,
     Running = "running",
     Completed = "completed",
     Failed = "failed",
 );
 
-words!(CheckKind, unknown Operator,
+string_enum!(CheckKind, unknown Operator,
     Operator = "operator",
     BuiltIn = "builtIn",
 );
 
-words!(CheckStatus, unknown Failed,
+string_enum!(CheckStatus, unknown Failed,
     Waiting = "waiting",
     Running = "running",
     Passed = "passed",
@@ -319,34 +341,67 @@ words!(CheckStatus, unknown Failed,
     NotStarted = "notStarted",
 );
 
-words!(Severity, unknown Warning,
+string_enum!(Severity, unknown Warning,
     Info = "info",
     Warning = "warning",
     Critical = "critical",
 );
 
-words!(Reason, unknown PreflightValidation,
+string_enum!(Reason, unknown PreflightValidation,
     PreflightValidation = "PreflightValidation",
     PreflightPartial = "PreflightPartial",
     PreflightVersionSkew = "PreflightVersionSkew",
 );
 
-/// Bytes that are quoted of what cannot be read.
-const QUOTED: usize = 200;
+/// Maximum bytes of invalid content in a message.
+const MAX_QUOTED_BYTES: usize = 200;
 
-impl StandIn for Finding {
-    /// A finding without a name, which cannot be accepted, in place of one that is invalid.
-    fn stand_in(found: String) -> Self {
-        let found = text::beginning(&found, QUOTED);
+impl Placeholder for Finding {
+    /// A finding without a name, which cannot be accepted, in place of an invalid one.
+    fn placeholder(found: String) -> Self {
+        let found = text::beginning(&found, MAX_QUOTED_BYTES);
         Self { message: format!("Invalid finding: {found}"), ..Self::default() }
     }
 }
 
-impl StandIn for CheckReport {
-    /// A check without an answer.
-    fn stand_in(found: String) -> Self {
-        let message = format!("invalid report: {}", text::beginning(&found, QUOTED));
+impl Placeholder for CheckReport {
+    /// A check without a result.
+    fn placeholder(found: String) -> Self {
+        let message = format!("invalid report: {}", text::beginning(&found, MAX_QUOTED_BYTES));
         Self { status: CheckStatus::Failed, message, ..Self::default() }
+    }
+}
+
+impl Finding {
+    /// A finding with which the update, or the platform after it, will fail.
+    pub fn critical(name: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::found(Severity::Critical, name.into(), message.into())
+    }
+
+    /// A finding with which something stops working as before.
+    pub fn warning(name: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::found(Severity::Warning, name.into(), message.into())
+    }
+
+    /// A finding for information; it does not block updates.
+    pub fn info(name: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::found(Severity::Info, name.into(), message.into())
+    }
+
+    fn found(severity: Severity, name: String, message: String) -> Self {
+        Self { name, message, severity, ..Self::default() }
+    }
+
+    /// Sets the instruction that resolves the problem.
+    #[must_use]
+    pub fn remediation(self, remediation: impl Into<String>) -> Self {
+        Self { remediation: remediation.into(), ..self }
+    }
+
+    /// Sets the page about the finding.
+    #[must_use]
+    pub fn url(self, url: impl Into<String>) -> Self {
+        Self { url: url.into(), ..self }
     }
 }
 

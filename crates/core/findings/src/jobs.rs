@@ -1,132 +1,133 @@
-//! The Jobs that the target release asks for. It may write nothing itself: the release that runs
-//! looks at every one and creates it, or says why not.
+//! Job requests of the target release, and the answers of the operator. The target release has no
+//! write access; the operator verifies and creates every Job.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::words::words;
+use crate::lenient::string_enum;
 use crate::{json, text};
 
-/// The format of both files.
+/// Version of the format of both files.
 pub const FORMAT: &str = "preflight-v1-jobs";
 
-/// The file with what is asked for, beside the results.
+/// Name of the file with requests, beside the results.
 pub const REQUESTS: &str = "jobs.json";
 
-/// The file with what became of it.
+/// Name of the file with answers.
 pub const ANSWERS: &str = "jobs-answer.json";
 
-/// Every Job that is to exist now. One that is not in it any more is deleted.
+/// All Jobs that should exist. Others are deleted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobRequests {
-    /// [`FORMAT`].
+    /// Version of the format: [`FORMAT`].
     pub format: String,
-    /// The run that they belong to.
+    /// ID of the run.
     #[serde(rename = "preflightID")]
     pub preflight_id: String,
-    /// The Jobs.
+    /// Requested Jobs.
     pub jobs: Vec<JobRequest>,
 }
 
-/// One Job that is to exist.
+/// A Job that should exist.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobRequest {
-    /// The name of the Job: that of its manifest and a random suffix. It is created once.
+    /// Name of the Job: that of its manifest and a random suffix. A Job is created only once.
     pub name: String,
-    /// The check that it belongs to.
+    /// Name of the check.
     pub check: String,
-    /// Its manifest, as the release has it, with images in place.
+    /// Manifest of the Job in the release, with resolved images.
     pub manifest: Value,
-    /// What the check needs to read: ServiceAccount, Roles and bindings of the same release.
+    /// ServiceAccount, Roles and bindings of the check in the release.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub access: Vec<Value>,
 }
 
-/// What became of every Job that was asked for.
+/// States of all requested Jobs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobAnswers {
-    /// [`FORMAT`].
+    /// Version of the format: [`FORMAT`].
     pub format: String,
-    /// The run that they belong to.
+    /// ID of the run.
     #[serde(rename = "preflightID")]
     pub preflight_id: String,
-    /// One for each.
+    /// One entry for each request.
     pub jobs: Vec<JobAnswer>,
 }
 
-/// What became of one Job.
+/// State of a requested Job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobAnswer {
-    /// The name that was asked for.
+    /// Name of the Job.
     pub name: String,
-    /// What became of it.
+    /// State of the Job.
     pub state: JobState,
-    /// Why it does not exist.
+    /// Why the Job does not exist.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
 }
 
-/// What became of a Job that was asked for.
+/// State of a requested Job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JobState {
-    /// It exists.
+    /// The Job exists.
     #[default]
     Created,
-    /// It asks for more of the node than a check may have, or the release does not have it.
+    /// The Job requests more than checks may use, or is not part of the release.
     Refused,
-    /// It asks for permissions beyond reading, or for others than the release has.
+    /// The permissions exceed read access, or are not part of the release.
     AccessRefused,
-    /// The API server did not take it.
+    /// The API server refused the Job.
     NotCreated,
 }
 
-words!(JobState, unknown NotCreated,
+string_enum!(JobState, unknown NotCreated,
     Created = "created",
     Refused = "refused",
     AccessRefused = "accessRefused",
     NotCreated = "notCreated",
 );
 
-/// Bytes of either file: a manifest takes a few hundred, and there is one for each operator.
+/// Maximum bytes of each file. A manifest has a few hundred bytes, and each component has one
+/// check.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// Jobs of one run: more than platforms have operators that could bring one.
+/// Maximum number of Jobs of a run: more than the components of a platform.
 pub const MAX_JOBS: usize = 64;
 
-/// Jobs that can be asked for: all, and as many that replace them. Each is answered, and named in a
-/// question to the API server, so whoever asks for more is not listened to at all.
+/// Maximum number of requests: all Jobs and their replacements. Each is part of the answers and of
+/// a label selector, so a file with more is refused.
 pub const MAX_REQUESTS: usize = 2 * MAX_JOBS;
 
-/// Bytes that are quoted of something unexpected.
-const QUOTED: usize = 80;
+/// Maximum bytes of a quoted value.
+const MAX_QUOTED_BYTES: usize = 80;
 
-/// Why one of the files is not read.
+/// Why a file is not read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JobsError {
-    /// It is too large.
+    /// The file exceeds [`MAX_BYTES`].
     #[error("it has {0} bytes; the limit is {MAX_BYTES} bytes")]
     TooLarge(usize),
-    /// It cannot be understood.
+    /// The file is invalid.
     #[error("cannot parse it: {0}")]
     Invalid(String),
-    /// It is in a format that this release does not know.
+    /// The format is not supported.
     #[error("unsupported format {0:?}; this release supports {FORMAT:?}")]
     UnknownFormat(String),
-    /// It belongs to another run.
+    /// The file belongs to another run.
     #[error("it belongs to the preflight run {0:?}")]
     OtherRun(String),
-    /// It asks for too much.
+    /// The file has more than [`MAX_REQUESTS`] requests.
     #[error("it requests {0} Jobs; the limit is {MAX_REQUESTS}")]
     TooMany(usize),
 }
 
 impl JobRequests {
-    /// Reads what is asked for in that run.
+    /// Parses the requests of a run.
     pub fn read(bytes: &[u8], run: &str) -> Result<Self, JobsError> {
         let requests: Self = read(bytes, run)?;
         match requests.jobs.len() {
@@ -137,7 +138,7 @@ impl JobRequests {
 }
 
 impl JobAnswers {
-    /// Reads what became of that.
+    /// Parses the answers of a run.
     pub fn read(bytes: &[u8], run: &str) -> Result<Self, JobsError> {
         read(bytes, run)
     }
@@ -150,10 +151,10 @@ fn read<T: DeserializeOwned>(bytes: &[u8], run: &str) -> Result<T, JobsError> {
     let value = json::parse(bytes).map_err(|error| JobsError::Invalid(error.to_string()))?;
     let word = |field: &str| value[field].as_str().unwrap_or_default();
     if word("format") != FORMAT {
-        return Err(JobsError::UnknownFormat(text::beginning(word("format"), QUOTED)));
+        return Err(JobsError::UnknownFormat(text::beginning(word("format"), MAX_QUOTED_BYTES)));
     }
     if word("preflightID") != run {
-        return Err(JobsError::OtherRun(text::beginning(word("preflightID"), QUOTED)));
+        return Err(JobsError::OtherRun(text::beginning(word("preflightID"), MAX_QUOTED_BYTES)));
     }
     T::deserialize(&value).map_err(|error| JobsError::Invalid(error.to_string()))
 }
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_is_read_if_it_is_of_this_run() {
+    fn read_requests_verifies_format_and_run() {
         let jobs =
             json!([{"name": "a-x1y2z", "check": "a", "manifest": {"kind": "Job"}, "new": 1}]);
         let file = json!({"format": FORMAT, "preflightID": "run", "jobs": jobs}).to_string();

@@ -1,49 +1,48 @@
-//! What exists for a check: whoever creates it also removes it.
+//! Kinds of objects that are created for checks, and removed with them.
 
 use serde_json::Value;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// A kind of object that exists for checks, all in version `v1`.
+/// A kind of object that is created for checks, in version `v1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
-    /// The API group.
+pub struct CheckObjectKind {
+    /// API group.
     pub group: &'static str,
-    /// The kind.
+    /// Kind.
     pub kind: &'static str,
-    /// What it is called in paths.
+    /// Resource name in paths.
     pub plural: &'static str,
-    /// Whether all of them are in the namespace of checks.
-    pub of_checks_alone: bool,
+    /// Whether all of its objects are in the namespace of checks.
+    pub in_check_namespace: bool,
 }
 
-impl Kind {
+impl CheckObjectKind {
     const fn new(
         group: &'static str,
         kind: &'static str,
         plural: &'static str,
-        of_checks_alone: bool,
+        in_check_namespace: bool,
     ) -> Self {
-        Self { group, kind, plural, of_checks_alone }
+        Self { group, kind, plural, in_check_namespace }
     }
 
-    /// The kind of an object; nothing if no such object exists for a check.
-    pub fn of(object: &Value) -> Option<&'static Self> {
+    /// Kind of an object; `None` if checks have no objects of that kind.
+    pub fn of_object(object: &Value) -> Option<&'static Self> {
         KINDS.iter().find(|kind| object["kind"] == kind.kind)
     }
 }
 
-/// All of them, in the order in which they are removed: Jobs go first, and what they may read when
-/// nobody reads any more.
-pub const KINDS: [Kind; 7] = [
-    Kind::new("batch", "Job", "jobs", true),
-    Kind::new(RBAC, "ClusterRoleBinding", "clusterrolebindings", false),
-    Kind::new(RBAC, "RoleBinding", "rolebindings", false),
-    Kind::new(RBAC, "ClusterRole", "clusterroles", false),
-    Kind::new(RBAC, "Role", "roles", false),
-    Kind::new("", "ServiceAccount", "serviceaccounts", true),
-    Kind::new("", "Secret", "secrets", true),
+/// All kinds in the order of removal: Jobs first, then their permissions.
+pub const KINDS: [CheckObjectKind; 7] = [
+    CheckObjectKind::new("batch", "Job", "jobs", true),
+    CheckObjectKind::new(RBAC, "ClusterRoleBinding", "clusterrolebindings", false),
+    CheckObjectKind::new(RBAC, "RoleBinding", "rolebindings", false),
+    CheckObjectKind::new(RBAC, "ClusterRole", "clusterroles", false),
+    CheckObjectKind::new(RBAC, "Role", "roles", false),
+    CheckObjectKind::new("", "ServiceAccount", "serviceaccounts", true),
+    CheckObjectKind::new("", "Secret", "secrets", true),
 ];
 
-/// What Jobs make, and what goes with them.
-pub const PODS: Kind = Kind::new("", "Pod", "pods", true);
+/// Pods, which Jobs create and the garbage collector removes.
+pub const PODS: CheckObjectKind = CheckObjectKind::new("", "Pod", "pods", true);

@@ -1,44 +1,44 @@
-//! How objects of a preflight are marked: whoever cleans up finds them by that.
+//! Labels and annotations of preflight objects.
 
 use std::collections::BTreeMap;
 
-/// The label with the run that an object belongs to.
+/// Label with the run ID.
 pub const RUN: &str = "fairway.dev/preflight-run";
 
-/// The label that all objects of preflights have, with [`APP_VALUE`].
+/// Label of all preflight objects, with the value [`APP_VALUE`].
 pub const APP: &str = "app";
 
-/// The name of the Deployment in which the target release runs.
+/// Name of the Deployment of the target release.
 pub const APP_VALUE: &str = "cluster-version-operator-preflight";
 
-/// The label with the version of the target, as far as a label can have it.
+/// Label with the version of the target release, as far as label values allow.
 pub const TARGET: &str = "preflight-target";
 
-/// The label with the Job for which an object exists.
+/// Label with the name of the Job that an object belongs to.
 pub const JOB: &str = "fairway.dev/preflight-job";
 
-/// The label that says who has begun a run, and cleans up after it: a word of [`By`].
+/// Label with the owner of a run, which also removes it: [`RunOwner::as_str`].
 pub const BY: &str = "fairway.dev/preflight-by";
 
-/// The label of each `ClusterRole` that a platform adds to what preflights may read; its value is
+/// Label of ClusterRoles that are aggregated into the read permissions of preflights. Its value is
 /// `true`.
 pub const AGGREGATE: &str = "fairway.dev/aggregate-to-preflight-reader";
 
-/// The annotation with the check that a Job belongs to.
+/// Annotation with the name of a Job's check.
 pub const CHECK: &str = "fairway.dev/preflight-check";
 
-/// Who has begun a run.
+/// Owner of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum By {
+pub enum RunOwner {
     /// The operator of the cluster.
     #[default]
     Operator,
-    /// Somebody with a command: the operator leaves that alone.
+    /// A `fairway` command. The operator does not change its runs.
     Command,
 }
 
-impl By {
-    /// The value of the label.
+impl RunOwner {
+    /// Value of the label.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Operator => "operator",
@@ -47,35 +47,38 @@ impl By {
     }
 }
 
-/// Characters of a label's value.
-const VALUE: usize = 63;
+/// Maximum length of a label value.
+const MAX_VALUE_LENGTH: usize = 63;
 
-/// The labels of the objects of a run.
+/// Labels of the objects of a run.
 pub fn of_run(run: &str, target_version: &str) -> BTreeMap<String, String> {
     [(APP, APP_VALUE.to_owned()), (TARGET, value(target_version)), (RUN, value(run))]
         .map(|(key, value)| (key.to_owned(), value))
         .into()
 }
 
-/// What selects the objects of a run.
+/// Label selector of the objects of a run.
 pub fn selector(run: &str) -> String {
     format!("{RUN}={}", value(run))
 }
 
-/// A text as the value of a label: what cannot be in one is replaced, such as the `+` of a version.
+/// Converts a text to a label value. Replaces invalid characters such as the `+` of a version.
 pub fn value(text: &str) -> String {
     let legal = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let replaced = text.chars().map(|letter| if legal(letter) { letter } else { '_' });
-    let value: String = replaced.take(VALUE).collect();
+    let value: String = replaced.take(MAX_VALUE_LENGTH).collect();
     value.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()).to_owned()
 }
+
+#[doc(hidden)]
+pub use self::RunOwner as By;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_version_becomes_a_value() {
+    fn value_replaces_invalid_characters() {
         let long = "1".repeat(100);
         for (version, label) in [
             ("5.2.0", "5.2.0"),

@@ -1,16 +1,16 @@
-//! What the two sides of a preflight say to each other.
+//! Protocol between the operator and the target release of a preflight.
 //!
-//! The release that runs starts the one that it is asked about; that one looks at the cluster and
-//! says what it has found, in a [`Document`]. It asks for the Jobs of its operators' checks
-//! ([`jobs`]), for it may write nothing itself, and understands what they answer ([`answer`]).
-//! [`vet`] says which of them may run, and as what, and [`kinds`] what exists because of that. [`record`] is what is kept of all that, and
-//! [`environment`] what a check finds around itself.
+//! The operator starts the target release, which examines the cluster and writes its results to a
+//! [`Document`]. The target release requests the Jobs of component checks ([`jobs`]), because it
+//! has no write access, and interprets their results ([`check_result`]). [`vet`] verifies that a
+//! requested Job is read-only and builds the objects that are created for it; [`kinds`] lists their
+//! kinds. [`record`] defines how the operator stores results, [`environment`] the environment
+//! variables of checks.
 //!
-//! Neither side trusts the other: whatever is read here has limits, and what is wrong with it is
-//! said. Nothing here knows a cluster, a file or the time.
+//! Neither side trusts the other: everything read here has limits, and errors are reported. This
+//! crate is pure. It has no access to a cluster, to files or to the clock.
 
-pub mod answer;
-mod describe;
+pub mod check_result;
 pub mod document;
 pub mod environment;
 pub mod jobs;
@@ -23,13 +23,15 @@ mod reading;
 pub mod record;
 mod text;
 pub mod vet;
-mod words;
 
 pub use document::{CheckKind, CheckReport, CheckStatus, Document, ExecutionStatus};
 pub use document::{Finding, Progress, Reason, Severity};
-pub use json::Malformed;
-pub use reading::{Expected, MAX_BYTES, ReadError, Reading};
+pub use json::JsonError;
+pub use reading::{ExpectedDocument, MAX_BYTES, ReadDocument, ReadError};
+
+#[doc(hidden)]
+pub use self::reading::ExpectedDocument as Expected;
 pub use text::camel_case;
 
-/// The format of documents and answers. One with another name is not read: it may mean anything.
+/// Version of the format of documents and results. Other versions are rejected.
 pub const FORMAT: &str = "preflight-v1-json";

@@ -1,101 +1,106 @@
-//! How much of everything is kept of what others found, and what stands in for the rest.
+//! Limits of untrusted documents. Placeholders replace what is dropped.
 
 use crate::document::{CheckReport, CheckStatus, Document, Finding, Severity};
-use crate::text::Scissors;
+use crate::text::Truncator;
 
-/// Findings of one document or answer: an update has room for 200 risks, and others find some, too.
-pub const FINDINGS: usize = 150;
+/// Maximum findings of a document or result. The API allows 200 risks of an update, and other
+/// sources need some of them.
+pub const MAX_FINDINGS: usize = 150;
 
-/// Checks of one document: a platform has fewer than a hundred operators.
-pub const CHECKS: usize = 300;
+/// Maximum checks of a document. A platform has fewer than 100 components.
+pub const MAX_CHECKS: usize = 300;
 
-/// Things that one check says it has looked at: real ones look at a few kinds.
-pub const LOOKED_AT: usize = 100;
+/// Maximum watched resources of a check.
+pub const MAX_WATCHED: usize = 100;
 
-/// Things that one check was granted: it brings 20 manifests at most.
-const GRANTED: usize = 20;
+/// Maximum permissions of a check, which may have 20 RBAC manifests.
+const MAX_GRANTED: usize = 20;
 
-/// Bytes of a name. The API takes 256: a longer one stays illegal, and is told as such.
-const NAME: usize = 512;
+/// Maximum bytes of a name. The API allows 256, so that a longer name stays invalid and is
+/// reported.
+const MAX_NAME_BYTES: usize = 512;
 
-/// Bytes of what a finding or a check says. Real ones are a few sentences.
-const MESSAGE: usize = 4 << 10;
+/// Maximum bytes of a message.
+const MAX_MESSAGE_BYTES: usize = 4 << 10;
 
-/// Bytes of an address. The API takes 2048: a longer one stays illegal, and is told as such.
-const URL: usize = 4 << 10;
+/// Maximum bytes of a URL. The API allows 2048, so that a longer URL stays invalid and is reported.
+const MAX_URL_BYTES: usize = 4 << 10;
 
-/// The name of the finding that stands in for findings that are not kept.
+/// Name of the finding that replaces dropped findings.
 pub const DROPPED: &str = "PreflightFindingsDropped";
 
-/// Makes a document fit, and tells what of it is missing then.
+/// Truncates a document to the limits. Returns what was dropped.
 pub(crate) fn fit(document: &mut Document) -> Vec<String> {
-    let mut scissors = Scissors::default();
+    let mut truncator = Truncator::default();
     let Document { format: _, preflight_id, source_version, target_version, .. } = document;
     for version in [preflight_id, source_version, target_version] {
-        scissors.trim("version", version, NAME);
+        truncator.trim("version", version, MAX_NAME_BYTES);
     }
-    scissors.trim("image of the target", &mut document.target_image, URL);
-    scissors.trim("message", &mut document.message, MESSAGE);
-    let checks = fit_checks(&mut document.checks, &mut scissors);
-    let findings = fit_findings(&mut document.risks, &mut scissors);
-    checks.into_iter().chain(findings).chain(scissors.told()).collect()
+    truncator.trim("image of the target", &mut document.target_image, MAX_URL_BYTES);
+    truncator.trim("message", &mut document.message, MAX_MESSAGE_BYTES);
+    let checks = fit_checks(&mut document.checks, &mut truncator);
+    let findings = fit_findings(&mut document.risks, &mut truncator);
+    checks.into_iter().chain(findings).chain(truncator.messages()).collect()
 }
 
-/// Makes findings fit. Where there are too many, the worst are kept, and one says how many are not.
-pub(crate) fn fit_findings(findings: &mut Vec<Finding>, scissors: &mut Scissors) -> Option<String> {
-    let told = drop_least(findings);
+/// Truncates findings to the limits. Retains the most severe ones and adds one for the rest.
+pub(crate) fn fit_findings(
+    findings: &mut Vec<Finding>,
+    truncator: &mut Truncator,
+) -> Option<String> {
+    let dropped = drop_least(findings);
     for finding in findings {
-        scissors.trim("name of a finding", &mut finding.name, NAME);
-        scissors.trim("message of a finding", &mut finding.message, MESSAGE);
-        scissors.trim("url of a finding", &mut finding.url, URL);
-        scissors.trim("remediation of a finding", &mut finding.remediation, MESSAGE);
-        scissors.trim("check of a finding", &mut finding.check, NAME);
-        scissors.trim("version of a finding", &mut finding.target_version, NAME);
+        truncator.trim("name of a finding", &mut finding.name, MAX_NAME_BYTES);
+        truncator.trim("message of a finding", &mut finding.message, MAX_MESSAGE_BYTES);
+        truncator.trim("url of a finding", &mut finding.url, MAX_URL_BYTES);
+        truncator.trim("remediation of a finding", &mut finding.remediation, MAX_MESSAGE_BYTES);
+        truncator.trim("check of a finding", &mut finding.check, MAX_NAME_BYTES);
+        truncator.trim("version of a finding", &mut finding.target_version, MAX_NAME_BYTES);
     }
-    told
+    dropped
 }
 
 fn drop_least(findings: &mut Vec<Finding>) -> Option<String> {
     let all = findings.len();
-    let surplus = all.checked_sub(FINDINGS).filter(|surplus| *surplus > 0)?;
+    let surplus = all.checked_sub(MAX_FINDINGS).filter(|surplus| *surplus > 0)?;
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let worst = findings[FINDINGS..].iter().map(|finding| finding.severity).max();
-    findings.truncate(FINDINGS);
-    let told = format!("{surplus} of {all} findings are dropped");
+    let worst = findings[MAX_FINDINGS..].iter().map(|finding| finding.severity).max();
+    findings.truncate(MAX_FINDINGS);
+    let dropped = format!("{surplus} of {all} findings are dropped");
     findings.push(Finding {
         name: DROPPED.to_owned(),
         message: format!(
-            "{told}: the limit is {FINDINGS}. Report this to the maintainer of the release."
+            "{dropped}: the limit is {MAX_FINDINGS}. Report this to the maintainer of the release."
         ),
         severity: worst.unwrap_or(Severity::Warning).max(Severity::Warning),
         ..Finding::default()
     });
-    Some(told)
+    Some(dropped)
 }
 
-/// Makes reports fit. Where there are too many, one without an answer stands for the rest.
-fn fit_checks(checks: &mut Vec<CheckReport>, scissors: &mut Scissors) -> Option<String> {
+/// Truncates reports to the limits. Adds a check without a result for the rest.
+fn fit_checks(checks: &mut Vec<CheckReport>, truncator: &mut Truncator) -> Option<String> {
     let all = checks.len();
-    let told = (all > CHECKS).then(|| {
-        checks.truncate(CHECKS);
-        let told = format!("{} of {all} checks are dropped", all - CHECKS);
-        let message = told.clone();
+    let dropped = (all > MAX_CHECKS).then(|| {
+        checks.truncate(MAX_CHECKS);
+        let dropped = format!("{} of {all} checks are dropped", all - MAX_CHECKS);
+        let message = dropped.clone();
         let name = "others".to_owned();
         let status = CheckStatus::Failed;
         checks.push(CheckReport { name, status, message, ..CheckReport::default() });
-        told
+        dropped
     });
     for check in checks {
-        scissors.trim("name of a check", &mut check.name, NAME);
-        scissors.trim("message of a check", &mut check.message, MESSAGE);
-        check.looked_at.truncate(LOOKED_AT);
+        truncator.trim("name of a check", &mut check.name, MAX_NAME_BYTES);
+        truncator.trim("message of a check", &mut check.message, MAX_MESSAGE_BYTES);
+        check.looked_at.truncate(MAX_WATCHED);
         for thing in &mut check.looked_at {
-            scissors.trim("name of a resource that a check read", thing, NAME);
+            truncator.trim("name of a resource that a check read", thing, MAX_NAME_BYTES);
         }
-        check.granted.truncate(GRANTED);
+        check.granted.truncate(MAX_GRANTED);
         for grant in &mut check.granted {
-            scissors.trim("permission of a check", grant, NAME);
+            truncator.trim("permission of a check", grant, MAX_NAME_BYTES);
         }
     }
-    told
+    dropped
 }

@@ -1,80 +1,83 @@
-//! What is kept of preflights: a ConfigMap for each target, in the namespace of the operator.
+//! Stored results: a ConfigMap for each target release, in the namespace of the operator.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
 
-/// The key of the last document in which every check had answered, as JSON.
+/// Key of the latest document in which all checks have a result, as JSON.
 pub const COMPLETE: &str = "complete.json";
 
-/// The key of a later document in which some had not, as JSON.
+/// Key of a later document with checks without a result, as JSON.
 pub const PARTIAL: &str = "partial.json";
 
-/// The key of the last runs, as JSON: a list of [`Run`], the newest first.
+/// Key of the history, as JSON: a list of [`RunRecord`], the newest first.
 pub const HISTORY: &str = "history.json";
 
-/// The key of why the last run was given up, as JSON: a [`Failure`]. Without it, it was not.
+/// Key of the error that aborted the last run, as JSON: a [`RunFailure`]. Absent if there is none.
 pub const FAILURE: &str = "failure.json";
 
-/// The label that says that a ConfigMap is such a record; its value is `true`.
+/// Label of the ConfigMaps. Its value is `true`.
 pub const LABEL: &str = "fairway.dev/preflight-record";
 
-/// The annotation with the image of the target.
+/// Annotation with the image of the target release.
 pub const TARGET_IMAGE: &str = "fairway.dev/preflight-target";
 
-/// The annotation of ClusterVersion that keeps records when the request is withdrawn; its value is
+/// Annotation of ClusterVersion that keeps results after the request is withdrawn. Its value is
 /// `true`.
 pub const KEEP_RESULTS: &str = "fairway.dev/preflight-keep-results";
 
-/// The name of the ConfigMap of a target; `None` for an image that is not named by its digest.
+/// Name of the ConfigMap of a target release; `None` for an image without a digest.
 pub fn name(target_image: &str) -> Option<String> {
     let (_, digest) = target_image.rsplit_once("@sha256:")?;
     Some(format!("preflight-{}", digest.get(..16)?))
 }
 
-/// What is kept of one target.
+/// Stored results of one target release.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Record {
-    /// The last document in which every check had answered.
+pub struct TargetRecord {
+    /// Latest document in which all checks have a result.
     pub complete: Option<Document>,
-    /// A later one in which some had not.
+    /// Later document with checks without a result.
     pub partial: Option<Document>,
-    /// The last runs, the newest first.
-    pub history: Vec<Run>,
+    /// Ended runs, the newest first.
+    pub history: Vec<RunRecord>,
 }
 
-/// Why a run was given up.
+/// Error that aborted a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Failure {
-    /// A reason of the condition `PreflightFailed`.
+pub struct RunFailure {
+    /// Reason of the condition `PreflightFailed`.
     pub reason: String,
-    /// The explanation for people.
+    /// Description of the error.
     pub message: String,
-    /// Whether the request stands that the run was for: it is not repeated then.
+    /// Whether the request of the run is still in the spec. Such a run is not repeated.
     pub requested: bool,
 }
 
-/// One run, in short.
+/// Summary of an ended run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Run {
-    /// Its identity.
+pub struct RunRecord {
+    /// ID of the run.
     #[serde(rename = "preflightID")]
     pub preflight_id: String,
-    /// The version of the cluster.
+    /// Version of the cluster.
     pub source_version: String,
-    /// The version of the target.
+    /// Version of the target release.
     pub target_version: String,
-    /// When it began.
+    /// Start of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<Timestamp>,
-    /// When it was over.
+    /// End of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
-    /// How it ended: a reason of the conditions `PreflightCompleted` or `PreflightFailed`.
+    /// Reason of the condition `PreflightCompleted` or `PreflightFailed`.
     pub outcome: String,
-    /// How many risks it had found.
+    /// Number of findings.
     pub risks: usize,
 }
+
+#[doc(hidden)]
+pub use self::TargetRecord as Record;

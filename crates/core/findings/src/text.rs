@@ -1,26 +1,26 @@
-//! Texts of others, made to fit.
+//! Truncation and conversion of untrusted texts.
 
 use std::collections::BTreeMap;
 
-/// What stands where something was cut off.
-const CUT: &str = "…";
+/// Marks a truncation.
+const ELLIPSIS: &str = "…";
 
-/// The beginning of a text, at most so many bytes with the sign where it was cut.
-pub(crate) fn beginning(text: &str, most: usize) -> String {
-    fairway_text::fit(text, most).into_owned()
+/// Start of a text, truncated to a number of bytes.
+pub(crate) fn beginning(text: &str, max: usize) -> String {
+    fairway_text::fit(text, max).into_owned()
 }
 
-/// The end of a text: what a program says last is why it failed.
-pub(crate) fn tail(text: &str, most: usize) -> String {
+/// End of a text. The last output of a failed program usually has the cause.
+pub(crate) fn tail(text: &str, max: usize) -> String {
     let text = text.trim();
-    if text.len() <= most {
+    if text.len() <= max {
         return text.to_owned();
     }
-    let begin = text.ceil_char_boundary(text.len() - most.saturating_sub(CUT.len()));
-    format!("{CUT}{}", &text[begin..])
+    let begin = text.ceil_char_boundary(text.len() - max.saturating_sub(ELLIPSIS.len()));
+    format!("{ELLIPSIS}{}", &text[begin..])
 }
 
-/// A name as one word such as the API takes for a reason: `cloud-credential` is `CloudCredential`.
+/// Converts a name to CamelCase: `cloud-credential` to `CloudCredential`.
 pub fn camel_case(name: &str) -> String {
     let words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
     let capital = |word: &str| {
@@ -36,26 +36,26 @@ pub fn camel_case(name: &str) -> String {
     }
 }
 
-/// Cuts texts, and tells which.
+/// Truncates texts and counts them.
 #[derive(Debug, Default)]
-pub(crate) struct Scissors {
+pub(crate) struct Truncator {
     cut: BTreeMap<(&'static str, usize), usize>,
 }
 
-impl Scissors {
-    /// Makes a text fit.
-    pub(crate) fn trim(&mut self, what: &'static str, text: &mut String, most: usize) {
-        if text.len() > most {
-            *text = beginning(text, most);
-            *self.cut.entry((what, most)).or_default() += 1;
+impl Truncator {
+    /// Truncates a text.
+    pub(crate) fn trim(&mut self, what: &'static str, text: &mut String, max: usize) {
+        if text.len() > max {
+            *text = beginning(text, max);
+            *self.cut.entry((what, max)).or_default() += 1;
         }
     }
 
-    /// What was cut, for people to read.
-    pub(crate) fn told(self) -> impl Iterator<Item = String> {
-        self.cut.into_iter().map(|((what, most), count)| match count {
-            1 => format!("the {what} is truncated to {most} bytes"),
-            _ => format!("the {what} is truncated to {most} bytes in {count} places"),
+    /// Messages about truncated texts.
+    pub(crate) fn messages(self) -> impl Iterator<Item = String> {
+        self.cut.into_iter().map(|((what, max), count)| match count {
+            1 => format!("the {what} is truncated to {max} bytes"),
+            _ => format!("the {what} is truncated to {max} bytes in {count} places"),
         })
     }
 }
@@ -65,13 +65,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_cut_between_letters() {
+    fn tail_respects_char_boundaries() {
         assert_eq!(tail(" größer\n", 6), "…er");
         assert_eq!(tail(" größer\n", 8), "größer");
     }
 
     #[test]
-    fn names_become_one_word() {
+    fn camel_case_of_names() {
         for (name, word) in [
             ("cloud-credential", "CloudCredential"),
             ("dns", "Dns"),

@@ -1,9 +1,9 @@
-//! A cluster made of fixtures, and who looks at it.
+//! A test cluster for a check.
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use fairway_check::cluster::Patience;
+use fairway_check::cluster::RequestPolicy;
 use fairway_check::{Check, Cluster, Context, Settings, Version};
 use fairway_sandbox::faults::Fault;
 use fairway_sandbox::rbac::User;
@@ -13,22 +13,22 @@ use serde::Serialize;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{Said, objects};
+use crate::{TestResult, objects};
 
-/// As long as a check has in a cluster: no test should need it.
-const TIME: Duration = Duration::from_mins(5);
+/// Default timeout of a check, as in a cluster.
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// Nobody waits in a test: a request that fails is sent again at once.
-const PATIENCE: Patience = Patience {
-    between: Duration::ZERO,
+/// Requests without delays.
+const REQUEST_POLICY: RequestPolicy = RequestPolicy {
+    interval: Duration::ZERO,
     attempts: 6,
-    first_pause: Duration::ZERO,
-    longest_pause: Duration::ZERO,
-    answer: Duration::from_secs(30),
+    first_delay: Duration::ZERO,
+    max_delay: Duration::ZERO,
+    timeout: Duration::from_secs(30),
 };
 
-/// A cluster made of fixtures, and the release that looks at it. [`run`](Self::run) makes it anew for
-/// every check.
+/// Test cluster, target release and faults for a check. [`run`](Self::run) creates a new cluster
+/// for every check.
 #[derive(Clone, Debug)]
 pub struct Fixture {
     source: String,
@@ -42,7 +42,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// A cluster of that version, with nothing in it.
+    /// An empty cluster of a version.
     pub fn from(source: &str) -> Self {
         Self {
             source: source.to_owned(),
@@ -52,72 +52,72 @@ impl Fixture {
             manifests: Vec::new(),
             faults: Vec::new(),
             arguments: Vec::new(),
-            time: TIME,
+            time: DEFAULT_TIMEOUT,
         }
     }
 
-    /// The version of the release that the check is from.
+    /// Sets the version of the target release.
     #[must_use]
     pub fn to(self, target: &str) -> Self {
         Self { target: target.to_owned(), ..self }
     }
 
-    /// Objects of the cluster, as YAML. Their namespaces are made; a definition may come with its
-    /// objects.
+    /// Adds objects as YAML. Their namespaces are created, and CRDs may be in the same text as
+    /// their objects.
     #[must_use]
     pub fn objects(mut self, yaml: &str) -> Self {
         self.texts.push(yaml.to_owned());
         self
     }
 
-    /// An object of the cluster, with its `apiVersion` and `kind`.
+    /// Adds an object with `apiVersion` and `kind`.
     #[must_use]
     pub fn object(mut self, object: &impl Serialize) -> Self {
         self.objects.push(serde_json::to_value(object).unwrap_or_default());
         self
     }
 
-    /// A file of the release's manifests, as YAML.
+    /// Adds a manifest file of the target release, as YAML.
     #[must_use]
     pub fn manifest(mut self, file: &str, yaml: &str) -> Self {
         self.manifests.push((file.to_owned(), yaml.to_owned()));
         self
     }
 
-    /// Something goes wrong while the check looks: [`Fault::refuse`], [`Fault::delay`] and others.
+    /// Adds a fault of the API server, such as [`Fault::refuse`] or [`Fault::delay`].
     #[must_use]
     pub fn fault(mut self, fault: Fault) -> Self {
         self.faults.push(fault);
         self
     }
 
-    /// The cluster does not serve such objects, such as `nodes`.
+    /// Makes the cluster not serve a resource, such as `nodes`.
     #[must_use]
     pub fn without(self, plural: &str) -> Self {
         self.fault(Fault::refuse(404).resource(plural))
     }
 
-    /// The check may not read such objects.
+    /// Makes the cluster forbid a resource.
     #[must_use]
     pub fn forbidden(self, plural: &str) -> Self {
         self.fault(Fault::refuse(403).resource(plural))
     }
 
-    /// An argument of the check's own.
+    /// Adds an argument of the check.
     #[must_use]
     pub fn argument(mut self, argument: &str) -> Self {
         self.arguments.push(argument.to_owned());
         self
     }
 
-    /// The check has only that long.
+    /// Sets the timeout of the check.
     #[must_use]
     pub fn within(self, time: Duration) -> Self {
         Self { time, ..self }
     }
 
-    /// Makes the cluster, and runs the check against it.
-    pub async fn run(&self, check: impl Check) -> Result<Said> {
+    /// Creates the cluster and runs the check.
+    pub async fn run(&self, check: impl Check) -> Result<TestResult> {
         let directory = tempfile::tempdir()?;
         let sandbox = Sandbox::start(Options::new(directory.path().join("cluster"))).await?;
         let client = client(&sandbox);
@@ -128,10 +128,10 @@ impl Fixture {
         objects::create(&client, &all).await?;
         self.faults.iter().for_each(|fault| sandbox.faults().add(fault.clone()));
         let settings = self.settings(&directory)?;
-        let context = Context::new(check.name(), settings, Cluster::new(client, PATIENCE));
-        let answer = fairway_check::run(check, context, self.time).await;
+        let context = Context::new(check.name(), settings, Cluster::new(client, REQUEST_POLICY));
+        let result = fairway_check::run(check, context, self.time).await;
         sandbox.stop().await;
-        Ok(Said::new(answer))
+        Ok(TestResult::new(result))
     }
 
     fn settings(&self, directory: &TempDir) -> Result<Settings> {
@@ -151,6 +151,6 @@ impl Fixture {
 
 fn client(sandbox: &Sandbox) -> Client {
     let groups = ["system:masters", "system:authenticated"].map(str::to_owned).into();
-    let everybody = User { name: "check".to_owned(), groups };
-    Client::new(sandbox.client_service(everybody), "default")
+    let user = User { name: "check".to_owned(), groups };
+    Client::new(sandbox.client_service(user), "default")
 }

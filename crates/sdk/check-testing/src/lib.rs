@@ -1,7 +1,8 @@
-//! For authors of checks: run one against a cluster made of fixtures.
+//! Test kit for authors of checks: runs a check against a test cluster.
 //!
-//! The cluster is a Kubernetes API in this process. A test says what is in it, which release looks
-//! at it, and what goes wrong; then it reads what the check says. It takes a few milliseconds.
+//! The cluster is a Kubernetes API in the same process. A test defines its objects, the target
+//! release and faults of the API server, runs the check, and inspects the result. It takes a few
+//! milliseconds.
 //!
 //! ```
 //! # use fairway_check::{CannotTell, Check, Context, Finding};
@@ -14,19 +15,21 @@
 //! # async fn main() -> anyhow::Result<()> {
 //! use fairway_check_testing::Fixture;
 //!
-//! let said = Fixture::from("5.0.0").to("5.2.0")
+//! let result = Fixture::from("5.0.0").to("5.2.0")
 //!     .objects("{apiVersion: v1, kind: Namespace, metadata: {name: openshift-network}}")
 //!     .run(Network)
 //!     .await?;
-//! assert_eq!(said.names(), [""; 0]);
+//! assert_eq!(result.names(), [""; 0]);
 //! # Ok(())
 //! # }
 //! ```
 
 mod fixture;
 mod objects;
-mod said;
+mod test_result;
 
 pub use fairway_sandbox::faults::Fault;
 pub use fixture::Fixture;
-pub use said::Said;
+pub use test_result::TestResult;
+#[doc(hidden)]
+pub use test_result::TestResult as Said;

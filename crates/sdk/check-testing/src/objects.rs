@@ -1,4 +1,4 @@
-//! Putting objects into a cluster.
+//! Creation of fixture objects.
 
 use std::collections::BTreeSet;
 
@@ -9,23 +9,23 @@ use kube::discovery::{Scope, pinned_kind};
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 
-/// How often it is looked whether a new kind is served, before a test gives up.
-const LOOKS: usize = 500;
+/// Maximum number of polls until a new kind is served.
+const MAX_POLLS: usize = 500;
 
-/// The objects of a YAML text of several documents.
+/// Objects of a YAML text with several documents.
 pub(crate) fn parse(yaml: &str) -> Result<Vec<Value>> {
     let documents: Vec<Option<Value>> = serde_saphyr::from_multiple(yaml)?;
     Ok(documents.into_iter().flatten().collect())
 }
 
-/// Creates objects with their status, and the namespaces that they are in. Definitions come first,
-/// for others may be of their kinds.
+/// Creates objects with their status, and their namespaces. CRDs come first, because other objects
+/// may be of their kinds.
 pub(crate) async fn create(client: &Client, objects: &[Value]) -> Result<()> {
-    let is_definition = |object: &&Value| object["kind"] == "CustomResourceDefinition";
-    let (first, rest): (Vec<&Value>, Vec<&Value>) = objects.iter().partition(is_definition);
-    for definition in first {
-        create_one(client, definition).await?;
-        until_served(client, definition).await?;
+    let is_crd = |object: &&Value| object["kind"] == "CustomResourceDefinition";
+    let (first, rest): (Vec<&Value>, Vec<&Value>) = objects.iter().partition(is_crd);
+    for crd in first {
+        create_one(client, crd).await?;
+        wait_until_served(client, crd).await?;
     }
     let mut namespaces = BTreeSet::from(["default".to_owned()]);
     for object in rest {
@@ -64,7 +64,7 @@ async fn create_one(client: &Client, object: &Value) -> Result<()> {
     };
     api.create(&PostParams::default(), &object).await.with_context(named)?;
     let Some(status) = object.data.get("status") else { return Ok(()) };
-    // Kinds whose status is written apart have dropped it.
+    // Kinds with a status subresource ignored the status on creation.
     let patch = Patch::Merge(json!({ "status": status }));
     let written = api.patch_status(&object.name_any(), &PatchParams::default(), &patch).await;
     match written {
@@ -73,10 +73,10 @@ async fn create_one(client: &Client, object: &Value) -> Result<()> {
     }
 }
 
-/// Waits until the kind that a definition brings is served.
-async fn until_served(client: &Client, definition: &Value) -> Result<()> {
+/// Waits until the kind of a CRD is served.
+async fn wait_until_served(client: &Client, crd: &Value) -> Result<()> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let spec = &definition["spec"];
+    let spec = &crd["spec"];
     let versions = spec["versions"].as_array().cloned().unwrap_or_default();
     for version in versions.iter().filter(|version| version["served"] == true) {
         let kind = GroupVersionKind::gvk(
@@ -84,10 +84,10 @@ async fn until_served(client: &Client, definition: &Value) -> Result<()> {
             &text(&version["name"]),
             &text(&spec["names"]["kind"]),
         );
-        let mut looks = 0;
+        let mut polls = 0;
         while pinned_kind(client, &kind).await.is_err() {
-            looks += 1;
-            ensure!(looks < LOOKS, "the cluster does not serve {kind:?}");
+            polls += 1;
+            ensure!(polls < MAX_POLLS, "the cluster does not serve {kind:?}");
             tokio::task::yield_now().await;
         }
     }

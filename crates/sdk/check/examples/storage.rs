@@ -1,4 +1,4 @@
-//! The check of a storage operator: does the release still bring every driver that is in use?
+//! Check of a storage operator: finds drivers in use that the target release does not contain.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -28,7 +28,7 @@ impl Check for Storage {
     }
 }
 
-/// The drivers of our own that are in use and that the release does not bring.
+/// Drivers of this platform that are in use and that the target release does not contain.
 fn missing<'a>(
     used: &'a BTreeSet<String>,
     brought: &'a BTreeSet<String>,

@@ -1,74 +1,74 @@
-//! Why a check has no answer.
+//! Reasons why a check has no result.
 
 use std::time::Duration;
 
-use crate::cluster::MOST_OBJECTS;
+use crate::cluster::MAX_OBJECTS;
 
-/// Why a check has no answer. Whoever reads it is an administrator of the cluster.
+/// Why a check has no result. Administrators of the cluster read it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CannotTell {
-    /// The cluster does not have such objects.
+    /// The cluster does not serve the resource.
     #[error("the cluster does not serve {0}")]
     NotServed(String),
-    /// The check may not read it.
+    /// The check is not permitted to read the resource.
     #[error("the check is not permitted to read {what}: {words}")]
     Forbidden {
-        /// What.
+        /// Resource.
         what: String,
-        /// The words of the API server.
+        /// Message of the API server.
         words: String,
     },
-    /// It was tried several times, in vain.
+    /// The resource is not readable after several attempts.
     #[error("cannot read {what}: {words}")]
     Unreadable {
-        /// What.
+        /// Resource.
         what: String,
-        /// Why not.
+        /// Error of the last attempt.
         words: String,
     },
-    /// There is more of it than a check looks at.
-    #[error("the cluster has more than {MOST_OBJECTS} {0}")]
+    /// The number of objects exceeds the limit.
+    #[error("the cluster has more than {MAX_OBJECTS} {0}")]
     TooMany(String),
-    /// The check needs more memory than it has, and would be killed.
+    /// The check reached its memory limit.
     #[error("the check exceeded its memory limit of {} MiB", .0 >> 20)]
     OutOfMemory(u64),
-    /// A manifest of the release cannot be read.
+    /// A manifest of the release is not readable.
     #[error("cannot read manifest {file} of the release: {problem}")]
     Manifest {
-        /// Its file.
+        /// File of the manifest.
         file: String,
-        /// What is wrong with it.
+        /// Error.
         problem: String,
     },
-    /// The versions are too far apart to be compared.
+    /// The check does not support updates between these versions.
     #[error("{0}")]
     VersionSkew(String),
-    /// It did not come to an end in time.
+    /// The check timed out.
     #[error("the check timed out after {} seconds", .0.as_secs())]
     TimedOut(Duration),
-    /// It panicked.
+    /// The check panicked.
     #[error("the check failed: {0}")]
     Panicked(String),
-    /// Whatever the check says.
+    /// A reason of the check itself.
     #[error("{0}")]
     Because(String),
 }
 
 impl CannotTell {
-    /// For a reason that only the check knows, as a sentence without a full stop.
+    /// A reason of the check itself, as a sentence without a full stop.
     pub fn because(reason: impl Into<String>) -> Self {
         Self::Because(reason.into())
     }
 
-    /// Whether it is because the cluster does not have such objects.
+    /// Whether the cluster does not serve the resource.
     pub fn is_not_served(&self) -> bool {
         matches!(self, Self::NotServed(_))
     }
 }
 
-/// For checks to which it is an answer that the cluster does not have such objects.
+/// For checks that support clusters without the resource.
 pub trait IfServed<T> {
-    /// `None` where the cluster does not serve what was asked for.
+    /// `None` if the cluster does not serve the resource.
     fn if_served(self) -> Result<Option<T>, CannotTell>;
 }
 

@@ -1,19 +1,18 @@
-//! What a check is.
+//! Interface of checks.
 
 use fairway_findings::Finding;
 
 use crate::{CannotTell, Context};
 
-/// One question that a component asks about a cluster, before the cluster gets the component's
-/// release.
+/// A check of a component, which runs before a cluster is updated to the component's release.
 ///
-/// A good check collects what it has to know and leaves the decision to a pure function of that. It
-/// is asked again and again, so it remembers nothing and changes nothing.
+/// A good check collects its inputs and leaves the decision to a pure function. Fairway repeats it,
+/// so it has no state and changes nothing.
 pub trait Check: Send + Sync + 'static {
-    /// What it is called: the name of the component, such as `cloud-credential`.
+    /// Name of the component, such as `cloud-credential`.
     fn name(&self) -> &str;
 
-    /// Looks, and answers with what it has found, or why it cannot tell.
+    /// Runs the check. Returns its findings, or why it has no result.
     fn run(
         &self,
         context: &Context,

@@ -1,14 +1,14 @@
-//! What a check has at hand.
+//! Inputs of a check.
 
 use std::sync::Arc;
 
 use fairway_findings::Finding;
 use semver::Version;
 
-use crate::answer;
+use crate::result;
 use crate::{CannotTell, Cluster, Manifests, Settings, Skew};
 
-/// What a check has at hand. Clones share it.
+/// Inputs of a check. Clones share them.
 #[derive(Clone)]
 pub struct Context {
     settings: Arc<Settings>,
@@ -18,44 +18,44 @@ pub struct Context {
 }
 
 impl Context {
-    /// For a check of that name, which is told this and looks at that cluster.
+    /// Creates the inputs of a check.
     pub fn new(check: &str, settings: Settings, cluster: Cluster) -> Self {
         let manifests = Manifests::new(settings.manifests.clone());
         Self { settings: Arc::new(settings), check: check.into(), cluster, manifests }
     }
 
-    /// The cluster, to be read.
+    /// Read-only access to the cluster.
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
     }
 
-    /// The manifests of the release that the check is from.
+    /// Manifests of the target release.
     pub fn manifests(&self) -> &Manifests {
         &self.manifests
     }
 
-    /// The version of the cluster.
+    /// Version of the cluster.
     pub fn source(&self) -> &Version {
         &self.settings.source
     }
 
-    /// The version of the release that the check is from.
+    /// Version of the target release.
     pub fn target(&self) -> &Version {
         &self.settings.target
     }
 
-    /// How far the two are apart.
+    /// Distance between the two versions.
     pub fn skew(&self) -> Skew {
         Skew::between(self.settings.source.clone(), self.settings.target.clone())
     }
 
-    /// Everything else that the check is told.
+    /// All other settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// What a check that asks several questions says about one that it cannot answer.
+    /// Finding for one of several questions without a result.
     pub fn unknown(&self, why: &CannotTell) -> Finding {
-        answer::unknown(&self.check, Some(self.target()), why)
+        result::unknown(&self.check, Some(self.target()), why)
     }
 }

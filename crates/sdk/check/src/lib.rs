@@ -1,8 +1,8 @@
-//! For authors of components: write a check, and a release runs it before a cluster is updated.
+//! SDK for authors of components: checks that a release runs before a cluster is updated to it.
 //!
-//! A check is a program in the component's image. The release that a cluster may be updated to
-//! ships it as a Job; it looks at the cluster, which still runs another release, and says what that
-//! release would stumble over. It changes nothing, and cannot: it only gets to read.
+//! A check is a program in the component's image. The target release ships it as a Job. It examines
+//! the cluster, which still runs another release, and reports what would break with the update. It
+//! has read access only.
 //!
 //! ```no_run
 //! use fairway_check::{CannotTell, Check, Context, Finding};
@@ -25,21 +25,18 @@
 //! }
 //! ```
 //!
-//! [`main`] does the rest: it reads what the check is told, sees to it that there is an answer in
-//! time whatever the check does, and writes that answer where it is looked for. A check that cannot
-//! tell says so; it never passes by accident. `docs/components/writing-a-check.md` is the guide, and
-//! `fairway-check-testing` runs checks against clusters made of fixtures.
+//! [`main`] parses settings, runs the check with a timeout, and writes its result. A check without
+//! a result reports the reason; it never passes by accident. `docs/components/writing-a-check.md` is the
+//! guide, and `fairway-check-testing` runs checks against test clusters.
 
-mod answer;
 mod cannot_tell;
 mod check;
 pub mod cluster;
 mod context;
-mod delivery;
 pub mod manifests;
 mod memory;
 mod program;
-mod run;
+mod result;
 mod settings;
 mod skew;
 
@@ -50,7 +47,7 @@ pub use context::Context;
 pub use fairway_findings::{Finding, Severity};
 pub use manifests::Manifests;
 pub use program::{Ending, main, main_with};
-pub use run::run;
+pub use result::run;
 pub use settings::{Settings, SettingsError};
 pub use skew::Skew;
 

@@ -1,4 +1,4 @@
-//! The manifests of the release that a check is from.
+//! Manifests of the target release.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -9,30 +9,29 @@ use serde_json::Value;
 
 use crate::CannotTell;
 
-/// Larger files are not read: an object has at most 1.5 MiB, and a file holds a few.
-const MOST_BYTES: u64 = 8 << 20;
+/// Maximum bytes of a file. An object has at most 1.5 MiB, and a file few objects.
+const MAX_FILE_BYTES: u64 = 8 << 20;
 
-/// A release has about a thousand files.
-const MOST_FILES: usize = 20_000;
+/// Maximum number of files. A release has about a thousand.
+const MAX_FILES: usize = 20_000;
 
-/// They lie in two directories, side by side.
-const DEEPEST: usize = 4;
+/// Maximum depth of directories. Releases have two directories.
+const MAX_DEPTH: usize = 4;
 
-/// The manifests of the release that a check is from. They are read whenever they are asked for, one
-/// file after the other.
+/// Manifests of the target release. Files are read on each call, one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct Manifests {
     directory: Option<Arc<Path>>,
 }
 
 impl Manifests {
-    /// Those below a directory.
+    /// Manifests below a directory.
     pub fn new(directory: Option<PathBuf>) -> Self {
         Self { directory: directory.map(Arc::from) }
     }
 
-    /// The object of that kind and name; the namespace is empty where it has none. One that no update
-    /// applies, because the release deletes it, counts as missing.
+    /// An object by kind and name; the namespace is empty for cluster-scoped objects. Objects that
+    /// the release deletes count as missing.
     pub fn find(
         &self,
         kind: &str,
@@ -49,11 +48,12 @@ impl Manifests {
                 found = Some(object);
             }
         });
-        // What was found is known, whatever else cannot be read.
+        // The object is known even if another file is not readable.
         if found.is_none() { read.map(|()| None) } else { Ok(found) }
     }
 
-    /// Hands on every object. Whatever can be read is handed on, before a file that cannot is named.
+    /// Passes every object to `take`. Reads all files before it reports the first that is not
+    /// readable.
     pub fn each(&self, mut take: impl FnMut(Value)) -> Result<(), CannotTell> {
         let directory = self.directory.as_deref().ok_or_else(|| {
             CannotTell::because(
@@ -61,7 +61,7 @@ impl Manifests {
             )
         })?;
         let mut files = Vec::new();
-        collect(directory, DEEPEST, &mut files).map_err(|error| broken(directory, &error))?;
+        collect(directory, MAX_DEPTH, &mut files).map_err(|error| broken(directory, &error))?;
         files.sort();
         let mut trouble = Ok(());
         for file in files {
@@ -75,7 +75,7 @@ impl Manifests {
     }
 }
 
-/// Whether an update deletes it.
+/// Whether the release deletes the object.
 fn is_deleted(object: &Value) -> bool {
     object["metadata"]["annotations"]["release.openshift.io/delete"] == "true"
 }
@@ -85,7 +85,7 @@ fn broken(file: &Path, problem: &impl ToString) -> CannotTell {
     CannotTell::Manifest { file, problem: problem.to_string() }
 }
 
-/// The files with manifests below a directory. Links are not followed.
+/// Manifest files below a directory. Links are not followed.
 fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in directory.read_dir()? {
         let entry = entry?;
@@ -93,8 +93,8 @@ fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Resu
         if kind.is_dir() && depth > 0 {
             collect(&path, depth - 1, files)?;
         } else if kind.is_file() && is_manifest(&path) {
-            if files.len() >= MOST_FILES {
-                return Err(io::Error::other(format!("more than {MOST_FILES} files")));
+            if files.len() >= MAX_FILES {
+                return Err(io::Error::other(format!("more than {MAX_FILES} files")));
             }
             files.push(path);
         }
@@ -110,9 +110,9 @@ fn is_manifest(path: &Path) -> bool {
 fn objects(file: &Path) -> Result<Vec<Value>, String> {
     let mut bytes = Vec::new();
     let opened = File::open(file).map_err(|error| error.to_string())?;
-    let read = opened.take(MOST_BYTES + 1).read_to_end(&mut bytes);
-    if read.map_err(|error| error.to_string())? as u64 > MOST_BYTES {
-        return Err(format!("larger than {MOST_BYTES} bytes"));
+    let read = opened.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
+    if read.map_err(|error| error.to_string())? as u64 > MAX_FILE_BYTES {
+        return Err(format!("larger than {MAX_FILE_BYTES} bytes"));
     }
     let documents: Result<Vec<_>, _> = fairway_yaml::documents(&bytes).collect();
     let documents = documents.map_err(|error| error.to_string())?;
@@ -120,7 +120,7 @@ fn objects(file: &Path) -> Result<Vec<Value>, String> {
     Ok(values.filter(|value| !value.is_null()).flat_map(unlisted).collect())
 }
 
-/// The objects of a `List`, or the object itself.
+/// Objects of a `List`, or the object itself.
 fn unlisted(mut object: Value) -> Vec<Value> {
     match object.get_mut("items").map(Value::take) {
         Some(Value::Array(items)) if object["kind"] == "List" => items,
@@ -150,7 +150,7 @@ mod tests {
     const MAP: &str = "kind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {x: z}\n";
 
     #[test]
-    fn objects_are_found_wherever_they_are() {
+    fn find_reads_all_files_and_lists() {
         let list = r#"{"kind": "List", "items": [{"kind": "Role", "metadata": {"name": "c"}}]}"#;
         let (_directory, manifests) = manifests(&[
             ("release-manifests/1.yaml", &format!("# Nothing.\n---\n{MAP}")),
@@ -172,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_release_deletes_is_not_in_it() {
+    fn find_deleted_object_returns_none() {
         let deleted = "kind: ConfigMap\nmetadata:\n  name: a\n  namespace: b\n  annotations: {release.openshift.io/delete: 'true'}\n";
         let (_directory, manifests) = manifests(&[("1.yaml", deleted)]);
         assert_eq!(manifests.find("ConfigMap", "b", "a"), Ok(None));
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_may_have_it() {
+    fn find_with_unreadable_file_fails() {
         let (_directory, manifests) = manifests(&[("1.yaml", "{{ if }}"), ("2.yaml", MAP)]);
         assert!(manifests.find("ConfigMap", "b", "a").unwrap().is_some());
         let error = manifests.find("ConfigMap", "b", "other").unwrap_err();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn without_manifests_a_check_cannot_tell() {
+    fn find_without_manifests_fails() {
         let error = Manifests::default().each(|_| {}).unwrap_err();
         insta::assert_snapshot!(error, @"the manifests of the release are not available: PREFLIGHT_MANIFESTS is not set");
         let (directory, manifests) = manifests(&[]);
@@ -196,13 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_too_deep_is_not_read() {
+    fn each_rejects_large_files_and_deep_directories() {
         let deep = format!(
             "{}{}",
             "[".repeat(fairway_yaml::limits::MAX_DEPTH + 1),
             "]".repeat(fairway_yaml::limits::MAX_DEPTH + 1)
         );
-        let large = "#".repeat(usize::try_from(MOST_BYTES).unwrap() + 1);
+        let large = "#".repeat(usize::try_from(MAX_FILE_BYTES).unwrap() + 1);
         for text in [deep, large] {
             let (_directory, manifests) = manifests(&[("1.yaml", &text)]);
             assert!(matches!(manifests.each(|_| {}), Err(CannotTell::Manifest { .. })));

@@ -1,13 +1,13 @@
-//! How much memory a check may use.
+//! Memory limit of a check.
 
-/// What a check gets.
+/// Memory limit of a check's container.
 pub(crate) const LIMIT: u64 = 100 << 20;
 
-/// Where it stops asking for more: a page of objects takes some megabytes before it is looked at.
+/// Usage at which the check requests no further pages. Decoding a page takes several megabytes.
 pub(crate) const GUARD: u64 = LIMIT - LIMIT / 5;
 
-/// The memory that is this process's own, which is what counts against the limit and cannot be
-/// given back by the kernel. `None` where the system does not tell.
+/// Anonymous memory of the process, which counts against the limit and cannot be reclaimed. `None`
+/// if unknown.
 pub(crate) fn used() -> Option<u64> {
     anonymous(&std::fs::read_to_string("/proc/self/status").ok()?)
 }
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_tells_what_is_used() {
+    fn used_returns_memory_of_process() {
         assert_eq!(anonymous("VmRSS:\t 90 kB\nRssAnon:\t    2048 kB\n"), Some(2 << 20));
         assert_eq!(anonymous("VmRSS:\t 90 kB\nRssAnon:\t many\n"), None);
         assert_eq!(anonymous(""), None);

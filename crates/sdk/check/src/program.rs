@@ -1,40 +1,42 @@
-//! The program that a check is.
+//! Entry point of check programs.
 
 use std::error::Error;
-use std::io::Write as _;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use fairway_findings::answer::Answer;
+use fairway_findings::check_result::CheckResult;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-use crate::cluster::{Cluster, Patience};
+use crate::cluster::{Cluster, RequestPolicy};
 use crate::settings::{Settings, USAGE};
-use crate::{CannotTell, Check, Context, answer, delivery, memory, run};
+use crate::{CannotTell, Check, Context, memory, result, run};
 
-/// Beyond the time that it has, a check that never gives up its thread gets this.
-const RELUCTANCE: Duration = Duration::from_secs(2);
+/// Time beyond the timeout for a check that blocks its thread.
+const BLOCKED_GRACE_PERIOD: Duration = Duration::from_secs(2);
 
-/// Who asks, in audit logs.
+/// User agent in audit logs.
 const USER_AGENT: &str = concat!("fairway-check/", env!("CARGO_PKG_VERSION"));
 
-/// How a check ended. What it found is in its answer: the code only says whether there is one.
+/// Exit status of a check program. It only says whether there is a result, not whether there are
+/// findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// There is an answer: nothing was found, something was, or the check cannot tell.
+    /// The result is written: no findings, findings, or no result with a reason.
     Answered,
-    /// The answer could not be written.
+    /// The result could not be written.
     NotWritten,
-    /// The check was not told what it has to know; its answer says so.
+    /// Required settings are missing; the result says so.
     NotTold,
 }
 
 impl Ending {
-    /// The exit code of the program.
+    /// Exit code of the program.
     pub fn code(self) -> u8 {
         match self {
             Self::Answered => 0,
@@ -50,16 +52,16 @@ impl From<Ending> for ExitCode {
     }
 }
 
-/// Runs a check as a program: with the arguments and the environment of this process, against the
-/// cluster in whose pod it is or that the kubeconfig names. [`Ending`] has the exit codes.
+/// Runs a check as a program, with the arguments and environment of the process, against the
+/// cluster of its pod or kubeconfig. [`Ending`] has the exit codes.
 pub fn main(check: impl Check) -> ExitCode {
     let arguments = std::env::args_os().skip(1);
     let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
     main_with(check, arguments, connect).into()
 }
 
-/// The same with other arguments, and with another way to reach the cluster: it is told the
-/// kubeconfig if there is one.
+/// Like [`main`], with other arguments and another way to create the client. `connect` gets the
+/// kubeconfig, if there is one.
 pub fn main_with<F>(
     check: impl Check,
     arguments: impl IntoIterator<Item = String>,
@@ -70,38 +72,38 @@ where
 {
     let arguments: Vec<String> = arguments.into_iter().collect();
     if arguments.iter().any(|argument| argument == "--help") {
-        return end(delivery::print(&format!("{}: {USAGE}", check.name())), Ending::Answered);
+        return end(print(&format!("{}: {USAGE}", check.name())), Ending::Answered);
     }
     let name = check.name().to_owned();
     match Settings::parse(arguments, |variable| std::env::var(variable).ok()) {
         Ok(settings) => deliver(&in_time(check, settings, connect), Ending::Answered),
         Err(error) => {
             let why = CannotTell::because(error.to_string());
-            deliver(&answer::of(&name, None, Err(why)), Ending::NotTold)
+            deliver(&result::check_result(&name, None, Err(why)), Ending::NotTold)
         }
     }
 }
 
-/// The check has a thread of its own: whatever it does with it, there is an answer in time.
+/// Runs the check in its own thread, so that there is a result in time even if the check blocks.
 fn in_time<F>(
     check: impl Check,
     settings: Settings,
     connect: impl FnOnce(Option<PathBuf>) -> F + Send + 'static,
-) -> Answer
+) -> CheckResult
 where
     F: Future<Output = Result<Client, Box<dyn Error + Send + Sync>>>,
 {
     let (name, target, time) =
         (check.name().to_owned(), settings.target.clone(), settings.time(fairway_clock::now()));
-    let no_answer = |why| answer::of(&name, Some(&target), Err(why));
-    let (tell, told) = mpsc::channel();
+    let no_result = |why| result::check_result(&name, Some(&target), Err(why));
+    let (tell, rendered) = mpsc::channel();
     thread::spawn(move || tell.send(look(check, settings, time, connect)));
-    match told.recv_timeout(time + RELUCTANCE) {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(why)) => no_answer(why),
-        Err(RecvTimeoutError::Timeout) => no_answer(CannotTell::TimedOut(time)),
+    match rendered.recv_timeout(time + BLOCKED_GRACE_PERIOD) {
+        Ok(Ok(result)) => result,
+        Ok(Err(why)) => no_result(why),
+        Err(RecvTimeoutError::Timeout) => no_result(CannotTell::TimedOut(time)),
         Err(RecvTimeoutError::Disconnected) => {
-            no_answer(CannotTell::Panicked("thread ended without a result".to_owned()))
+            no_result(CannotTell::Panicked("thread ended without a result".to_owned()))
         }
     }
 }
@@ -111,7 +113,7 @@ fn look<F>(
     settings: Settings,
     time: Duration,
     connect: impl FnOnce(Option<PathBuf>) -> F,
-) -> Result<Answer, CannotTell>
+) -> Result<CheckResult, CannotTell>
 where
     F: Future<Output = Result<Client, Box<dyn Error + Send + Sync>>>,
 {
@@ -120,7 +122,7 @@ where
     runtime.block_on(async {
         let client = connect(settings.kubeconfig.clone()).await;
         let client = client.map_err(|error| unreachable(error.as_ref()))?;
-        let cluster = Cluster::new(client, Patience::default()).within(memory::GUARD);
+        let cluster = Cluster::new(client, RequestPolicy::default()).within(memory::GUARD);
         let context = Context::new(check.name(), settings, cluster);
         Ok(run(check, context, time).await)
     })
@@ -135,7 +137,7 @@ async fn connect(kubeconfig: Option<PathBuf>) -> Result<Client, Box<dyn Error + 
         None => Config::infer().await?,
     };
     config.headers.push(("user-agent".parse()?, USER_AGENT.parse()?));
-    // The cluster is asked again by those who know how much time there is.
+    // Requests are retried by `Cluster`, which knows the deadline.
     config.default_retry = false;
     Ok(Client::try_from(config)?)
 }
@@ -144,17 +146,67 @@ fn unreachable(error: &(dyn Error + 'static)) -> CannotTell {
     CannotTell::because(format!("cannot connect to the cluster: {error}"))
 }
 
-fn deliver(answer: &Answer, ending: Ending) -> Ending {
-    let delivered = delivery::line(answer).and_then(|line| {
-        delivery::leave(&line, Path::new(delivery::TERMINATION_LOG));
-        delivery::print(&line)
+fn deliver(result: &CheckResult, ending: Ending) -> Ending {
+    let delivered = line(result).and_then(|line| {
+        leave(&line, Path::new(TERMINATION_LOG));
+        print(&line)
     });
     end(delivered, ending)
 }
 
-fn end(delivered: std::io::Result<()>, ending: Ending) -> Ending {
+fn end(delivered: io::Result<()>, ending: Ending) -> Ending {
     let Err(error) = delivered else { return ending };
-    // Where even this cannot be written, the code alone tells.
-    let _ = writeln!(std::io::stderr(), "cannot write the result: {error}");
+    // If this fails, too, the exit code remains.
+    let _ = writeln!(io::stderr(), "cannot write the result: {error}");
     Ending::NotWritten
+}
+
+/// Termination message path of Kubernetes containers.
+const TERMINATION_LOG: &str = "/dev/termination-log";
+
+/// Maximum bytes of a termination message.
+const TERMINATION_BYTES: usize = 4096;
+
+/// The result as one line.
+fn line(result: &CheckResult) -> io::Result<String> {
+    let mut line = serde_json::to_string(result)?;
+    line.push('\n');
+    Ok(line)
+}
+
+/// Writes the line with one call, so that no other output interrupts it.
+fn print(line: &str) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    output.write_all(line.as_bytes())?;
+    output.flush()
+}
+
+/// Writes the line to the termination message, which outlives the log, if it fits. Outside of a
+/// container the file does not exist.
+fn leave(line: &str, file: &Path) {
+    if line.len() > TERMINATION_BYTES {
+        return;
+    }
+    // Errors are ignored: the log contains the result, too.
+    let _ = OpenOptions::new()
+        .write(true)
+        .open(file)
+        .and_then(|mut file| file.write_all(line.as_bytes()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leave_writes_existing_file_if_line_fits() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("termination-log");
+        leave("{}\n", &file);
+        assert!(!file.exists(), "not created");
+        std::fs::write(&file, "").unwrap();
+        leave(&"x".repeat(TERMINATION_BYTES + 1), &file);
+        leave("{}\n", &file);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "{}\n");
+    }
 }

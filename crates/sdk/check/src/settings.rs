@@ -1,4 +1,4 @@
-//! What a check is told: by its environment in a release, by arguments where people run it.
+//! Settings of a check: environment variables in a release, arguments for users.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use fairway_findings::environment;
 use jiff::Timestamp;
 use semver::Version;
 
-/// How long a check may take, from its start.
-const LONGEST: Duration = Duration::from_mins(5);
+/// Maximum time of a check.
+const MAX_TIME: Duration = Duration::from_mins(5);
 
-/// What is left of that for the answer to be written and read.
-const FOR_THE_ANSWER: Duration = Duration::from_secs(5);
+/// Reserve for writing and reading the result.
+const RESULT_RESERVE: Duration = Duration::from_secs(5);
 
-/// What `--help` prints.
+/// Output of `--help`.
 pub(crate) const USAGE: &str = "\
 Checks a cluster before an update and prints the findings as one line of JSON. A preflight sets the
 environment variables in parentheses; to run the check by hand, use the arguments:
@@ -25,54 +25,54 @@ environment variables in parentheses; to run the check by hand, use the argument
   --help                    Print this help
 ";
 
-/// What a check is told.
+/// Settings of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The version of the cluster.
+    /// Version of the cluster.
     pub source: Version,
-    /// The version of the release that the check is from.
+    /// Version of the target release.
     pub target: Version,
-    /// The image of that release, by digest; empty if nobody says.
+    /// Image of the target release, by digest; empty if not set.
     pub target_image: String,
-    /// The run that it is part of; empty if nobody says.
+    /// ID of the run; empty if not set.
     pub run: String,
-    /// The namespace that its manifest declares; empty if nobody says.
+    /// Namespace of the check's manifest; empty if not set.
     pub namespace: String,
-    /// When it has to be done.
+    /// Deadline of the check.
     pub deadline: Option<Timestamp>,
-    /// The directory with the manifests of the release.
+    /// Directory with the manifests of the release.
     pub manifests: Option<PathBuf>,
-    /// How the cluster is reached, if not as usual.
+    /// Kubeconfig, if not the default.
     pub kubeconfig: Option<PathBuf>,
-    /// The arguments that are the check's own.
+    /// Further arguments, which are the check's own.
     pub arguments: Vec<String>,
 }
 
-/// Why a check cannot begin.
+/// Why the settings are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// Something is missing.
+    /// A required setting is missing.
     #[error("{variable} is not set: outside of a preflight, pass --{argument}")]
     Missing {
-        /// The variable of the environment.
+        /// Environment variable.
         variable: &'static str,
-        /// The argument that does the same.
+        /// Equivalent argument.
         argument: &'static str,
     },
-    /// Something cannot be read.
+    /// A setting is invalid.
     #[error("{variable} is {text:?}, expected a {wanted}")]
     Malformed {
-        /// The variable of the environment.
+        /// Environment variable.
         variable: &'static str,
-        /// What it says.
+        /// Value.
         text: String,
-        /// What it should.
+        /// Expected format.
         wanted: &'static str,
     },
 }
 
 impl Settings {
-    /// For a check that nobody tells more than the versions.
+    /// Settings with versions only.
     pub fn new(source: Version, target: Version) -> Self {
         Self {
             source,
@@ -87,26 +87,26 @@ impl Settings {
         }
     }
 
-    /// What arguments and environment say; arguments come first.
+    /// Parses arguments and environment. Arguments take precedence.
     pub fn parse(
         arguments: impl IntoIterator<Item = String>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, SettingsError> {
         let mut arguments: Vec<String> = arguments.into_iter().collect();
-        let mut told = |name: &'static str, argument: &str| {
+        let mut rendered = |name: &'static str, argument: &str| {
             take(&mut arguments, argument).or_else(|| variable(name))
         };
         let source = version(
-            told(environment::SOURCE_VERSION, SOURCE_VERSION),
+            rendered(environment::SOURCE_VERSION, SOURCE_VERSION),
             environment::SOURCE_VERSION,
             SOURCE_VERSION,
         )?;
         let target = version(
-            told(environment::TARGET_VERSION, TARGET_VERSION),
+            rendered(environment::TARGET_VERSION, TARGET_VERSION),
             environment::TARGET_VERSION,
             TARGET_VERSION,
         )?;
-        let manifests = told(environment::MANIFESTS, "manifests").map(PathBuf::from);
+        let manifests = rendered(environment::MANIFESTS, "manifests").map(PathBuf::from);
         let kubeconfig = take(&mut arguments, "kubeconfig").map(PathBuf::from);
         let text = |name| variable(name).unwrap_or_default();
         let deadline = variable(environment::DEADLINE).map(|text| deadline(&text)).transpose()?;
@@ -123,18 +123,18 @@ impl Settings {
         })
     }
 
-    /// How long the check may look, if it begins now.
+    /// Timeout of a check that starts now.
     pub fn time(&self, now: Timestamp) -> Duration {
         let until = self.deadline.map(|deadline| now.duration_until(deadline));
         let until = until.map(|until| Duration::try_from(until).unwrap_or_default());
-        until.unwrap_or(LONGEST).min(LONGEST).saturating_sub(FOR_THE_ANSWER)
+        until.unwrap_or(MAX_TIME).min(MAX_TIME).saturating_sub(RESULT_RESERVE)
     }
 }
 
 const SOURCE_VERSION: &str = "source-version";
 const TARGET_VERSION: &str = "target-version";
 
-/// Takes `--name=value` or `--name value` out of the arguments.
+/// Removes `--name=value` or `--name value` from the arguments.
 fn take(arguments: &mut Vec<String>, name: &str) -> Option<String> {
     let flag = format!("--{name}");
     let value_of =
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_everything() {
+    fn parse_reads_environment() {
         let settings = parse(&["foo", "--baar"], ENVIRONMENT).unwrap();
         assert_eq!(settings.source, Version::new(5, 0, 0));
         assert_eq!(settings.target, Version::new(5, 2, 0));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_come_first() {
+    fn parse_prefers_arguments() {
         let arguments = ["--target-version=5.3.0", "foo", "--source-version", "5.1.0", "bar"];
         let settings = parse(&arguments, ENVIRONMENT).unwrap();
         assert_eq!(settings.source, Version::new(5, 1, 0));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_wrong_is_named() {
+    fn parse_error_names_setting() {
         insta::assert_snapshot!(parse(&[], &[]).unwrap_err(), @"PREFLIGHT_SOURCE_VERSION is not set: outside of a preflight, pass --source-version");
         let wrong = parse(&["--source-version=5"], ENVIRONMENT).unwrap_err();
         insta::assert_snapshot!(wrong, @r#"PREFLIGHT_SOURCE_VERSION is "5", expected a version such as 5.2.0"#);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_time_until_the_deadline_and_never_more_than_a_check_gets() {
+    fn time_is_limited_by_deadline_and_maximum() {
         let at = |time: &str| parse(&[], ENVIRONMENT).unwrap().time(time.parse().unwrap());
         assert_eq!(at("2026-01-01T00:00:00Z"), Duration::from_secs(115));
         assert_eq!(at("2025-12-31T00:00:00Z"), Duration::from_secs(295));

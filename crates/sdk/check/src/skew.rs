@@ -1,10 +1,10 @@
-//! How far two versions are apart.
+//! Distance between versions.
 
 use semver::Version;
 
 use crate::CannotTell;
 
-/// How far the release of a check is from the one that runs.
+/// Distance between the version of the cluster and the target release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skew {
     source: Version,
@@ -12,14 +12,14 @@ pub struct Skew {
 }
 
 impl Skew {
-    /// Between the version of the cluster and that of the release.
+    /// Distance between two versions.
     pub fn between(source: Version, target: Version) -> Self {
         Self { source, target }
     }
 
-    /// How many minor versions the release is ahead; 0 where it is not. The first minor version of a
-    /// major one follows the last of the one before, whichever that is. `None` where a whole major
-    /// version lies between: nobody can count those.
+    /// Number of minor versions that the target is ahead; 0 if it is not. The first minor version
+    /// of a major version counts as the successor of the last one before. `None` if a whole major
+    /// version is between them.
     pub fn minors_ahead(&self) -> Option<u64> {
         match self.target.major.checked_sub(self.source.major) {
             None => Some(0),
@@ -29,12 +29,12 @@ impl Skew {
         }
     }
 
-    /// Whether the release goes back to an older minor version.
+    /// Whether the target has an older minor version.
     pub fn is_back(&self) -> bool {
         (self.target.major, self.target.minor) < (self.source.major, self.source.minor)
     }
 
-    /// Ends a check that understands only clusters that are at most so many minor versions behind.
+    /// Fails if the cluster is more minor versions behind than the check supports.
     pub fn at_most(&self, minors: u64) -> Result<(), CannotTell> {
         if self.minors_ahead().is_some_and(|ahead| ahead <= minors) {
             return Ok(());
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn minor_versions_are_counted() {
+    fn minors_ahead_counts_minor_versions() {
         for (source, target, ahead) in [
             ("5.0.0", "5.0.9", Some(0)),
             ("5.0.9", "5.2.0", Some(2)),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_far_is_said() {
+    fn at_most_error_names_versions() {
         assert_eq!(skew("5.0.0", "5.2.0").at_most(2), Ok(()));
         insta::assert_snapshot!(skew("5.0.0", "5.3.0").at_most(2).unwrap_err(), @"5.3.0 supports clusters that are at most 2 minor versions behind, and this cluster runs 5.0.0");
         assert!(skew("3.11.0", "5.0.0").at_most(9).is_err());

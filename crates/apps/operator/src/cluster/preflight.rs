@@ -1,4 +1,4 @@
-//! What is seen of a preflight while there is one.
+//! Watches of a preflight run.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Event, Pod};
@@ -10,16 +10,16 @@ use tokio_util::task::TaskTracker;
 use super::Objects;
 use super::follow::Following;
 
-/// The latest state of what belongs to a preflight. Watching ends when nobody looks any more.
-pub(crate) struct PreflightSight {
+/// Latest state of a run's objects. Dropping the value ends the watches.
+pub(crate) struct PreflightWatches {
     pub(crate) deployments: watch::Receiver<Option<Objects<Deployment>>>,
     pub(crate) pods: watch::Receiver<Option<Objects<Pod>>>,
-    /// Everything that is told in its namespace.
+    /// All events of the namespace.
     pub(crate) events: watch::Receiver<Option<Objects<Event>>>,
 }
 
-impl PreflightSight {
-    /// Starts watching what has these labels.
+impl PreflightWatches {
+    /// Watches the objects with these labels.
     pub(crate) fn open(client: &Client, namespace: &str, labels: &str) -> Self {
         let follow = Following::new(TaskTracker::new());
         let labelled = watcher::Config::default().labels(labels);
@@ -33,9 +33,9 @@ impl PreflightSight {
         }
     }
 
-    /// Waits for something new.
+    /// Waits for a change.
     pub(crate) async fn changed(&mut self) {
-        // Those who watch never end before those who look.
+        // The watches hold their senders until all receivers are gone, so this never fails.
         let _ = tokio::select! {
             changed = self.deployments.changed() => changed,
             changed = self.pods.changed() => changed,
@@ -43,3 +43,6 @@ impl PreflightSight {
         };
     }
 }
+
+#[doc(hidden)]
+pub(crate) use self::PreflightWatches as PreflightSight;

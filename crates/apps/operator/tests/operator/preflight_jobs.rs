@@ -1,14 +1,15 @@
-//! The Jobs of a preflight: asked for, created, answered and removed.
+//! Jobs of a preflight: requested, created, reported and removed.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use fairway_findings::jobs::{FORMAT, JobAnswers, JobRequest, JobRequests};
-use fairway_findings::labels::{self, By};
+use fairway_findings::labels::{self, RunOwner};
 use fairway_findings::vet;
 use fairway_operator::election::Leadership;
-use fairway_operator::stage::preflight::jobs::{Checks, Jobs, sweep};
+use fairway_operator::stage::preflight::PreflightWriter;
+use fairway_operator::stage::preflight::jobs::{Jobs, ReleaseChecks, sweep};
 use fairway_testkit::TestCluster;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Namespace, Secret, ServiceAccount};
@@ -23,22 +24,22 @@ use tokio::time::Instant;
 const RUN: &str = "0123456789abcdef0123456789abcdef";
 const INGRESS: &str = "openshift-ingress";
 
-/// A cluster in which checks may run, and the right to write.
-struct Ground {
+/// A cluster with the namespaces of checks, and the permission to write.
+struct JobCluster {
     cluster: TestCluster,
     leadership: Leadership,
     _term: watch::Sender<Option<Instant>>,
 }
 
-impl Ground {
+impl JobCluster {
     async fn new() -> Result<Self> {
         let cluster = TestCluster::own().await?;
         let (term, leadership) = Leadership::until(Instant::now() + Duration::from_hours(1));
-        let ground = Self { cluster, leadership, _term: term };
+        let fixture = Self { cluster, leadership, _term: term };
         for name in [vet::NAMESPACE, INGRESS] {
-            ground.namespace(name).await?;
+            fixture.namespace(name).await?;
         }
-        Ok(ground)
+        Ok(fixture)
     }
 
     async fn namespace(&self, name: &str) -> Result<()> {
@@ -52,38 +53,42 @@ impl Ground {
         self.cluster.client()
     }
 
-    fn jobs(&self, id: &str) -> Jobs {
-        self.jobs_by(By::Operator, id)
+    fn writer(&self) -> PreflightWriter {
+        PreflightWriter { client: self.client(), leadership: self.leadership.clone() }
     }
 
-    fn jobs_by(&self, by: By, id: &str) -> Jobs {
-        let run = vet::Run {
+    fn jobs(&self, id: &str) -> Jobs {
+        self.jobs_by(RunOwner::Operator, id)
+    }
+
+    fn jobs_by(&self, by: RunOwner, id: &str) -> Jobs {
+        let run = vet::RunParameters {
             id: id.to_owned(),
             by,
             source_version: "5.0.0".to_owned(),
             target_version: "5.2.0".to_owned(),
             target_image: "registry.example/release@sha256:1".to_owned(),
-            ..vet::Run::default()
+            ..vet::RunParameters::default()
         };
-        Jobs::new(self.client(), self.leadership.clone(), run)
+        Jobs::new(self.writer(), run)
     }
 
-    /// What there is for checks, in words.
-    async fn found(&self) -> Result<String> {
+    /// Kind and name of all objects of runs.
+    async fn objects(&self) -> Result<String> {
         let client = self.client();
-        let mut found = names(Api::<Job>::namespaced(client.clone(), vet::NAMESPACE)).await?;
-        found.extend(
+        let mut objects = names(Api::<Job>::namespaced(client.clone(), vet::NAMESPACE)).await?;
+        objects.extend(
             names(Api::<ServiceAccount>::namespaced(client.clone(), vet::NAMESPACE)).await?,
         );
-        found.extend(names(Api::<Role>::all(client.clone())).await?);
-        found.extend(names(Api::<RoleBinding>::all(client.clone())).await?);
-        found.extend(names(Api::<ClusterRole>::all(client.clone())).await?);
-        found.extend(names(Api::<ClusterRoleBinding>::all(client)).await?);
-        Ok(found.join("\n"))
+        objects.extend(names(Api::<Role>::all(client.clone())).await?);
+        objects.extend(names(Api::<RoleBinding>::all(client.clone())).await?);
+        objects.extend(names(Api::<ClusterRole>::all(client.clone())).await?);
+        objects.extend(names(Api::<ClusterRoleBinding>::all(client)).await?);
+        Ok(objects.join("\n"))
     }
 }
 
-/// The objects of a kind that belong to a run and stay.
+/// Objects of a kind that belong to a run and are not being deleted.
 async fn names<K>(api: Api<K>) -> Result<Vec<String>>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug,
@@ -113,7 +118,7 @@ fn check(name: &str, suffix: &str) -> JobRequest {
     JobRequest { name, check, manifest, access: Vec::new() }
 }
 
-/// A check that reads a Secret, and something of the whole cluster.
+/// A check that reads a Secret and Nodes.
 fn check_with_access(suffix: &str, verb: &str) -> JobRequest {
     let object = |kind: &str, namespace: Option<&str>, rest: Value| {
         let version = if kind == "ServiceAccount" { "v1" } else { "rbac.authorization.k8s.io/v1" };
@@ -153,8 +158,8 @@ fn requests(jobs: &[JobRequest]) -> JobRequests {
     JobRequests { format, preflight_id, jobs: jobs.to_vec() }
 }
 
-/// A release that has just what is asked for.
-fn release(jobs: &[JobRequest]) -> Checks {
+/// A release with exactly these Jobs.
+fn release(jobs: &[JobRequest]) -> ReleaseChecks {
     let objects = |job: &JobRequest| {
         let (check, objects) =
             (job.check.clone(), [std::slice::from_ref(&job.manifest), &job.access[..]].concat());
@@ -163,33 +168,33 @@ fn release(jobs: &[JobRequest]) -> Checks {
     jobs.iter().flat_map(objects).collect()
 }
 
-/// Asks for what the release has.
+/// Requests Jobs of the release.
 async fn ask(run: &mut Jobs, jobs: &[JobRequest]) -> JobAnswers {
     run.reconcile(&requests(jobs), &release(jobs)).await
 }
 
-fn told(answers: &JobAnswers) -> String {
+fn render(answers: &JobAnswers) -> String {
     let lines =
         answers.jobs.iter().map(|job| format!("{}: {} {}", job.name, job.state, job.message));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 #[tokio::test]
-async fn what_a_release_asks_for_exists_while_it_is_asked_for() -> Result<()> {
-    let ground = Ground::new().await?;
-    let mut jobs = ground.jobs(RUN);
+async fn requested_jobs_exist_until_withdrawn() -> Result<()> {
+    let fixture = JobCluster::new().await?;
+    let mut jobs = fixture.jobs(RUN);
     let dns = check("dns", "x1y2z");
     let mut greedy = check("storage", "x1y2z");
     greedy.manifest["spec"]["template"]["spec"]["hostPID"] = json!(true);
-    let asked = [dns.clone(), check_with_access("x1y2z", "get"), greedy, check("dns", "again")];
-    let answers = ask(&mut jobs, &asked).await;
-    insta::assert_snapshot!(told(&answers), @r"
+    let requested = [dns.clone(), check_with_access("x1y2z", "get"), greedy, check("dns", "again")];
+    let answers = ask(&mut jobs, &requested).await;
+    insta::assert_snapshot!(render(&answers), @r"
     dns-preflight-again: notCreated another check of this operator is running
     dns-preflight-x1y2z: created 
     ingress-preflight-x1y2z: created 
     storage-preflight-x1y2z: refused spec.template.spec.hostPID: a check must not use the host PID namespace
     ");
-    insta::assert_snapshot!(ground.found().await?, @r"
+    insta::assert_snapshot!(fixture.objects().await?, @r"
     Job openshift-cluster-version-preflight/dns-preflight-x1y2z
     Job openshift-cluster-version-preflight/ingress-preflight-x1y2z
     ServiceAccount openshift-cluster-version-preflight/reader-x1y2z
@@ -199,27 +204,27 @@ async fn what_a_release_asks_for_exists_while_it_is_asked_for() -> Result<()> {
     ClusterRoleBinding reader-x1y2z
     ");
 
-    // An operator that starts anew finds what there is, and nobody asks for one of them any more.
-    let mut heir = ground.jobs(RUN);
-    let answers = ask(&mut heir, std::slice::from_ref(&dns)).await;
-    insta::assert_snapshot!(told(&answers), @"dns-preflight-x1y2z: created");
-    insta::assert_snapshot!(ground.found().await?, @"Job openshift-cluster-version-preflight/dns-preflight-x1y2z");
+    // A restarted operator adopts the requested Job and removes the other.
+    let mut restarted = fixture.jobs(RUN);
+    let answers = ask(&mut restarted, std::slice::from_ref(&dns)).await;
+    insta::assert_snapshot!(render(&answers), @"dns-preflight-x1y2z: created");
+    insta::assert_snapshot!(fixture.objects().await?, @"Job openshift-cluster-version-preflight/dns-preflight-x1y2z");
 
-    let answers = ask(&mut heir, &[]).await;
-    assert_eq!(told(&answers), "");
-    assert_eq!(ground.found().await?, "");
+    let answers = ask(&mut restarted, &[]).await;
+    assert_eq!(render(&answers), "");
+    assert_eq!(fixture.objects().await?, "");
     Ok(())
 }
 
 #[tokio::test]
-async fn what_cannot_be_created_is_told_in_the_words_of_the_server() -> Result<()> {
-    let ground = Ground::new().await?;
-    let mut jobs = ground.jobs(RUN);
+async fn refused_jobs_report_message_of_api_server() -> Result<()> {
+    let fixture = JobCluster::new().await?;
+    let mut jobs = fixture.jobs(RUN);
     let taken = ServiceAccount {
         metadata: ObjectMeta { name: Some("reader-taken".to_owned()), ..ObjectMeta::default() },
         ..ServiceAccount::default()
     };
-    let accounts: Api<ServiceAccount> = Api::namespaced(ground.client(), vet::NAMESPACE);
+    let accounts: Api<ServiceAccount> = Api::namespaced(fixture.client(), vet::NAMESPACE);
     accounts.create(&PostParams::default(), &taken).await?;
     let mut elsewhere = check_with_access("nowhere", "get");
     elsewhere.check = "elsewhere".to_owned();
@@ -228,74 +233,74 @@ async fn what_cannot_be_created_is_told_in_the_words_of_the_server() -> Result<(
     }
     let mut writer = check_with_access("writer", "update");
     writer.check = "writer".to_owned();
-    let asked = [check_with_access("taken", "get"), elsewhere, writer];
-    let answers = ask(&mut jobs, &asked).await;
-    insta::assert_snapshot!(told(&answers), @r#"
+    let requested = [check_with_access("taken", "get"), elsewhere, writer];
+    let answers = ask(&mut jobs, &requested).await;
+    insta::assert_snapshot!(render(&answers), @r#"
     ingress-preflight-nowhere: notCreated namespaces "nowhere" not found
     ingress-preflight-taken: notCreated ServiceAccount reader-taken in openshift-cluster-version-preflight already exists and does not belong to this run
     ingress-preflight-writer: accessRefused Role reader: rules[0].verbs[0]: a check may only get, list and watch
     "#);
-    // Whatever was created before something went wrong goes with the next look.
-    ask(&mut jobs, &asked).await;
-    assert_eq!(ground.found().await?, "");
-    assert!(accounts.get_opt("reader-taken").await?.is_some(), "it belongs to somebody else");
+    // The next reconciliation removes what was created before the error.
+    ask(&mut jobs, &requested).await;
+    assert_eq!(fixture.objects().await?, "");
+    assert!(accounts.get_opt("reader-taken").await?.is_some(), "not created by the operator");
     Ok(())
 }
 
 #[tokio::test]
-async fn what_the_release_does_not_have_is_not_created() -> Result<()> {
-    let ground = Ground::new().await?;
+async fn jobs_outside_of_release_are_refused() -> Result<()> {
+    let fixture = JobCluster::new().await?;
     let of_release = [check("dns", "x1y2z"), check_with_access("x1y2z", "get")];
     let mut other_image = of_release[0].clone();
     other_image.manifest["spec"]["template"]["spec"]["containers"][0]["image"] =
         json!("registry.example/other@sha256:3");
     let mut other_access = of_release[1].clone();
     other_access.access[2]["rules"][0]["resourceNames"] = json!(["crown-jewels"]);
-    let asked = [other_image, other_access, check("storage", "x1y2z")];
-    let mut jobs = ground.jobs(RUN);
-    let answers = jobs.reconcile(&requests(&asked), &release(&of_release)).await;
-    insta::assert_snapshot!(told(&answers), @r"
+    let requested = [other_image, other_access, check("storage", "x1y2z")];
+    let mut jobs = fixture.jobs(RUN);
+    let answers = jobs.reconcile(&requests(&requested), &release(&of_release)).await;
+    insta::assert_snapshot!(render(&answers), @r"
     dns-preflight-x1y2z: refused Job dns-preflight: not a Job of the release
     ingress-preflight-x1y2z: accessRefused Role reader: not part of the check in the release
     storage-preflight-x1y2z: refused the release contains no check for it
     ");
-    assert_eq!(ground.found().await?, "");
+    assert_eq!(fixture.objects().await?, "");
     Ok(())
 }
 
 #[tokio::test]
-async fn who_asks_for_too_much_at_once_is_not_refused_but_waits() -> Result<()> {
-    let ground = Ground::new().await?;
-    let mut jobs = ground.jobs(RUN);
+async fn jobs_beyond_rate_limit_are_delayed() -> Result<()> {
+    let fixture = JobCluster::new().await?;
+    let mut jobs = fixture.jobs(RUN);
     for n in 0..200 {
-        let asked = check("dns", &format!("n{n:04}"));
-        let answers = ask(&mut jobs, std::slice::from_ref(&asked)).await;
-        match told(&answers).as_str() {
+        let requested = check("dns", &format!("n{n:04}"));
+        let answers = ask(&mut jobs, std::slice::from_ref(&requested)).await;
+        match render(&answers).as_str() {
             "" => {
                 assert!(n >= 64, "{n}");
                 return jobs.end().await.map_err(Into::into);
             }
-            told => assert_eq!(told, format!("{}: created ", asked.name)),
+            render => assert_eq!(render, format!("{}: created ", requested.name)),
         }
     }
-    anyhow::bail!("there is no end to it")
+    anyhow::bail!("no rate limit")
 }
 
 #[tokio::test]
-async fn nodes_pull_images_for_checks_with_the_credentials_of_the_cluster() -> Result<()> {
-    let ground = Ground::new().await?;
+async fn jobs_use_pull_secret_of_cluster() -> Result<()> {
+    let fixture = JobCluster::new().await?;
     let known = |data: &str| {
         json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull-secret"},
             "type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": data},
         })
     };
-    ground.namespace("openshift-config").await?;
-    let originals: Api<Secret> = Api::namespaced(ground.client(), "openshift-config");
-    let copies: Api<Secret> = Api::namespaced(ground.client(), vet::NAMESPACE);
-    let checks: Api<Job> = Api::namespaced(ground.client(), vet::NAMESPACE);
+    fixture.namespace("openshift-config").await?;
+    let originals: Api<Secret> = Api::namespaced(fixture.client(), "openshift-config");
+    let copies: Api<Secret> = Api::namespaced(fixture.client(), vet::NAMESPACE);
+    let checks: Api<Job> = Api::namespaced(fixture.client(), vet::NAMESPACE);
     let name = format!("preflight-pull-secret-{RUN}");
-    let mut jobs = ground.jobs(RUN);
+    let mut jobs = fixture.jobs(RUN);
     for (data, suffix) in [("e30=", "first"), ("eyJhdXRocyI6e319", "second")] {
         let apply = PatchParams::apply("test").force();
         originals.patch("pull-secret", &apply, &Patch::Apply(known(data))).await?;
@@ -305,8 +310,8 @@ async fn nodes_pull_images_for_checks_with_the_credentials_of_the_cluster() -> R
         let job = serde_json::to_value(checks.get(&format!("dns-preflight-{suffix}")).await?)?;
         assert_eq!(job["spec"]["template"]["spec"]["imagePullSecrets"], json!([{"name": name}]));
     }
-    // An operator that goes on with the run leaves it to Jobs that come.
-    ask(&mut ground.jobs(RUN), &[]).await;
+    // A restarted operator keeps the Secret for later Jobs.
+    ask(&mut fixture.jobs(RUN), &[]).await;
     assert!(copies.get_opt(&name).await?.is_some());
     jobs.end().await?;
     assert!(copies.get_opt(&name).await?.is_none());
@@ -314,47 +319,46 @@ async fn nodes_pull_images_for_checks_with_the_credentials_of_the_cluster() -> R
 }
 
 #[tokio::test]
-async fn a_run_asks_and_is_answered_until_it_is_over() -> Result<()> {
-    let ground = Ground::new().await?;
-    let (asks, asked) = watch::channel(requests(&[check("dns", "x1y2z")]));
+async fn follow_answers_requests_until_channel_closes() -> Result<()> {
+    let fixture = JobCluster::new().await?;
+    let (asks, requested) = watch::channel(requests(&[check("dns", "x1y2z")]));
     let (answers, mut answered) = watch::channel(JobAnswers::default());
     let (read, checks) = watch::channel(None);
-    let following = tokio::spawn(ground.jobs(RUN).follow(asked, checks, answers));
+    let following = tokio::spawn(fixture.jobs(RUN).follow(requested, checks, answers));
     read.send_replace(Some(Arc::new(release(&[check("dns", "x1y2z"), check("etcd", "x1y2z")]))));
-    answered.wait_for(|answers| told(answers) == "dns-preflight-x1y2z: created ").await?;
+    answered.wait_for(|answers| render(answers) == "dns-preflight-x1y2z: created ").await?;
     asks.send_replace(requests(&[check("etcd", "x1y2z")]));
-    answered.wait_for(|answers| told(answers) == "etcd-preflight-x1y2z: created ").await?;
+    answered.wait_for(|answers| render(answers) == "etcd-preflight-x1y2z: created ").await?;
     let left = "Job openshift-cluster-version-preflight/etcd-preflight-x1y2z";
-    assert_eq!(ground.found().await?, left);
+    assert_eq!(fixture.objects().await?, left);
     drop(asks);
     following.await?;
     Ok(())
 }
 
 #[tokio::test]
-async fn what_is_left_of_other_runs_is_swept_away() -> Result<()> {
-    let ground = Ground::new().await?;
+async fn sweep_removes_other_runs() -> Result<()> {
+    let fixture = JobCluster::new().await?;
     let other = "f".repeat(32);
-    ask(&mut ground.jobs(&other), &[check_with_access("other", "get")]).await;
-    let mut jobs = ground.jobs(RUN);
+    ask(&mut fixture.jobs(&other), &[check_with_access("other", "get")]).await;
+    let mut jobs = fixture.jobs(RUN);
     ask(&mut jobs, &[check("dns", "x1y2z")]).await;
-    let (client, leadership) = (ground.client(), ground.leadership.clone());
-    assert!(sweep(client.clone(), leadership.clone(), Some(RUN)).await? >= 6);
-    insta::assert_snapshot!(ground.found().await?, @"Job openshift-cluster-version-preflight/dns-preflight-x1y2z");
+    assert!(sweep(fixture.writer(), Some(RUN)).await? >= 6);
+    insta::assert_snapshot!(fixture.objects().await?, @"Job openshift-cluster-version-preflight/dns-preflight-x1y2z");
     jobs.end().await?;
-    assert_eq!(ground.found().await?, "");
-    sweep(client, leadership, None).await?;
+    assert_eq!(fixture.objects().await?, "");
+    sweep(fixture.writer(), None).await?;
     Ok(())
 }
 
 #[tokio::test]
-async fn what_somebody_runs_by_hand_is_left_to_them() -> Result<()> {
-    let ground = Ground::new().await?;
-    let mut by_hand = ground.jobs_by(By::Command, RUN);
-    ask(&mut by_hand, &[check_with_access("byhand", "get")]).await;
-    let before = ground.found().await?;
+async fn sweep_keeps_runs_of_commands() -> Result<()> {
+    let fixture = JobCluster::new().await?;
+    let mut command = fixture.jobs_by(RunOwner::Command, RUN);
+    ask(&mut command, &[check_with_access("byhand", "get")]).await;
+    let before = fixture.objects().await?;
     assert_ne!(before, "");
-    assert_eq!(sweep(ground.client(), ground.leadership.clone(), None).await?, 0);
-    assert_eq!(ground.found().await?, before);
+    assert_eq!(sweep(fixture.writer(), None).await?, 0);
+    assert_eq!(fixture.objects().await?, before);
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! `admin-gates`: what an administrator has to confirm before the update, as the target says.
+//! `admin-gates`: admin gates of the target release that are not acknowledged.
 //!
-//! A release has gates in its ConfigMap `openshift-config-managed/admin-gates`; one called
-//! `ack-X.Y-WHAT` is to be confirmed before a cluster leaves X.Y. The running release knows those of
-//! its own time; the target may know more. Each gate on a version from that of the cluster up to the
-//! target that nobody has confirmed in `openshift-config/admin-acks` is a finding, under the name
-//! that the running release would give it (`AdminAck-ack-X.Y-WHAT`): it is accepted once for both.
+//! A release declares admin gates in its ConfigMap `openshift-config-managed/admin-gates`. The gate
+//! `ack-X.Y-NAME` must be acknowledged before a cluster leaves X.Y. The target release may have
+//! gates that the running release does not have. Each gate between the version of the cluster and
+//! the target that is not acknowledged in `openshift-config/admin-acks` is a finding. Its name is
+//! the one of the running operator (`AdminAck-ack-X.Y-NAME`), so that one acceptance covers both.
 
 use std::collections::BTreeMap;
 
@@ -13,62 +13,46 @@ use fairway_findings::Finding;
 use fairway_release::Manifest;
 use fairway_risk::sources::{ConfigData, Gate, unconfirmed};
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::Api;
 
-use crate::check::{Answer, BuiltIn, CannotTell};
+use crate::check::{BuiltInResult, NoResult, StatelessCheck};
 use crate::cluster::{Cluster, Part, Resource};
 use crate::target::Target;
 
-/// Where gates and confirmations are.
 const CONFIG_MAPS: Resource = Resource::new("", "v1", "ConfigMap", "configmaps");
 
-/// The gates of a release: a namespace and a name.
+/// Namespace and name of the ConfigMap with admin gates.
 const GATES: (&str, &str) = ("openshift-config-managed", "admin-gates");
 
-/// What administrators have confirmed.
+/// Namespace and name of the ConfigMap with acknowledgements.
 const ACKS: (&str, &str) = ("openshift-config", "admin-acks");
 
-/// All that it looks at: clusters write `ConfigMap`s all the time.
+/// Watched resource: a single object, because ConfigMaps change often.
 const CONFIRMED: Resource = CONFIG_MAPS.only(Part::One(Some(ACKS.0), ACKS.1));
 
-/// Gates of one release; real ones have a few.
-const MOST_GATES: usize = 50;
+/// Maximum number of gates of a release.
+const MAX_GATES: usize = 50;
 
-/// What an administrator has to confirm before the update.
-pub(crate) struct AdminGates;
+/// The check `admin-gates`.
+pub(super) const CHECK: StatelessCheck = StatelessCheck {
+    name: "admin-gates",
+    watched: &[CONFIRMED],
+    run: |cluster, target| examine(cluster, target).boxed(),
+};
 
-impl BuiltIn for AdminGates {
-    fn name(&self) -> &'static str {
-        "admin-gates"
-    }
-
-    fn looks_at(&self) -> &[Resource] {
-        &[CONFIRMED]
-    }
-
-    fn run<'a>(
-        &'a self,
-        cluster: &'a Cluster,
-        target: &'a Target,
-    ) -> BoxFuture<'a, Result<Answer, CannotTell>> {
-        look(cluster, target).boxed()
-    }
-}
-
-async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> {
+async fn examine(cluster: &Cluster, target: &Target) -> Result<BuiltInResult, NoResult> {
     let gates = gates_of(&target.manifests);
     if gates.is_empty() {
-        return Ok(Answer::default());
+        return Ok(BuiltInResult::default());
     }
     let (namespace, name) = ACKS;
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client().clone(), namespace);
     let acks = cluster.one(maps, name).await?.and_then(|map| map.data).unwrap_or_default();
-    Ok(judge(&target.source, &target.version, &gates, &acks).into())
+    Ok(evaluate(&target.source, &target.version, &gates, &acks).into())
 }
 
-/// The gates that a release brings.
+/// Admin gates of a release.
 fn gates_of(manifests: &[Manifest]) -> ConfigData {
     let is_gates = |manifest: &&Manifest| {
         let id = &manifest.id;
@@ -81,8 +65,8 @@ fn gates_of(manifests: &[Manifest]) -> ConfigData {
     data.unwrap_or_else(BTreeMap::new)
 }
 
-/// The gates between two versions that nobody has confirmed.
-fn judge(
+/// Findings for gates between two versions without acknowledgement.
+fn evaluate(
     source: &Version,
     target: &Version,
     gates: &ConfigData,
@@ -95,10 +79,10 @@ fn judge(
     let is_on_the_way = |stream: Option<&str>| {
         stream.and_then(numbers).is_some_and(|stream| from <= stream && stream < to)
     };
-    unconfirmed(is_on_the_way, gates, acks).take(MOST_GATES).map(finding).collect()
+    unconfirmed(is_on_the_way, gates, acks).take(MAX_GATES).map(finding).collect()
 }
 
-/// The two numbers of `X.Y`.
+/// Numbers of `X.Y`.
 fn numbers(stream: &str) -> Option<(u64, u64)> {
     let (major, minor) = stream.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
@@ -119,14 +103,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{create, seen, target, told};
+    use crate::testing::{create, reader, render, target};
 
     fn data(pairs: &[(&str, &str)]) -> ConfigData {
         pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 
     #[test]
-    fn gates_on_the_way_count() {
+    fn findings_of_gates_between_versions() {
         let gates = data(&[
             ("ack-4.9-before", "x"),
             ("ack-5.0-first", "x"),
@@ -148,14 +132,14 @@ mod tests {
             ("5.2.0", "5.0.3", data(&[]), vec![]),
         ] {
             let [source, target] = [source, target].map(|text| Version::parse(text).unwrap());
-            let found = judge(&source, &target, &gates, &acks);
+            let found = evaluate(&source, &target, &gates, &acks);
             let names: Vec<_> = found.iter().map(|finding| finding.name.as_str()).collect();
             assert_eq!(names, expected, "{source} {target} {acks:?}");
         }
     }
 
     #[tokio::test]
-    async fn a_gate_is_open_until_somebody_confirms_it() -> Result<()> {
+    async fn findings_of_gates_without_acknowledgement() -> Result<()> {
         let cluster = TestCluster::own().await?;
         let namespace = Resource { kind: "Namespace", plural: "namespaces", ..CONFIG_MAPS };
         let config = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ACKS.0}});
@@ -168,8 +152,8 @@ mod tests {
         });
         let release = TestRelease::new("5.1.0").object("0000_10_gates", gates);
         let target = target("5.0.0", &release)?;
-        let run = async || Ok::<_, CannotTell>(AdminGates.run(&seen(&cluster), &target).await?);
-        insta::assert_snapshot!(told(&run().await?.findings), @r#"
+        let run = async || Ok::<_, NoResult>((CHECK.run)(&reader(&cluster), &target).await?);
+        insta::assert_snapshot!(render(&run().await?.findings), @r#"
         AdminAck-ack-5.0-certificates (warning): Renew what was signed with SHA-1, see https://docs.example/sha1.
           Meet this requirement, then acknowledge it: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-5.0-certificates":"true"}}'
           https://docs.example/sha1
@@ -181,7 +165,7 @@ mod tests {
             "data": {"ack-5.0-certificates": "true"},
         });
         create(&cluster, CONFIG_MAPS, acks).await?;
-        assert_eq!(run().await?, Answer::default());
+        assert_eq!(run().await?, BuiltInResult::default());
         Ok(())
     }
 }

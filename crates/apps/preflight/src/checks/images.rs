@@ -1,12 +1,11 @@
-//! `images`: whether every image of the target is to be had.
+//! `images`: availability of the images of the target release.
 //!
-//! An update that stops halfway because an image cannot be pulled is the worst kind. For each image
-//! of the release, its manifest is fetched by digest and verified, from the mirrors that
-//! `ImageDigestMirrorSet`s and `ImageContentSourcePolicy`s name, or from its own registry, with the
-//! pull secret; every layer is asked for, and its size compared. With `--preflight-images=pull`, layers
-//! are downloaded, verified, and thrown away. An image that no place has, or has for us, is part of
-//! `ImagesNotAvailable`, with the words of the registry. A registry that does not answer is no
-//! finding: it cannot be told.
+//! For each image of the release, the check fetches and verifies its manifest by digest, from the
+//! mirrors of ImageDigestMirrorSets and ImageContentSourcePolicies or from its own registry, with
+//! the pull secret. It sends a HEAD request for every layer and compares the size. With
+//! `--preflight-images=pull` it downloads and verifies layers, and discards them. Images that no
+//! source has, or that the credentials do not allow, are reported by `ImagesNotAvailable`, with the
+//! error of the registry. If a registry does not respond, the check has no result.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +19,13 @@ use futures::future::BoxFuture;
 use futures::stream;
 use serde_json::Value;
 
-use crate::check::{Answer, BuiltIn, CannotTell};
-use crate::cluster::{Cluster, Resource, Unseen};
+use crate::check::{BuiltInCheck, BuiltInResult, NoResult};
+use crate::cluster::{Cluster, ClusterReadError, Resource};
 use crate::settings::{ImageDepth, ImageSettings};
 use crate::target::Target;
 use crate::wording::{counted, listed};
 
-/// The kinds that name mirrors.
+/// Kinds that define mirrors.
 const MIRRORS: [Resource; 2] = [
     Resource::new("config.openshift.io", "v1", "ImageDigestMirrorSet", "imagedigestmirrorsets"),
     Resource::new(
@@ -37,10 +36,10 @@ const MIRRORS: [Resource; 2] = [
     ),
 ];
 
-/// Images that are looked at side by side: registries count who asks too often.
-const AT_ONCE: usize = 8;
+/// Number of parallel requests. Registries limit request rates.
+const MAX_PARALLEL: usize = 8;
 
-/// Whether every image of the target is to be had.
+/// The check `images`.
 pub(crate) struct Images {
     settings: ImageSettings,
 }
@@ -50,29 +49,29 @@ impl Images {
         Self { settings: settings.clone() }
     }
 
-    async fn look(&self, cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> {
+    async fn examine(&self, cluster: &Cluster, target: &Target) -> Result<BuiltInResult, NoResult> {
         let mirrors = mirrors(cluster).await?;
         let images = by_reference(&target.content.image_references.images);
         let ImageSettings { depth, layouts, options } = self.settings.clone();
-        let places = Places { layouts, mirrors, options, ..Places::default() };
+        let sources = Places { layouts, mirrors, options, ..Places::default() };
         let depth = match depth {
             ImageDepth::Head => Depth::Head,
             ImageDepth::Pull => Depth::Pull,
         };
-        let (total, prober) = (images.len(), &Prober::new(places, depth));
+        let (total, prober) = (images.len(), &Prober::new(sources, depth));
         let questions = images.into_iter().map(|(image, name)| probe(prober, image, name));
-        let answers: Vec<_> = stream::iter(questions).buffered(AT_ONCE).collect().await;
+        let answers: Vec<_> = stream::iter(questions).buffered(MAX_PARALLEL).collect().await;
         let failures: Vec<Failure> = answers.into_iter().flatten().collect();
-        Ok(judge(total, &failures, &target.image))
+        Ok(evaluate(total, &failures, &target.image))
     }
 }
 
-impl BuiltIn for Images {
+impl BuiltInCheck for Images {
     fn name(&self) -> &'static str {
         "images"
     }
 
-    fn looks_at(&self) -> &[Resource] {
+    fn watched(&self) -> &[Resource] {
         &MIRRORS
     }
 
@@ -80,19 +79,19 @@ impl BuiltIn for Images {
         &'a self,
         cluster: &'a Cluster,
         target: &'a Target,
-    ) -> BoxFuture<'a, Result<Answer, CannotTell>> {
-        self.look(cluster, target).boxed()
+    ) -> BoxFuture<'a, Result<BuiltInResult, NoResult>> {
+        self.examine(cluster, target).boxed()
     }
 }
 
-/// Which repositories have the images of which others, as the cluster says.
-async fn mirrors(cluster: &Cluster) -> Result<Mirrors, Unseen> {
+/// Mirrors of the cluster.
+async fn mirrors(cluster: &Cluster) -> Result<Mirrors, ClusterReadError> {
     let mut objects: Vec<Value> = Vec::new();
     for kind in MIRRORS {
         let take = |object| objects.extend(serde_json::to_value(&object));
         match cluster.each_of(&kind.into(), take).await {
             // Many platforms do not have these kinds.
-            Ok(()) | Err(Unseen::NotServed(_)) => {}
+            Ok(()) | Err(ClusterReadError::NotServed(_)) => {}
             Err(why) => return Err(why),
         }
     }
@@ -103,60 +102,60 @@ async fn mirrors(cluster: &Cluster) -> Result<Mirrors, Unseen> {
     Ok(mirrors)
 }
 
-/// Every image once, under one of its names.
+/// Images by reference, each with one of its names.
 fn by_reference(images: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     images.iter().rev().map(|(name, image)| (image.clone(), name.clone())).collect()
 }
 
-/// What keeps an image from being known to be there.
+/// Error of an image, if it is not available.
 async fn probe(prober: &Prober, image: String, name: String) -> Option<Failure> {
     let error = prober.probe(&image).await.err()?;
     Some(Failure { name, error })
 }
 
-/// An image that is not known to be there.
+/// An image that is not known to be available.
 struct Failure {
     name: String,
     error: ProbeError,
 }
 
 impl Failure {
-    /// Whether it may be there all the same.
+    /// Whether the image may be available nevertheless.
     fn may_be_there(&self) -> bool {
         matches!(self.error, ProbeError::NoAnswer(_))
     }
 
-    fn told(&self) -> String {
+    fn render(&self) -> String {
         format!("{} ({})", self.name, self.error)
     }
 }
 
-/// What is to be said about the images of a release.
-fn judge(total: usize, failures: &[Failure], release: &str) -> Answer {
+/// Result for all images of a release.
+fn evaluate(total: usize, failures: &[Failure], release: &str) -> BuiltInResult {
     let (unknown, missing): (Vec<&Failure>, Vec<&Failure>) =
         failures.iter().partition(|failure| failure.may_be_there());
-    let told = |failures: &[&Failure]| {
-        listed(&failures.iter().map(|failure| failure.told()).collect::<Vec<_>>())
+    let render = |failures: &[&Failure]| {
+        listed(&failures.iter().map(|failure| failure.render()).collect::<Vec<_>>())
     };
-    let mut answer = Answer::default();
+    let mut answer = BuiltInResult::default();
     if !missing.is_empty() {
-        answer.findings.push(finding(total, missing.len(), &told(&missing), release));
+        answer.findings.push(finding(total, missing.len(), &render(&missing), release));
     }
     if !unknown.is_empty() {
         answer.unknown.push(format!(
             "{} of {} could not be checked because registries did not respond: {}.",
             unknown.len(),
             counted(total, "image"),
-            told(&unknown)
+            render(&unknown)
         ));
     }
     answer
 }
 
-fn finding(total: usize, missing: usize, told: &str, release: &str) -> Finding {
+fn finding(total: usize, missing: usize, render: &str, release: &str) -> Finding {
     let message = format!(
         "{missing} of {} of the target release cannot be pulled, and the update would stop where \
-         they are needed: {told}.",
+         they are needed: {render}.",
         counted(total, "image")
     );
     Finding::critical("ImagesNotAvailable", message).remediation(format!(
@@ -178,7 +177,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{create, define, seen, target, told};
+    use crate::testing::{create, define, reader, render, target};
 
     fn failure(name: &str, error: fn(Vec<Tried>) -> ProbeError) -> Failure {
         let tried = Tried { place: "mirror.example/a".to_owned(), why: "why".to_owned() };
@@ -186,23 +185,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_found_and_what_is_not_known_is_said() {
+    fn result_distinguishes_missing_images_from_unknown_ones() {
         let missing = |name| failure(name, ProbeError::Missing);
         let unknown = |name| failure(name, ProbeError::NoAnswer);
-        assert_eq!(judge(3, &[], "r"), Answer::default());
-        let answer = judge(1, &[missing("etcd")], "r");
+        assert_eq!(evaluate(3, &[], "r"), BuiltInResult::default());
+        let answer = evaluate(1, &[missing("etcd")], "r");
         assert_eq!((answer.findings.len(), answer.unknown.len()), (1, 0));
         let both = [missing("etcd"), unknown("network"), missing("storage")];
-        let answer = judge(3, &both, "registry.example/release@sha256:1");
+        let answer = evaluate(3, &both, "registry.example/release@sha256:1");
         insta::assert_snapshot!(answer.unknown.join(" "), @"1 of 3 images could not be checked because registries did not respond: network (mirror.example/a: why).");
-        insta::assert_snapshot!(told(&answer.findings), @"
+        insta::assert_snapshot!(render(&answer.findings), @"
         ImagesNotAvailable (critical): 2 of 3 images of the target release cannot be pulled, and the update would stop where they are needed: etcd (mirror.example/a: why), storage (mirror.example/a: why).
           Check the mirrors (kubectl get imagedigestmirrorsets,imagecontentsourcepolicies -o yaml) and the pull secret (kubectl -n openshift-config get secret pull-secret), then copy the missing images to a mirror: oc adm release mirror --from=registry.example/release@sha256:1 --to=REGISTRY/REPOSITORY
         ");
     }
 
     #[test]
-    fn an_image_with_two_names_is_looked_at_once() {
+    fn images_with_two_names_are_probed_once() {
         let images = [("a", "x@1"), ("b", "y@2"), ("c", "x@1")]
             .map(|(name, image)| (name.to_owned(), image.to_owned()));
         let expected = [("x@1", "a"), ("y@2", "b")];
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn images_are_looked_for_where_the_cluster_says() -> Result<()> {
+    async fn run_uses_mirrors_of_cluster() -> Result<()> {
         let cluster = TestCluster::own().await?.over_tls().await?;
         let directory = tempfile::tempdir()?;
         let layer = LayerBuilder::new().file("a", 0o644, "1")?.build()?;
@@ -238,10 +237,10 @@ mod tests {
         let missing = format!("127.0.0.1:1/team/missing@{}", Digest::of(b"missing"));
         let run = async |images: &[(&str, &str)]| {
             let target = target("5.0.0", &release(images))?;
-            anyhow::Ok(check.run(&seen(&cluster), &target).await)
+            anyhow::Ok(check.run(&reader(&cluster), &target).await)
         };
-        assert_eq!(run(&[("there", &there)]).await?.unwrap(), Answer::default());
-        // Nobody listens there, and nobody else may have it.
+        assert_eq!(run(&[("there", &there)]).await?.unwrap(), BuiltInResult::default());
+        // No server listens there, and there is no mirror.
         let unknown = run(&[("missing", &missing)]).await?.unwrap().unknown.join(" ");
         assert!(unknown.starts_with("1 of 1 image could not be checked"), "{unknown}");
 
@@ -257,7 +256,7 @@ mod tests {
         });
         create(&cluster, MIRRORS[0], set).await?;
         let found = run(&[("missing", &missing), ("there", &there)]).await?.unwrap().findings;
-        let message = told(&found)
+        let message = render(&found)
             .replace(&registry, "MIRROR")
             .replace(&directory.path().display().to_string(), "LAYOUT")
             .replace(Digest::of(b"missing").hex(), "…");

@@ -1,11 +1,9 @@
-//! The checks, a file for each.
+//! Built-in checks.
 
 mod admin_gates;
 mod custom_resources;
 mod drain;
 mod etcd;
-#[cfg(test)]
-mod ground;
 mod images;
 mod network_type;
 mod nodes;
@@ -15,23 +13,23 @@ mod operators;
 mod removed_apis;
 mod skew;
 
-use crate::check::BuiltIn;
+use crate::check::BuiltInCheck;
 use crate::settings::ImageSettings;
 
-/// All of them, in the order of their names.
-pub fn all(images: &ImageSettings) -> Vec<Box<dyn BuiltIn>> {
+/// All built-in checks, by name.
+pub fn all(images: &ImageSettings) -> Vec<Box<dyn BuiltInCheck>> {
     vec![
-        Box::new(admin_gates::AdminGates),
+        Box::new(admin_gates::CHECK),
         Box::new(custom_resources::CustomResources),
-        Box::new(drain::Drain),
-        Box::new(etcd::Etcd),
+        Box::new(drain::CHECK),
+        Box::new(etcd::CHECK),
         Box::new(images::Images::new(images)),
-        Box::new(network_type::NetworkType),
-        Box::new(nodes::Nodes),
-        Box::new(olm_apis::OlmApis),
-        Box::new(olm_maximum::OlmMaximum),
-        Box::new(operators::Operators),
+        Box::new(network_type::CHECK),
+        Box::new(nodes::CHECK),
+        Box::new(olm_apis::CHECK),
+        Box::new(olm_maximum::CHECK),
+        Box::new(operators::CHECK),
         Box::new(removed_apis::RemovedApis),
-        Box::new(skew::Skew),
+        Box::new(skew::CHECK),
     ]
 }

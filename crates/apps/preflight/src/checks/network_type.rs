@@ -1,57 +1,41 @@
-//! `network-type`: whether the target still has the network plugin that the cluster uses.
+//! `network-type`: support of the cluster's network plugin in the target release.
 //!
-//! Some plugins are gone from some release on, and a cluster that uses one is cut off when it is
-//! updated to that release (`NetworkTypeRemoved`). The check reads `networkType` of the Network
-//! `cluster` of `config.openshift.io/v1`; a cluster without that API has none of these plugins.
+//! Some network plugins are removed in a release. A cluster that uses one loses its network with
+//! the update (`NetworkTypeRemoved`). The check reads `networkType` of the Network `cluster` of
+//! `config.openshift.io/v1`. A cluster without that API has none of these plugins.
 
 use fairway_api::Version;
 use fairway_findings::Finding;
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use kube::api::DynamicObject;
 
-use crate::check::{Answer, BuiltIn, CannotTell};
-use crate::cluster::{Cluster, Resource, Unseen};
+use crate::check::{BuiltInResult, NoResult, StatelessCheck};
+use crate::cluster::{Cluster, ClusterReadError, Resource};
 use crate::target::Target;
 
-/// What the cluster's network is configured to be.
 const NETWORKS: Resource = Resource::new("config.openshift.io", "v1", "Network", "networks");
 
-/// Its one object.
+/// Name of the only object.
 const NETWORK: &str = "cluster";
 
-/// Plugins, and the first release without them.
+/// Network plugins and the first version without them.
 const REMOVED: [(&str, (u64, u64)); 2] = [("Kuryr", (4, 15)), ("OpenShiftSDN", (4, 17))];
 
-/// How a cluster gets the plugin that stays.
+/// Remediation.
 const MIGRATION: &str = "Migrate the network to OVN-Kubernetes before the update: kubectl patch \
     networks.config.openshift.io cluster --type=merge -p \
     '{\"metadata\":{\"annotations\":{\"network.openshift.io/network-type-migration\":\"\"}},\
     \"spec\":{\"networkType\":\"OVNKubernetes\"}}', and wait until status.networkType is \
     OVNKubernetes";
 
-/// Whether the target still has the network plugin that the cluster uses.
-pub(crate) struct NetworkType;
+/// The check `network-type`.
+pub(super) const CHECK: StatelessCheck = StatelessCheck {
+    name: "network-type",
+    watched: &[NETWORKS],
+    run: |cluster, target| examine(cluster, target).boxed(),
+};
 
-impl BuiltIn for NetworkType {
-    fn name(&self) -> &'static str {
-        "network-type"
-    }
-
-    fn looks_at(&self) -> &[Resource] {
-        &[NETWORKS]
-    }
-
-    fn run<'a>(
-        &'a self,
-        cluster: &'a Cluster,
-        target: &'a Target,
-    ) -> BoxFuture<'a, Result<Answer, CannotTell>> {
-        look(cluster, target).boxed()
-    }
-}
-
-async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> {
+async fn examine(cluster: &Cluster, target: &Target) -> Result<BuiltInResult, NoResult> {
     let mut used = None;
     let take = |network: DynamicObject| {
         if network.metadata.name.as_deref() == Some(NETWORK) {
@@ -59,22 +43,22 @@ async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> 
         }
     };
     match cluster.each_of(&NETWORKS.into(), take).await {
-        Ok(()) | Err(Unseen::NotServed(_)) => {}
+        Ok(()) | Err(ClusterReadError::NotServed(_)) => {}
         Err(error) => return Err(error.into()),
     }
-    let found = used.and_then(|used| judge(&used, &target.version));
+    let found = used.and_then(|used| evaluate(&used, &target.version));
     Ok(Vec::from_iter(found).into())
 }
 
-/// What the network is; until that is known, what it is to be.
+/// Network type of the status; before it is set, that of the spec.
 fn network_type(network: &DynamicObject) -> Option<String> {
     let field = |part: &str| network.data.get(part)?.get("networkType")?.as_str();
     let stated = field("status").filter(|stated| !stated.is_empty());
     stated.or_else(|| field("spec")).map(str::to_owned)
 }
 
-/// What a release has against a network plugin.
-fn judge(used: &str, target: &Version) -> Option<Finding> {
+/// Finding for a network plugin that the target version does not have.
+fn evaluate(used: &str, target: &Version) -> Option<Finding> {
     let has_gone = |(name, (major, minor)): &&(&str, (u64, u64))| {
         name.eq_ignore_ascii_case(used) && (target.major(), target.minor()) >= (*major, *minor)
     };
@@ -94,10 +78,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::testing::{create, define, seen, target, told};
+    use crate::testing::{create, define, reader, render, target};
 
     #[test]
-    fn a_plugin_is_gone_from_some_release_on() {
+    fn finding_for_plugin_depends_on_target_version() {
         for (used, target, is_gone) in [
             ("OpenShiftSDN", "4.16.9", false),
             ("OpenShiftSDN", "4.17.0-rc.1", true),
@@ -110,12 +94,12 @@ mod tests {
             ("", "5.0.0", false),
         ] {
             let target = Version::parse(target).unwrap();
-            assert_eq!(judge(used, &target).is_some(), is_gone, "{used} {target}");
+            assert_eq!(evaluate(used, &target).is_some(), is_gone, "{used} {target}");
         }
     }
 
     #[test]
-    fn what_the_network_is_counts_more_than_what_it_is_to_be() {
+    fn network_type_prefers_status_over_spec() {
         let read = |data: Value| {
             let network = json!({"metadata": {"name": "cluster"}, "spec": data["spec"], "status": data["status"]});
             network_type(&serde_json::from_value(network).unwrap())
@@ -128,11 +112,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_network_of_a_cluster_is_looked_at() -> Result<()> {
+    async fn run_reads_network_of_cluster() -> Result<()> {
         let cluster = TestCluster::own().await?;
         let target = target("4.16.0", &TestRelease::new("4.17.0"))?;
-        let run = async || Ok::<_, CannotTell>(NetworkType.run(&seen(&cluster), &target).await?);
-        assert_eq!(run().await?, Answer::default(), "a cluster without that API");
+        let run = async || Ok::<_, NoResult>((CHECK.run)(&reader(&cluster), &target).await?);
+        assert_eq!(run().await?, BuiltInResult::default(), "a cluster without that API");
 
         define(&cluster, NETWORKS, "Cluster").await?;
         let network = json!({
@@ -140,7 +124,7 @@ mod tests {
             "metadata": {"name": "cluster"}, "spec": {"networkType": "OpenShiftSDN"},
         });
         create(&cluster, NETWORKS, network).await?;
-        insta::assert_snapshot!(told(&run().await?.findings), @r#"
+        insta::assert_snapshot!(render(&run().await?.findings), @r#"
         NetworkTypeRemoved (critical): The cluster uses the network plugin OpenShiftSDN, which was removed in 4.17: with 4.17.0, pods would have no network.
           Migrate the network to OVN-Kubernetes before the update: kubectl patch networks.config.openshift.io cluster --type=merge -p '{"metadata":{"annotations":{"network.openshift.io/network-type-migration":""}},"spec":{"networkType":"OVNKubernetes"}}', and wait until status.networkType is OVNKubernetes
         "#);

@@ -1,7 +1,5 @@
-//! When which check runs, and what is known of all of them: a state machine that is told what
-//! happened and what time it is.
+//! Schedule and results of all checks. A state machine: the caller passes events and the time.
 
-mod fit;
 mod outcome;
 mod tracked;
 
@@ -14,53 +12,56 @@ use fairway_api::Version;
 use fairway_findings::{CheckKind, Document, ExecutionStatus, FORMAT, Finding};
 use jiff::{SignedDuration, Timestamp};
 
-pub use outcome::Outcome;
-use tracked::Tracked;
+pub use outcome::CheckOutcome;
+use tracked::TrackedCheck;
 
 use crate::cluster::Resource;
 
-/// Which run of which release about which cluster.
+#[doc(hidden)]
+pub use self::CheckSchedule as Pace;
+
+/// Identity of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// The run.
+pub struct RunIdentity {
+    /// ID of the run.
     pub run: String,
-    /// The version of the cluster.
+    /// Version of the cluster.
     pub source: Version,
-    /// The version of the release.
+    /// Version of the target release.
     pub target: Version,
-    /// Its image, by digest.
+    /// Image of the target release, by digest.
     pub image: String,
 }
 
-/// A check that is to be run.
+/// A check of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planned {
-    /// What it is called.
+pub struct PlannedCheck {
+    /// Name of the check.
     pub name: String,
-    /// Whose it is.
+    /// Origin of the check.
     pub kind: CheckKind,
-    /// What it looks at.
-    pub looks_at: Vec<Resource>,
+    /// Resources that the check reads.
+    pub watched: Vec<Resource>,
 }
 
-/// How often checks run, and how many at once.
+/// Intervals and parallelism of checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// Built-in checks at once.
+pub struct CheckSchedule {
+    /// Maximum number of parallel built-in checks.
     pub built_in: usize,
-    /// Jobs at once.
+    /// Maximum number of parallel Jobs.
     pub jobs: usize,
-    /// Between two beginnings of a check, however much changes.
+    /// Minimum time between two starts of a check.
     pub between: SignedDuration,
-    /// Until a built-in check without an answer is tried again.
+    /// Delay before a built-in check without a result runs again.
     pub retry: SignedDuration,
-    /// Between two runs of a Job, and up to a tenth more.
+    /// Interval of Jobs, plus jitter of up to 10 %.
     pub every: SignedDuration,
 }
 
-impl Default for Pace {
-    /// Four checks keep an API server busy without being felt; the namespace of checks has room for
-    /// a few pods. A minute is what nobody waits for; what an hour has not changed, changes seldom.
+impl Default for CheckSchedule {
+    /// Four parallel checks do not noticeably load an API server. The quota of the check namespace
+    /// allows a few pods. Within a minute changes are batched.
     fn default() -> Self {
         Self {
             built_in: 4,
@@ -75,35 +76,42 @@ impl Default for Pace {
 /// All checks of a run.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    identity: Identity,
-    pace: Pace,
+    identity: RunIdentity,
+    pace: CheckSchedule,
     started: Timestamp,
     completed: Option<Timestamp>,
-    checks: BTreeMap<String, Tracked>,
+    checks: BTreeMap<String, TrackedCheck>,
 }
 
 impl Engine {
-    /// A run that begins now.
-    pub fn new(identity: Identity, pace: Pace, checks: Vec<Planned>, now: Timestamp) -> Self {
-        let tracked = |check: Planned| (check.name, Tracked::new(check.kind, check.looks_at, now));
+    /// Starts a run.
+    pub fn new(
+        identity: RunIdentity,
+        pace: CheckSchedule,
+        checks: Vec<PlannedCheck>,
+        now: Timestamp,
+    ) -> Self {
+        let tracked =
+            |check: PlannedCheck| (check.name, TrackedCheck::new(check.kind, check.watched, now));
         let checks: BTreeMap<_, _> = checks.into_iter().map(tracked).collect();
         let completed = checks.is_empty().then_some(now);
         Self { identity, pace, started: now, completed, checks }
     }
 
-    /// Which run it is.
-    pub fn identity(&self) -> &Identity {
+    /// Identity of the run.
+    pub fn identity(&self) -> &RunIdentity {
         &self.identity
     }
 
-    /// What is to begin now; it counts as begun.
+    /// Names of the checks to start now. They count as started.
     pub fn begin(&mut self, now: Timestamp) -> Vec<String> {
         let mut begun = Vec::new();
         for kind in [CheckKind::BuiltIn, CheckKind::Operator] {
             let room = self.room(kind);
             let waiting = self.checks.iter_mut().filter(|(_, check)| check.kind == kind);
             let mut due: Vec<_> = waiting.filter(|(_, check)| check.is_due(now)).collect();
-            // Who waits longest is first; of those, the order of names stays.
+            // The longest waiting checks first; the sort is stable, so equal ones stay ordered by
+            // name.
             due.sort_by_key(|(_, check)| check.due());
             for (name, check) in due.into_iter().take(room) {
                 check.begin(now);
@@ -113,21 +121,21 @@ impl Engine {
         begun
     }
 
-    /// When there may be more to begin, if nothing happens before.
+    /// Time of the next start without further events.
     pub fn wake(&self) -> Option<Timestamp> {
-        let has_room = |check: &&Tracked| self.room(check.kind) > 0;
-        self.checks.values().filter(has_room).filter_map(Tracked::due).min()
+        let has_room = |check: &&TrackedCheck| self.room(check.kind) > 0;
+        self.checks.values().filter(has_room).filter_map(TrackedCheck::due).min()
     }
 
-    /// Something of a kind has changed.
+    /// Records a change of a resource.
     pub fn changed(&mut self, resource: Resource, now: Timestamp) {
-        for check in self.checks.values_mut().filter(|check| check.looks_at(resource)) {
+        for check in self.checks.values_mut().filter(|check| check.watched(resource)) {
             check.changed(resource, now, &self.pace);
         }
     }
 
-    /// A check has ended. `jitter` is from 0 to 1: it spreads the checks of many clusters.
-    pub fn ended(&mut self, name: &str, outcome: Outcome, now: Timestamp, jitter: f64) {
+    /// Records the end of a check. `jitter` is from 0 to 1 and spreads the checks of many clusters.
+    pub fn ended(&mut self, name: &str, outcome: CheckOutcome, now: Timestamp, jitter: f64) {
         let Some(check) = self.checks.get_mut(name) else { return };
         let outcome = outcome.about(&self.identity);
         check.ended(name, outcome, &self.identity, now);
@@ -138,15 +146,16 @@ impl Engine {
         }
     }
 
-    /// Whether every check has come to an end once.
+    /// Whether every check has completed once.
     pub fn first_pass_done(&self) -> bool {
         self.completed.is_some()
     }
 
-    /// All that is known.
+    /// Results of all checks.
     pub fn document(&self, now: Timestamp) -> Document {
-        let Identity { run, source, target, image } = &self.identity;
-        let mut risks: Vec<Finding> = self.checks.values().flat_map(Tracked::findings).collect();
+        let RunIdentity { run, source, target, image } = &self.identity;
+        let mut risks: Vec<Finding> =
+            self.checks.values().flat_map(TrackedCheck::findings).collect();
         risks.sort_by(|a, b| (&a.name, &a.check).cmp(&(&b.name, &b.check)));
         Document {
             format: FORMAT.to_owned(),

@@ -1,74 +1,76 @@
-//! How a check ended, and what stands for an answer that it did not give.
+//! Outcome of a check, and findings for checks without a result.
+
+use std::cmp::Reverse;
 
 use fairway_api::Version;
 use fairway_findings::{CheckStatus, Finding, Reason, Severity, camel_case};
 
-use super::Identity;
+use super::RunIdentity;
 
-/// How many minor versions a check is made to look back: an update may skip one.
-const MINORS: u64 = 2;
+/// Number of minor versions that checks support: an update may skip one.
+const MAX_MINORS: u64 = 2;
 
-/// How a check ended.
+/// Outcome of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It has an answer.
-    Answered {
-        /// What it has found.
+pub enum CheckOutcome {
+    /// The check has a result.
+    Completed {
+        /// Findings.
         findings: Vec<Finding>,
-        /// What the answer does not cover.
-        left_out: String,
+        /// What the result does not cover.
+        not_covered: String,
     },
-    /// It does not concern this cluster.
+    /// The check does not apply to this cluster.
     Skipped(String),
-    /// It has no answer.
-    Unanswered {
-        /// What became of it.
+    /// The check has no result.
+    NoResult {
+        /// Status of the check.
         status: CheckStatus,
-        /// Why.
+        /// Why there is no result.
         why: String,
-        /// What it has found before that.
+        /// Findings before the failure.
         findings: Vec<Finding>,
     },
 }
 
-impl Outcome {
-    /// No answer, for that reason.
-    pub fn unanswered(status: CheckStatus, why: impl Into<String>) -> Self {
-        Self::Unanswered { status, why: why.into(), findings: Vec::new() }
+impl CheckOutcome {
+    /// An outcome without a result.
+    pub fn no_result(status: CheckStatus, why: impl Into<String>) -> Self {
+        Self::NoResult { status, why: why.into(), findings: Vec::new() }
     }
 
     pub(super) fn status(&self) -> CheckStatus {
         match self {
-            Self::Answered { findings, .. } if findings.is_empty() => CheckStatus::Passed,
-            Self::Answered { .. } => CheckStatus::Found,
+            Self::Completed { findings, .. } if findings.is_empty() => CheckStatus::Passed,
+            Self::Completed { .. } => CheckStatus::Found,
             Self::Skipped(_) => CheckStatus::Skipped,
-            Self::Unanswered { status, .. } => *status,
+            Self::NoResult { status, .. } => *status,
         }
     }
 
-    /// The same, of versions that may be further apart than checks are made for: who cannot tell
-    /// then cannot compare.
-    pub(super) fn about(self, identity: &Identity) -> Self {
+    /// Converts the outcome of checks whose versions are too far apart: no result then means
+    /// version skew.
+    pub(super) fn about(self, identity: &RunIdentity) -> Self {
         match self {
-            Self::Unanswered { status: CheckStatus::CannotTell, why, findings }
-                if identity.is_far() =>
+            Self::NoResult { status: CheckStatus::CannotTell, why, findings }
+                if identity.is_beyond_support() =>
             {
-                Self::Unanswered { status: CheckStatus::VersionSkew, why, findings }
+                Self::NoResult { status: CheckStatus::VersionSkew, why, findings }
             }
             other => other,
         }
     }
 }
 
-impl Identity {
-    /// Whether the release is further ahead than checks are made for.
-    fn is_far(&self) -> bool {
-        minors_between(&self.source, &self.target) > MINORS
+impl RunIdentity {
+    /// Whether the target is further ahead than checks support.
+    fn is_beyond_support(&self) -> bool {
+        minors_between(&self.source, &self.target) > MAX_MINORS
     }
 }
 
-/// How many minor versions a target is ahead. Nobody knows the last one of a major version: its
-/// first minor version counts as the next.
+/// Number of minor versions that a target is ahead. The last minor version of a major version is
+/// unknown: the first one of the next major version counts as its successor.
 fn minors_between(source: &Version, target: &Version) -> u64 {
     match target.major().saturating_sub(source.major()) {
         0 if target.major() == source.major() => target.minor().saturating_sub(source.minor()),
@@ -78,15 +80,15 @@ fn minors_between(source: &Version, target: &Version) -> u64 {
     }
 }
 
-/// What stands for the answer of a check that gave none: what it did find, and that it is not all,
-/// unless it says so itself. Who knows that it cannot tell one thing is sure of the others; who
-/// broke down is sure of nothing.
+/// Findings of a check without a result: those it reported, and one for the missing result, unless
+/// it reported that itself. Findings of a check that reports missing inputs are reliable; those of
+/// a crashed check are not.
 pub(super) fn partial(
     check: &str,
     status: CheckStatus,
     why: &str,
     findings: Vec<Finding>,
-    identity: &Identity,
+    identity: &RunIdentity,
 ) -> Vec<Finding> {
     let is_sure = matches!(status, CheckStatus::CannotTell | CheckStatus::VersionSkew);
     let unsure = |mut finding: Finding| {
@@ -100,8 +102,8 @@ pub(super) fn partial(
     found.chain((!says_so).then(|| not_known(check, status, why, identity))).collect()
 }
 
-fn not_known(check: &str, status: CheckStatus, why: &str, identity: &Identity) -> Finding {
-    let Identity { source, target, .. } = identity;
+fn not_known(check: &str, status: CheckStatus, why: &str, identity: &RunIdentity) -> Finding {
+    let RunIdentity { source, target, .. } = identity;
     let (reason, suffix) = match status {
         CheckStatus::VersionSkew => (Reason::PreflightVersionSkew, "VersionSkew"),
         _ => (Reason::PreflightPartial, "CheckFailed"),
@@ -144,12 +146,51 @@ fn remedy(status: CheckStatus) -> &'static str {
     }
 }
 
+/// Maximum bytes of a check's findings as JSON. Those of 64 components fit into one document.
+const MAX_FINDINGS_BYTES: usize = 12 << 10;
+
+/// Maximum bytes of a check's message.
+const MAX_MESSAGE_BYTES: usize = 1 << 10;
+
+/// Truncates findings to the limit. Retains the most severe ones and adds one for the rest.
+pub(super) fn fit_findings(check: &str, mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_by_key(|finding| Reverse(finding.severity));
+    let mut used = 0;
+    let fits = |finding: &&Finding| {
+        used += serde_json::to_vec(finding).map_or(MAX_FINDINGS_BYTES, |json| json.len());
+        used <= MAX_FINDINGS_BYTES
+    };
+    let count = findings.iter().take_while(fits).count();
+    let rest = findings.split_off(count);
+    findings.extend(stand_in(check, &rest));
+    findings
+}
+
+fn stand_in(check: &str, rest: &[Finding]) -> Option<Finding> {
+    let worst = rest.iter().map(|finding| finding.severity).max()?;
+    let count = rest.len();
+    Some(Finding {
+        name: format!("{}FindingsDropped", camel_case(check)),
+        message: format!(
+            "{count} more findings of check {check} are omitted because they exceed the size limit"
+        ),
+        severity: worst.max(Severity::Warning),
+        remediation: "Report this to the maintainer of the component".to_owned(),
+        ..Finding::default()
+    })
+}
+
+/// Truncates a message.
+pub(super) fn fit_message(text: &str) -> String {
+    fairway_text::excerpt(text, MAX_MESSAGE_BYTES).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn how_far_a_target_is_ahead() {
+    fn minors_between_versions() {
         for (source, target, expected) in [
             ("5.0.0", "5.0.3", 0),
             ("5.0.0", "5.2.0", 2),
@@ -168,5 +209,39 @@ mod tests {
                 "{source} {target}"
             );
         }
+    }
+
+    fn finding(name: &str, bytes: usize, severity: Severity) -> Finding {
+        let (name, message) = (name.to_owned(), "x".repeat(bytes));
+        Finding { name, message, severity, ..Finding::default() }
+    }
+
+    #[test]
+    fn findings_beyond_limit_keep_most_severe() {
+        let few = vec![finding("A", 10, Severity::Info), finding("B", 10, Severity::Critical)];
+        let names = |findings: &[Finding]| -> Vec<String> {
+            findings.iter().map(|finding| finding.name.clone()).collect()
+        };
+        assert_eq!(names(&fit_findings("network", few)), ["B", "A"]);
+        let mut many: Vec<_> = (0..100).map(|_| finding("Small", 1000, Severity::Info)).collect();
+        many.push(finding("Worst", 1000, Severity::Critical));
+        let retained = fit_findings("network", many);
+        assert_eq!((retained[0].name.as_str(), retained.len()), ("Worst", 11 + 1));
+        let last = retained.last().unwrap();
+        assert_eq!(
+            (last.name.as_str(), last.severity),
+            ("NetworkFindingsDropped", Severity::Warning)
+        );
+        insta::assert_snapshot!(last.message, @"90 more findings of check network are omitted because they exceed the size limit");
+    }
+
+    #[test]
+    fn findings_larger_than_limit_are_counted() {
+        let retained = fit_findings("a", vec![finding("Endless", 1 << 20, Severity::Critical)]);
+        assert_eq!(
+            (retained[0].name.as_str(), retained[0].severity),
+            ("AFindingsDropped", Severity::Critical)
+        );
+        assert_eq!(fit_message(&"ü".repeat(1000)).chars().count(), 513);
     }
 }

@@ -1,12 +1,10 @@
-//! Runs, told in steps.
-
 use fairway_api::Version;
 use fairway_findings::{
     CheckKind, CheckReport, CheckStatus, ExecutionStatus, Finding, Reason, Severity,
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Engine, Identity, Outcome, Pace, Planned};
+use super::{CheckOutcome, CheckSchedule, Engine, PlannedCheck, RunIdentity};
 use crate::cluster::{Part, Resource};
 
 const NODES: Resource = Resource::new("", "v1", "Node", "nodes");
@@ -16,8 +14,8 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).unwrap()
 }
 
-fn identity(target: &str) -> Identity {
-    Identity {
+fn identity(target: &str) -> RunIdentity {
+    RunIdentity {
         run: "0123456789abcdef0123456789abcdef".to_owned(),
         source: Version::new(5, 0, 0),
         target: Version::parse(target).unwrap(),
@@ -25,29 +23,29 @@ fn identity(target: &str) -> Identity {
     }
 }
 
-fn built_in(name: &str, looks_at: &[Resource]) -> Planned {
-    Planned { name: name.to_owned(), kind: CheckKind::BuiltIn, looks_at: looks_at.to_vec() }
+fn built_in(name: &str, watched: &[Resource]) -> PlannedCheck {
+    PlannedCheck { name: name.to_owned(), kind: CheckKind::BuiltIn, watched: watched.to_vec() }
 }
 
-fn job(name: &str) -> Planned {
-    Planned { name: name.to_owned(), kind: CheckKind::Operator, looks_at: Vec::new() }
+fn job(name: &str) -> PlannedCheck {
+    PlannedCheck { name: name.to_owned(), kind: CheckKind::Operator, watched: Vec::new() }
 }
 
-fn engine(checks: Vec<Planned>) -> Engine {
-    Engine::new(identity("5.2.0"), Pace::default(), checks, at(0))
+fn engine(checks: Vec<PlannedCheck>) -> Engine {
+    Engine::new(identity("5.2.0"), CheckSchedule::default(), checks, at(0))
 }
 
-fn found(name: &str) -> Outcome {
+fn found(name: &str) -> CheckOutcome {
     let finding = Finding { name: name.to_owned(), ..Finding::default() };
-    Outcome::Answered { findings: vec![finding], left_out: String::new() }
+    CheckOutcome::Completed { findings: vec![finding], not_covered: String::new() }
 }
 
-fn nothing() -> Outcome {
-    Outcome::Answered { findings: Vec::new(), left_out: String::new() }
+fn nothing() -> CheckOutcome {
+    CheckOutcome::Completed { findings: Vec::new(), not_covered: String::new() }
 }
 
-fn failed(status: CheckStatus) -> Outcome {
-    Outcome::unanswered(status, "why")
+fn failed(status: CheckStatus) -> CheckOutcome {
+    CheckOutcome::no_result(status, "why")
 }
 
 fn report(engine: &Engine, name: &str) -> CheckReport {
@@ -60,8 +58,9 @@ fn risks(engine: &Engine) -> Vec<String> {
 }
 
 #[test]
-fn no_more_run_at_once_than_there_is_room_for() {
-    let mut checks: Vec<Planned> = ["a", "b", "c", "d", "e"].map(|name| built_in(name, &[])).into();
+fn begin_respects_parallelism() {
+    let mut checks: Vec<PlannedCheck> =
+        ["a", "b", "c", "d", "e"].map(|name| built_in(name, &[])).into();
     checks.extend(["v", "w", "x", "y", "z"].map(job));
     let mut engine = engine(checks);
     assert_eq!(engine.begin(at(0)), ["a", "b", "c", "d", "v", "w", "x", "y"]);
@@ -74,7 +73,7 @@ fn no_more_run_at_once_than_there_is_room_for() {
 }
 
 #[test]
-fn the_first_pass_is_done_when_every_check_has_ended_once_and_stays_done() {
+fn first_pass_is_done_once_all_checks_ended() {
     let mut engine = engine(vec![built_in("a", &[NODES]), job("b")]);
     let status = |engine: &Engine| engine.document(at(9)).execution_status;
     assert_eq!(report(&engine, "a").status, CheckStatus::Waiting);
@@ -92,13 +91,13 @@ fn the_first_pass_is_done_when_every_check_has_ended_once_and_stays_done() {
 }
 
 #[test]
-fn without_checks_there_is_nothing_to_wait_for() {
+fn run_without_checks_is_completed() {
     let engine = engine(Vec::new());
     assert!(engine.first_pass_done() && engine.document(at(0)).is_complete());
 }
 
 #[test]
-fn a_change_is_looked_at_once_a_minute_and_the_old_answer_is_stale_meanwhile() {
+fn changed_starts_check_after_minimum_interval() {
     let mut engine = engine(vec![built_in("drain", &[PODS]), built_in("nodes", &[NODES])]);
     engine.changed(NODES, at(0));
     assert!(!report(&engine, "nodes").stale, "it has no answer yet that could be");
@@ -120,7 +119,7 @@ fn a_change_is_looked_at_once_a_minute_and_the_old_answer_is_stale_meanwhile() {
 }
 
 #[test]
-fn what_changes_while_a_check_runs_makes_it_run_again_and_never_twice_at_once() {
+fn changed_during_check_repeats_it() {
     let mut engine = engine(vec![built_in("nodes", &[NODES])]);
     engine.begin(at(0));
     engine.changed(NODES, at(5));
@@ -132,8 +131,8 @@ fn what_changes_while_a_check_runs_makes_it_run_again_and_never_twice_at_once() 
     assert_eq!((report(&engine, "nodes").stale, engine.wake()), (false, None));
 }
 
-/// Something changes every second: the minutes in which the check begins, and whether its answer was
-/// stale after the second of these.
+/// Changes a resource every second. Returns the minutes in which the check starts, and whether its
+/// result is stale after the second start.
 fn busy(engine: &mut Engine, kind: Resource, until: i64) -> (Vec<i64>, bool) {
     let (mut begun, mut was_stale) = (Vec::new(), false);
     for second in 0..until {
@@ -148,7 +147,7 @@ fn busy(engine: &mut Engine, kind: Resource, until: i64) -> (Vec<i64>, bool) {
 }
 
 #[test]
-fn what_changes_all_the_time_and_changes_no_answer_is_looked_at_less_and_less_often() {
+fn changed_without_effect_backs_off() {
     let mut engine = engine(vec![built_in("drain", &[PODS, NODES])]);
     let (begun, was_stale) = busy(&mut engine, PODS, 3600);
     assert_eq!(begun, [0, 1, 3, 7, 15, 31, 47]);
@@ -156,7 +155,7 @@ fn what_changes_all_the_time_and_changes_no_answer_is_looked_at_less_and_less_of
 }
 
 #[test]
-fn what_changes_seldom_is_looked_at_soon_however_busy_the_rest_is() {
+fn changed_rare_resource_starts_soon_on_busy_cluster() {
     let mut engine = engine(vec![built_in("drain", &[PODS, NODES])]);
     busy(&mut engine, PODS, 3600);
     engine.changed(NODES, at(3600));
@@ -169,9 +168,9 @@ fn what_changes_seldom_is_looked_at_soon_however_busy_the_rest_is() {
 }
 
 #[test]
-fn a_job_runs_again_when_its_operator_says_something_else() {
+fn changed_cluster_operator_repeats_job() {
     let own = NODES.only(Part::One(None, "network"));
-    let mut engine = engine(vec![Planned { looks_at: vec![own], ..job("network") }]);
+    let mut engine = engine(vec![PlannedCheck { watched: vec![own], ..job("network") }]);
     engine.begin(at(0));
     engine.ended("network", nothing(), at(10), 0.0);
     engine.changed(NODES.only(Part::One(None, "storage")), at(20));
@@ -186,7 +185,7 @@ fn a_job_runs_again_when_its_operator_says_something_else() {
 }
 
 #[test]
-fn jobs_run_every_hour_and_not_all_at_the_same_time() {
+fn jobs_repeat_hourly_with_jitter() {
     let mut engine = engine(vec![job("a"), job("b")]);
     engine.begin(at(0));
     engine.ended("a", nothing(), at(10), 0.0);
@@ -197,7 +196,7 @@ fn jobs_run_every_hour_and_not_all_at_the_same_time() {
 }
 
 #[test]
-fn a_finding_stays_until_its_check_has_an_answer_again() {
+fn finding_remains_until_next_result() {
     let mut engine = engine(vec![built_in("nodes", &[NODES]), job("network")]);
     engine.begin(at(0));
     engine.ended("nodes", found("Full"), at(1), 0.0);
@@ -209,7 +208,7 @@ fn a_finding_stays_until_its_check_has_an_answer_again() {
         (300, found("Broken"), &["Broken", "DualStack"]),
         (400, nothing(), &["DualStack"]),
         (500, found("Full"), &["DualStack", "Full"]),
-        (600, Outcome::Skipped("gone".to_owned()), &["DualStack"]),
+        (600, CheckOutcome::Skipped("gone".to_owned()), &["DualStack"]),
     ] {
         engine.changed(NODES, at(second));
         assert_eq!(engine.begin(at(second)), ["nodes"]);
@@ -219,7 +218,7 @@ fn a_finding_stays_until_its_check_has_an_answer_again() {
 }
 
 #[test]
-fn who_cannot_tell_is_asked_again_by_and_by() {
+fn check_without_result_is_retried_with_backoff() {
     for (status, wake) in [
         (CheckStatus::CannotTell, Some(at(301))),
         (CheckStatus::TimedOut, Some(at(301))),
@@ -234,18 +233,18 @@ fn who_cannot_tell_is_asked_again_by_and_by() {
 }
 
 #[test]
-fn who_cannot_tell_about_a_far_release_cannot_compare() {
+fn check_without_result_across_many_versions_is_skewed() {
     for (target, status) in [
         ("5.1.0", CheckStatus::CannotTell),
         ("5.2.9", CheckStatus::CannotTell),
         ("5.3.0", CheckStatus::VersionSkew),
     ] {
         let checks = vec![job("network")];
-        let mut engine = Engine::new(identity(target), Pace::default(), checks, at(0));
+        let mut engine = Engine::new(identity(target), CheckSchedule::default(), checks, at(0));
         engine.begin(at(0));
         engine.ended(
             "network",
-            Outcome::unanswered(CheckStatus::CannotTell, "no such field"),
+            CheckOutcome::no_result(CheckStatus::CannotTell, "no such field"),
             at(1),
             0.0,
         );
@@ -254,7 +253,7 @@ fn who_cannot_tell_about_a_far_release_cannot_compare() {
 }
 
 #[test]
-fn findings_say_whose_they_are_and_what_they_are_about() {
+fn findings_have_check_and_target() {
     let mut engine = engine(vec![job("network"), built_in("removed-apis", &[])]);
     engine.begin(at(0));
     engine.ended("network", failed(CheckStatus::TimedOut), at(1), 0.0);
@@ -291,39 +290,39 @@ fn findings_say_whose_they_are_and_what_they_are_about() {
 }
 
 #[test]
-fn what_a_check_found_before_it_broke_is_shown_and_not_sure() {
+fn findings_of_crashed_check_are_partial() {
     let mut engine = engine(vec![job("network")]);
     engine.begin(at(0));
     let finding = Finding { name: "DualStack".to_owned(), ..Finding::default() };
     let (status, why) = (CheckStatus::Failed, "why".to_owned());
-    let outcome = Outcome::Unanswered { status, why, findings: vec![finding] };
+    let outcome = CheckOutcome::NoResult { status, why, findings: vec![finding] };
     engine.ended("network", outcome, at(1), 0.0);
     let risks = engine.document(at(2)).risks;
-    let told: Vec<_> = risks.iter().map(|risk| (risk.name.as_str(), risk.reason)).collect();
+    let rendered: Vec<_> = risks.iter().map(|risk| (risk.name.as_str(), risk.reason)).collect();
     let unsure = Reason::PreflightPartial;
-    assert_eq!(told, [("DualStack", unsure), ("NetworkCheckFailed", unsure)]);
+    assert_eq!(rendered, [("DualStack", unsure), ("NetworkCheckFailed", unsure)]);
 }
 
 #[test]
-fn what_a_check_found_that_cannot_tell_all_stays_sure() {
+fn findings_of_incomplete_check_stay_validated() {
     let mut engine = engine(vec![job("network")]);
     engine.begin(at(0));
     let finding = Finding { name: "DualStack".to_owned(), ..Finding::default() };
     let (status, why) = (CheckStatus::CannotTell, "why".to_owned());
-    let outcome = Outcome::Unanswered { status, why, findings: vec![finding] };
+    let outcome = CheckOutcome::NoResult { status, why, findings: vec![finding] };
     engine.ended("network", outcome, at(1), 0.0);
     let document = engine.document(at(2));
     assert!(!document.is_complete());
-    let told: Vec<_> = document.risks.iter().map(|it| (it.name.as_str(), it.reason)).collect();
+    let rendered: Vec<_> = document.risks.iter().map(|it| (it.name.as_str(), it.reason)).collect();
     let expected = [
         ("DualStack", Reason::PreflightValidation),
         ("NetworkCheckFailed", Reason::PreflightPartial),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(rendered, expected);
 }
 
 #[test]
-fn what_is_found_again_by_whoever_cannot_tell_all_is_said_once() {
+fn findings_repeated_by_incomplete_check_are_not_duplicated() {
     let mut engine = engine(vec![built_in("nodes", &[NODES])]);
     engine.begin(at(0));
     engine.ended("nodes", found("Full"), at(1), 0.0);
@@ -331,15 +330,15 @@ fn what_is_found_again_by_whoever_cannot_tell_all_is_said_once() {
     engine.begin(at(100));
     let finding = Finding { name: "Full".to_owned(), ..Finding::default() };
     let (status, why) = (CheckStatus::CannotTell, "why".to_owned());
-    let outcome = Outcome::Unanswered { status, why, findings: vec![finding] };
+    let outcome = CheckOutcome::NoResult { status, why, findings: vec![finding] };
     engine.ended("nodes", outcome, at(101), 0.0);
     assert_eq!(risks(&engine), ["Full", "NodesCheckFailed"]);
 }
 
 #[test]
-fn what_the_release_alone_decides_is_not_tried_again() {
-    for outcome in [Outcome::Skipped("new".to_owned()), failed(CheckStatus::Refused)] {
-        let mut engine = engine(vec![Planned { looks_at: vec![NODES], ..job("network") }]);
+fn skipped_check_is_not_repeated() {
+    for outcome in [CheckOutcome::Skipped("new".to_owned()), failed(CheckStatus::Refused)] {
+        let mut engine = engine(vec![PlannedCheck { watched: vec![NODES], ..job("network") }]);
         engine.begin(at(0));
         engine.ended("network", outcome, at(0), 0.0);
         assert_eq!((engine.wake(), engine.first_pass_done()), (None, true));
@@ -349,23 +348,23 @@ fn what_the_release_alone_decides_is_not_tried_again() {
 }
 
 #[test]
-fn the_pace_is_what_was_promised() {
-    let Pace { between, every, .. } = Pace::default();
+fn default_schedule_matches_documentation() {
+    let CheckSchedule { between, every, .. } = CheckSchedule::default();
     assert_eq!((between, every), (SignedDuration::from_mins(1), SignedDuration::from_hours(1)));
 }
 
 #[test]
-fn how_far_it_is_can_be_told_at_every_moment() {
+fn document_reports_progress_at_any_time() {
     let mut engine = engine(["a", "b", "c", "d", "e", "f", "g"].map(job).into());
-    let told = |engine: &Engine| {
+    let rendered = |engine: &Engine| {
         let progress = engine.document(at(0)).progress(CheckKind::Operator);
         format!("{} of {} operators checked", progress.answered, progress.total)
     };
-    assert_eq!(told(&engine), "0 of 7 operators checked");
+    assert_eq!(rendered(&engine), "0 of 7 operators checked");
     engine.begin(at(0));
     for name in ["a", "b", "c"] {
         engine.ended(name, nothing(), at(1), 0.0);
     }
     engine.ended("d", failed(CheckStatus::Failed), at(1), 0.0);
-    assert_eq!(told(&engine), "3 of 7 operators checked");
+    assert_eq!(rendered(&engine), "3 of 7 operators checked");
 }

@@ -1,4 +1,4 @@
-//! Which operators of a release have a check, and which of them run.
+//! Checks of the components of a release.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,22 +6,22 @@ use fairway_findings::{CheckStatus, vet};
 use fairway_release::Manifest;
 
 use crate::cluster::{Part, Resource, keep};
-use crate::engine::Outcome;
+use crate::engine::CheckOutcome;
 use crate::resources::CLUSTER_OPERATORS;
 
-/// What there is to do for one operator.
+/// Check of a component, or its outcome if it does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Operator {
-    /// Its check runs.
-    Check(Box<OperatorCheck>),
-    /// Nothing: the outcome is known.
-    Settled(Outcome),
+pub enum ComponentCheck {
+    /// The check runs.
+    Check(Box<JobCheck>),
+    /// The check does not run.
+    Settled(CheckOutcome),
 }
 
-impl Operator {
-    /// What its check looks at, as far as anybody but its author knows: what the operator says about
-    /// itself.
-    pub(crate) fn looks_at(&self) -> impl Iterator<Item = Resource> {
+impl ComponentCheck {
+    /// Resources that the check depends on: the ClusterOperators of its component. Other inputs are
+    /// unknown.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = Resource> {
         let says: &[Resource] = match self {
             Self::Check(check) => &check.says,
             Self::Settled(_) => &[],
@@ -30,39 +30,40 @@ impl Operator {
     }
 }
 
-/// The check of an operator.
+/// Check of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OperatorCheck {
-    /// Its Job.
+pub struct JobCheck {
+    /// Job of the check.
     pub job: Manifest,
-    /// What it needs to read.
+    /// RBAC manifests of the check.
     pub access: Vec<Manifest>,
-    /// The ClusterOperators of its component.
+    /// ClusterOperators of the component.
     pub says: Vec<Resource>,
 }
 
-impl OperatorCheck {
-    /// What it may read beyond what all checks may, in words.
+impl JobCheck {
+    /// Permissions beyond those of all checks, as messages.
     pub(crate) fn granted(&self, check: &str) -> Vec<String> {
         let access: Vec<_> = self.access.iter().map(Manifest::object).collect();
         vet::granted(check, &self.job.object(), &access)
     }
 }
 
-/// All operators of a release, by name.
+/// Components of a release, by name.
 ///
-/// `checks` is what the release has for a preflight, `included` the rest of it, and `present` are the
-/// ClusterOperators that the cluster has: an operator that is not there yet has nothing to check.
+/// `checks` are the preflight manifests of the release, `included` all other manifests, and
+/// `present` the ClusterOperators of the cluster. A component that is not installed yet has nothing
+/// to check.
 pub fn operators(
     checks: &[&Manifest],
     included: &[&Manifest],
     present: &BTreeSet<String>,
-) -> BTreeMap<String, Operator> {
+) -> BTreeMap<String, ComponentCheck> {
     let cluster_operators = cluster_operators(included);
     let mut found = BTreeMap::new();
     for component in cluster_operators.keys() {
         let why = "the release contains no check for it".to_owned();
-        found.insert((*component).to_owned(), Operator::Settled(Outcome::Skipped(why)));
+        found.insert((*component).to_owned(), ComponentCheck::Settled(CheckOutcome::Skipped(why)));
     }
     let mut taken: BTreeMap<&str, &Manifest> = BTreeMap::new();
     for job in checks.iter().filter(|manifest| is_job(manifest)) {
@@ -78,12 +79,12 @@ pub fn operators(
             let why = "its ClusterOperator is new in the target release and does not exist in the \
                        cluster yet"
                 .to_owned();
-            Operator::Settled(Outcome::Skipped(why))
+            ComponentCheck::Settled(CheckOutcome::Skipped(why))
         } else {
             let of_same = |manifest: &&&Manifest| !is_job(manifest) && manifest.operator() == name;
             let access = checks.iter().filter(of_same).map(|&manifest| manifest.clone());
             let says = names.into_iter().flatten().map(|name| cluster_operator(name));
-            Operator::Check(Box::new(OperatorCheck {
+            ComponentCheck::Check(Box::new(JobCheck {
                 job: (*job).clone(),
                 access: access.collect(),
                 says: says.collect(),
@@ -94,15 +95,15 @@ pub fn operators(
     found
 }
 
-fn second(first: &Manifest) -> Operator {
+fn second(first: &Manifest) -> ComponentCheck {
     let why = format!(
         "a component can have only one check, and {} in {} is its first",
         first.id, first.file
     );
-    Operator::Settled(Outcome::unanswered(CheckStatus::Refused, why))
+    ComponentCheck::Settled(CheckOutcome::no_result(CheckStatus::Refused, why))
 }
 
-/// The ClusterOperators of a release, by the component that brings them.
+/// ClusterOperators of a release, by component.
 fn cluster_operators<'a>(included: &[&'a Manifest]) -> BTreeMap<&'a str, BTreeSet<String>> {
     let mut found: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for manifest in included.iter().filter(|manifest| manifest.id.kind == "ClusterOperator") {
@@ -144,7 +145,7 @@ mod tests {
         object
     }
 
-    fn told(objects: &[(&str, Value)], present: &[&str]) -> String {
+    fn rendered(objects: &[(&str, Value)], present: &[&str]) -> String {
         let release = objects.iter().fold(TestRelease::new("5.1.0"), |release, (file, object)| {
             release.object(file, object.clone())
         });
@@ -156,20 +157,22 @@ mod tests {
         let present = present.iter().map(|&name| name.to_owned()).collect();
         let found = operators(&selection.preflight_checks, &selection.included, &present);
         let lines = found.into_iter().map(|(name, operator)| match operator {
-            Operator::Check(check) => {
+            ComponentCheck::Check(check) => {
                 let access: Vec<&str> =
                     check.access.iter().map(|manifest| manifest.id.kind.as_str()).collect();
                 let says: Vec<Part> = check.says.iter().map(|says| says.part).collect();
                 format!("{name}: {} {access:?} {says:?}", check.job.id.name)
             }
-            Operator::Settled(Outcome::Skipped(why)) => format!("{name}: skipped, {why}"),
-            Operator::Settled(outcome) => format!("{name}: {outcome:?}"),
+            ComponentCheck::Settled(CheckOutcome::Skipped(why)) => {
+                format!("{name}: skipped, {why}")
+            }
+            ComponentCheck::Settled(outcome) => format!("{name}: {outcome:?}"),
         });
         lines.collect::<Vec<_>>().join("\n")
     }
 
     #[test]
-    fn every_operator_has_one_check_at_most_and_new_ones_have_none() {
+    fn components_have_at_most_one_check_and_new_ones_none() {
         let objects = [
             ("0000_50_network_10-access", check("ServiceAccount", "network-preflight")),
             ("0000_50_network_20-access", check("Role", "network-preflight")),
@@ -182,7 +185,7 @@ mod tests {
             ("0000_50_extras_30-job", check("Job", "extras-preflight")),
             ("stray", check("Job", "stray-preflight")),
         ];
-        insta::assert_snapshot!(told(&objects, &["network", "storage"]), @r#"
+        insta::assert_snapshot!(rendered(&objects, &["network", "storage"]), @r#"
         extras: extras-preflight [] []
         network: network-preflight ["ServiceAccount", "Role"] [One(None, "network")]
         network/another: Unanswered { status: Refused, why: "a component can have only one check, and job \"network-preflight\" in 0000_50_network_30-job.json is its first", findings: [] }

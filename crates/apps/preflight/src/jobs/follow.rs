@@ -1,4 +1,4 @@
-//! Following the Jobs of a run, their pods, and what is said where there are none.
+//! Watches of the Jobs of a run, their pods and their events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,19 +12,19 @@ use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use tokio::sync::watch;
 
-use super::state::Observed;
+use super::state::ObservedJob;
 
-/// The notices about Jobs whose pods are not created.
+/// Field selector of events about Jobs whose pods are not created.
 const REFUSALS: &str = "involvedObject.kind=Job,reason=FailedCreate";
 
-/// What the controller of Jobs writes before the words of whoever refuses.
+/// Prefix of the Job controller's event messages.
 const NOT_CREATED: &str = "Error creating: ";
 
-/// What is known of the Jobs of a run, by name.
-pub(super) type Seen = BTreeMap<String, Observed>;
+/// Observed Jobs of a run, by name.
+pub(super) type ObservedJobs = BTreeMap<String, ObservedJob>;
 
-/// Keeps what is known up to date, for ever.
-pub(super) async fn follow(client: Client, run: String, seen: watch::Sender<Seen>) {
+/// Updates the observed Jobs until it is dropped.
+pub(super) async fn follow(client: Client, run: String, observed: watch::Sender<ObservedJobs>) {
     let config = watcher::Config::default().labels(&format!("{}={run}", labels::RUN));
     let jobs = watcher(Api::<Job>::namespaced(client.clone(), NAMESPACE), config.clone());
     let pods = watcher(Api::<Pod>::namespaced(client.clone(), NAMESPACE), config);
@@ -37,15 +37,15 @@ pub(super) async fn follow(client: Client, run: String, seen: watch::Sender<Seen
     loop {
         tokio::select! {
             Some(event) = jobs.next() => match event {
-                Ok(event) => seen.send_modify(|seen| take_job(seen, &mut listed, event)),
+                Ok(event) => observed.send_modify(|observed| take_job(observed, &mut listed, event)),
                 Err(error) => tracing::warn!(%error, "cannot watch Jobs of checks"),
             },
             Some(event) = pods.next() => match event {
-                Ok(event) => seen.send_modify(|seen| take_pod(seen, event)),
+                Ok(event) => observed.send_modify(|observed| take_pod(observed, event)),
                 Err(error) => tracing::warn!(%error, "cannot watch pods of checks"),
             },
             Some(event) = refusals.next() => match event {
-                Ok(event) => seen.send_modify(|seen| take_refusal(seen, event)),
+                Ok(event) => observed.send_modify(|observed| take_refusal(observed, event)),
                 Err(error) => tracing::warn!(%error, "cannot watch events of checks"),
             },
             else => return,
@@ -53,30 +53,30 @@ pub(super) async fn follow(client: Client, run: String, seen: watch::Sender<Seen
     }
 }
 
-/// `listed` are those that a list in progress has had so far.
-fn take_job(seen: &mut Seen, listed: &mut BTreeSet<String>, event: Event<Job>) {
+/// Applies an event of the Job watch. `listed` has the Jobs of a list in progress.
+fn take_job(observed: &mut ObservedJobs, listed: &mut BTreeSet<String>, event: Event<Job>) {
     match event {
         Event::Init => listed.clear(),
         Event::InitApply(job) => {
             listed.insert(job.name_any());
-            see_job(seen, job);
+            see_job(observed, job);
         }
         Event::InitDone => {
             let gone =
-                |name: &String, known: &Observed| known.job.is_some() && !listed.contains(name);
-            seen.retain(|name, known| !gone(name, known));
+                |name: &String, known: &ObservedJob| known.job.is_some() && !listed.contains(name);
+            observed.retain(|name, known| !gone(name, known));
         }
-        Event::Apply(job) => see_job(seen, job),
-        Event::Delete(job) => drop(seen.remove(&job.name_any())),
+        Event::Apply(job) => see_job(observed, job),
+        Event::Delete(job) => drop(observed.remove(&job.name_any())),
     }
 }
 
-fn see_job(seen: &mut Seen, job: Job) {
-    let known = seen.entry(job.name_any()).or_default();
+fn see_job(observed: &mut ObservedJobs, job: Job) {
+    let known = observed.entry(job.name_any()).or_default();
     known.job = Some(job);
 }
 
-fn take_pod(seen: &mut Seen, event: Event<Pod>) {
+fn take_pod(observed: &mut ObservedJobs, event: Event<Pod>) {
     let (Event::Apply(pod) | Event::InitApply(pod)) = event else { return };
     let owners = pod.owner_references().iter();
     let Some(job) =
@@ -84,18 +84,18 @@ fn take_pod(seen: &mut Seen, event: Event<Pod>) {
     else {
         return;
     };
-    // The last words of a pod whose Job is gone concern nobody.
-    if seen.contains_key(&job) || pod.metadata.deletion_timestamp.is_none() {
-        seen.entry(job).or_default().see(pod);
+    // The last event of a pod may come after that of its deleted Job.
+    if observed.contains_key(&job) || pod.metadata.deletion_timestamp.is_none() {
+        observed.entry(job).or_default().record_pod(pod);
     }
 }
 
-/// The notice may come before the Job that it is about.
-fn take_refusal(seen: &mut Seen, event: Event<Notice>) {
+/// Applies an event about a refused pod, which may come before that of its Job.
+fn take_refusal(observed: &mut ObservedJobs, event: Event<Notice>) {
     let (Event::Apply(notice) | Event::InitApply(notice)) = event else { return };
-    let (Some(job), Some(said)) = (notice.involved_object.name, notice.message) else { return };
-    let refusal = said.strip_prefix(NOT_CREATED).unwrap_or(&said).to_owned();
-    seen.entry(job).or_default().refusal = Some(refusal);
+    let (Some(job), Some(message)) = (notice.involved_object.name, notice.message) else { return };
+    let refusal = message.strip_prefix(NOT_CREATED).unwrap_or(&message).to_owned();
+    observed.entry(job).or_default().refusal = Some(refusal);
 }
 
 #[cfg(test)]
@@ -109,18 +109,18 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn whoever_refuses_the_pod_of_a_job_is_heard() -> Result<()> {
+    async fn take_refusal_records_message() -> Result<()> {
         let cluster = TestCluster::own().await?;
         let client = cluster.client();
         let namespace = json!({"metadata": {"name": NAMESPACE}});
         let namespaces = Api::<k8s_openapi::api::core::v1::Namespace>::all(client.clone());
         namespaces.create(&PostParams::default(), &serde_json::from_value(namespace)?).await?;
         let run = "0123456789abcdef0123456789abcdef";
-        let (sender, seen) = watch::channel(Seen::new());
+        let (sender, observed) = watch::channel(ObservedJobs::new());
         let _following =
             AbortOnDropHandle::new(tokio::spawn(follow(client.clone(), run.to_owned(), sender)));
         let pod = json!({
-            "serviceAccountName": "nobody", "restartPolicy": "Never",
+            "serviceAccountName": "missing", "restartPolicy": "Never",
             "containers": [{"name": "check", "image": "registry.example/check"}],
         });
         let job = json!({
@@ -130,11 +130,11 @@ mod tests {
         let jobs: Api<Job> = Api::namespaced(client, NAMESPACE);
         jobs.create(&PostParams::default(), &serde_json::from_value(job)?).await?;
         let refusal = wait::until("the refusal", async || {
-            let known = seen.borrow().get("check-01234567").cloned();
+            let known = observed.borrow().get("check-01234567").cloned();
             Ok(known.filter(|known| known.job.is_some()).and_then(|known| known.refusal))
         })
         .await?;
-        assert!(refusal.contains("nobody") && !refusal.starts_with(NOT_CREATED), "{refusal}");
+        assert!(refusal.contains("missing") && !refusal.starts_with(NOT_CREATED), "{refusal}");
         Ok(())
     }
 }

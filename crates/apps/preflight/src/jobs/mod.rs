@@ -1,16 +1,16 @@
-//! The checks of the release's operators: Jobs.
+//! Checks of components, which run as Jobs.
 //!
-//! [`find`] says which there are, `board` asks for them and watches them, `state` tells what has
-//! become of one, and `collect` what it answers. Whoever may create them is somebody else.
+//! [`find`] selects the checks of a release, `runner` requests and watches their Jobs, `state`
+//! derives the end of a Job, and `creator` creates Jobs.
 
-mod board;
-mod collect;
+mod creator;
 pub mod find;
 mod follow;
-mod hands;
-mod own_hands;
+mod runner;
 mod state;
 
-pub use board::Board;
-pub use hands::{Hands, Operator};
-pub use own_hands::{HandsError, OwnHands};
+pub use creator::{DirectJobCreator, JobCreator, JobCreatorError, OperatorJobCreator};
+pub use runner::JobRunner;
+
+#[doc(hidden)]
+pub use self::{DirectJobCreator as OwnHands, JobCreator as Hands, JobRunner as Board};

@@ -1,22 +1,21 @@
-//! What has become of a check's Job, as far as its objects tell.
+//! State of a check's Job, derived from its objects.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod, PodStatus};
 
-/// How long a pod may be without what it needs before that counts as the answer: registries and
-/// schedulers have their moments.
-const PATIENCE: SignedDuration = SignedDuration::from_secs(90);
+/// Time that a pod may wait for its image or its node. Registries and schedulers have transient
+/// errors.
+const WAITING_GRACE_PERIOD: SignedDuration = SignedDuration::from_secs(90);
 
-/// How long nobody may let a Job have a pod before that counts as the answer: a quota has room again
-/// when the pod of another check is gone.
-const REFUSAL_PATIENCE: SignedDuration = SignedDuration::from_secs(10);
+/// Time that a Job may have no pod. Quota is available again when the pod of another check is gone.
+const REFUSAL_GRACE_PERIOD: SignedDuration = SignedDuration::from_secs(10);
 
-/// How long a Job may take in all, with the image pull: a minute more than its own deadline.
-const WHOLE: SignedDuration = SignedDuration::from_secs(960);
+/// Maximum time of a Job, including the image pull: one minute more than its deadline.
+const MAX_JOB_TIME: SignedDuration = SignedDuration::from_secs(960);
 
-/// Why containers wait whose image is not there.
-const CANNOT_PULL: [&str; 5] = [
+/// Waiting reasons of containers whose image is missing.
+const PULL_REASONS: [&str; 5] = [
     "ErrImagePull",
     "ImagePullBackOff",
     "InvalidImageName",
@@ -24,73 +23,72 @@ const CANNOT_PULL: [&str; 5] = [
     "ImageInspectError",
 ];
 
-/// Why containers wait although their image is there.
-const CANNOT_START: [&str; 3] =
+/// Waiting reasons of containers that do not start.
+const START_REASONS: [&str; 3] =
     ["CreateContainerConfigError", "CreateContainerError", "RunContainerError"];
 
-/// What runtimes say about a command that their image does not have.
-const NO_COMMAND: [&str; 2] = ["executable file", "no such file or directory"];
+/// Error texts of container runtimes for a missing command.
+const MISSING_COMMAND_TEXTS: [&str; 2] = ["executable file", "no such file or directory"];
 
-/// Why the node ended a pod.
-const ENDED_BY_NODE: [&str; 5] =
+/// Reasons of pods that the node terminated.
+const NODE_TERMINATION_REASONS: [&str; 5] =
     ["Evicted", "Preempting", "NodeLost", "NodeShutdown", "Terminated"];
 
-/// What is known of a Job.
+/// Observed objects of a Job.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Observed {
+pub(super) struct ObservedJob {
     pub(super) job: Option<Job>,
-    /// The newest of its pods.
+    /// The newest pod of the Job.
     pub(super) pod: Option<Pod>,
-    /// What the registry said last: later words are only that it is tried again.
+    /// Latest error of the registry. `ImagePullBackOff` does not repeat it.
     pub(super) registry: Option<String>,
-    /// What was said last when its pod was not created.
+    /// Latest error of the pod's creation.
     pub(super) refusal: Option<String>,
 }
 
 /// How a Job ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// The container of the check has ended, or could not be started.
+pub(super) enum JobEnd {
+    /// The container of the check terminated, or could not be started.
     Exited {
-        /// With this code.
         code: i32,
-        /// The word of the kubelet for it.
+        /// Reason of the kubelet.
         reason: String,
-        /// Its last words.
+        /// Termination message.
         message: String,
     },
-    /// Its image does not have the command.
+    /// The image does not contain the command.
     NoCommand(String),
-    /// Its pod did not come to run.
+    /// The pod did not start.
     NotStarted(String),
-    /// It took too long.
+    /// The Job timed out.
     TimedOut(String),
-    /// Somebody ended it.
+    /// The pod was terminated.
     Killed(String),
 }
 
-impl Observed {
-    /// Takes note of a pod, which may be newer than the one before.
-    pub(super) fn see(&mut self, pod: Pod) {
+impl ObservedJob {
+    /// Records a pod, if it is newer than the previous one.
+    pub(super) fn record_pod(&mut self, pod: Pod) {
         let created = |pod: &Pod| pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
         if self.pod.as_ref().is_none_or(|known| created(known) <= created(&pod)) {
-            self.registry = registry_words(&pod).or_else(|| self.registry.take());
+            self.registry = registry_error(&pod).or_else(|| self.registry.take());
             self.pod = Some(pod);
         }
     }
 
-    /// Whether the Job has ended, and how. It was asked for at `asked`, and its container may run
-    /// for `patience`.
+    /// How the Job ended, if it did. It was requested at `requested`, and its container may run for
+    /// `timeout`.
     pub(super) fn end(
         &self,
-        asked: Timestamp,
+        requested: Timestamp,
         now: Timestamp,
-        patience: SignedDuration,
-    ) -> Option<End> {
-        let waited = now.duration_since(asked);
+        timeout: SignedDuration,
+    ) -> Option<JobEnd> {
+        let waited = now.duration_since(requested);
         let status = self.pod.as_ref().and_then(|pod| pod.status.as_ref());
         status
-            .and_then(|status| self.of_pod(status, now, patience, waited))
+            .and_then(|status| self.of_pod(status, now, timeout, waited))
             .or_else(|| self.job.as_ref().and_then(of_job))
             .or_else(|| self.without_pod(waited))
             .or_else(|| self.is_gone(waited))
@@ -101,71 +99,71 @@ impl Observed {
         &self,
         status: &PodStatus,
         now: Timestamp,
-        patience: SignedDuration,
+        timeout: SignedDuration,
         waited: SignedDuration,
-    ) -> Option<End> {
+    ) -> Option<JobEnd> {
         of_phase(status)
             .or_else(|| containers(status).find_map(no_command))
-            .or_else(|| self.stuck(status).filter(|_| waited > PATIENCE))
-            .or_else(|| before(status).find_map(failed_before))
+            .or_else(|| self.stuck(status).filter(|_| waited > WAITING_GRACE_PERIOD))
+            .or_else(|| before(status).find_map(failed_init_container))
             .or_else(|| exited(status))
-            .or_else(|| too_long(status, now, patience))
-            .or_else(|| unschedulable(status).filter(|_| waited > PATIENCE))
+            .or_else(|| too_long(status, now, timeout))
+            .or_else(|| unschedulable(status).filter(|_| waited > WAITING_GRACE_PERIOD))
     }
 
-    /// A container that waits for what will not come.
-    fn stuck(&self, status: &PodStatus) -> Option<End> {
+    /// A container that cannot start.
+    fn stuck(&self, status: &PodStatus) -> Option<JobEnd> {
         containers(status).find_map(|container| {
             let (reason, message) = waits(container)?;
-            let told = if message.is_empty() { reason } else { message };
-            if CANNOT_PULL.contains(&reason) {
-                let why = || format!("cannot pull its image {}: {told}", container.image);
-                return Some(End::NotStarted(self.registry.clone().unwrap_or_else(why)));
+            let rendered = if message.is_empty() { reason } else { message };
+            if PULL_REASONS.contains(&reason) {
+                let why = || format!("cannot pull its image {}: {rendered}", container.image);
+                return Some(JobEnd::NotStarted(self.registry.clone().unwrap_or_else(why)));
             }
-            let why = || format!("cannot start its container: {told}");
-            CANNOT_START.contains(&reason).then(|| End::NotStarted(why()))
+            let why = || format!("cannot start its container: {rendered}");
+            START_REASONS.contains(&reason).then(|| JobEnd::NotStarted(why()))
         })
     }
 
-    /// A Job that may not have a pod: policies, quotas and webhooks are asked before there is one.
-    fn without_pod(&self, waited: SignedDuration) -> Option<End> {
+    /// A Job without a pod: policies, quotas and webhooks refuse it before it exists.
+    fn without_pod(&self, waited: SignedDuration) -> Option<JobEnd> {
         let refusal = self.refusal.as_ref().filter(|_| self.pod.is_none())?;
         let why = || format!("cannot create its pod: {refusal}");
-        (waited > REFUSAL_PATIENCE).then(|| End::NotStarted(why()))
+        (waited > REFUSAL_GRACE_PERIOD).then(|| JobEnd::NotStarted(why()))
     }
 
-    fn is_gone(&self, waited: SignedDuration) -> Option<End> {
-        let gone = self.job.is_none() && waited > PATIENCE;
-        gone.then(|| End::Killed("another client deleted its Job".to_owned()))
+    fn is_gone(&self, waited: SignedDuration) -> Option<JobEnd> {
+        let gone = self.job.is_none() && waited > WAITING_GRACE_PERIOD;
+        gone.then(|| JobEnd::Killed("another client deleted its Job".to_owned()))
     }
 }
 
-fn late(waited: SignedDuration) -> Option<End> {
+fn late(waited: SignedDuration) -> Option<JobEnd> {
     let why = || format!("no result after {} seconds", waited.as_secs());
-    (waited > WHOLE).then(|| End::TimedOut(why()))
+    (waited > MAX_JOB_TIME).then(|| JobEnd::TimedOut(why()))
 }
 
-fn of_job(job: &Job) -> Option<End> {
+fn of_job(job: &Job) -> Option<JobEnd> {
     let conditions = job.status.as_ref()?.conditions.as_ref()?;
     let failed = conditions.iter().find(|one| one.type_ == "Failed" && one.status == "True")?;
     let message = failed.message.as_deref().unwrap_or_default();
     Some(match failed.reason.as_deref() {
         Some("DeadlineExceeded") => at_deadline(),
-        _ => End::Killed(format!("its Job failed: {message}")),
+        _ => JobEnd::Killed(format!("its Job failed: {message}")),
     })
 }
 
-fn at_deadline() -> End {
-    End::TimedOut("its Job exceeded its deadline".to_owned())
+fn at_deadline() -> JobEnd {
+    JobEnd::TimedOut("its Job exceeded its deadline".to_owned())
 }
 
-fn of_phase(status: &PodStatus) -> Option<End> {
+fn of_phase(status: &PodStatus) -> Option<JobEnd> {
     let reason = status.reason.as_deref()?;
     let message = status.message.as_deref().unwrap_or_default();
-    let killed = || End::Killed(format!("its node terminated its pod ({reason}): {message}"));
+    let killed = || JobEnd::Killed(format!("its node terminated its pod ({reason}): {message}"));
     match status.phase.as_deref() {
         Some("Failed") if reason == "DeadlineExceeded" => Some(at_deadline()),
-        Some("Failed") if ENDED_BY_NODE.contains(&reason) => Some(killed()),
+        Some("Failed") if NODE_TERMINATION_REASONS.contains(&reason) => Some(killed()),
         _ => None,
     }
 }
@@ -191,17 +189,17 @@ fn terminated(container: &ContainerStatus) -> Option<&ContainerStateTerminated> 
     container.state.as_ref()?.terminated.as_ref()
 }
 
-/// Some runtimes do not let a container begin whose command is missing.
-fn no_command(container: &ContainerStatus) -> Option<End> {
+/// Some runtimes do not start a container whose command is missing.
+fn no_command(container: &ContainerStatus) -> Option<JobEnd> {
     let (reason, message) = waits(container)?;
-    let words = message.to_lowercase();
-    let is_missing =
-        CANNOT_START.contains(&reason) && NO_COMMAND.iter().all(|part| words.contains(part));
-    is_missing.then(|| End::NoCommand(message.to_owned()))
+    let message = message.to_lowercase();
+    let is_missing = START_REASONS.contains(&reason)
+        && MISSING_COMMAND_TEXTS.iter().all(|part| message.contains(part));
+    is_missing.then(|| JobEnd::NoCommand(message.to_owned()))
 }
 
-/// What a registry says about an image of a pod.
-fn registry_words(pod: &Pod) -> Option<String> {
+/// Error of the registry about an image of a pod.
+fn registry_error(pod: &Pod) -> Option<String> {
     containers(pod.status.as_ref()?).find_map(|container| {
         let (reason, message) = waits(container)?;
         let says = reason == "ErrImagePull" && !message.is_empty();
@@ -209,39 +207,39 @@ fn registry_words(pod: &Pod) -> Option<String> {
     })
 }
 
-/// An init container that failed: the check does not run after that.
-fn failed_before(container: &ContainerStatus) -> Option<End> {
+/// A failed init container. The check does not run after it.
+fn failed_init_container(container: &ContainerStatus) -> Option<JobEnd> {
     let ended = terminated(container).filter(|ended| ended.exit_code != 0)?;
     let (name, code) = (&container.name, ended.exit_code);
-    Some(End::NotStarted(format!("its init container {name} failed with exit code {code}")))
+    Some(JobEnd::NotStarted(format!("its init container {name} failed with exit code {code}")))
 }
 
-/// The container of the check; where there are several, the first that did not end well.
-fn exited(status: &PodStatus) -> Option<End> {
+/// Termination of the check's container; of several, the first that failed.
+fn exited(status: &PodStatus) -> Option<JobEnd> {
     let ended: Option<Vec<_>> = checks(status).map(terminated).collect();
     let ended = ended?;
     let worst = ended.iter().find(|ended| ended.exit_code != 0).or_else(|| ended.first())?;
-    Some(End::Exited {
+    Some(JobEnd::Exited {
         code: worst.exit_code,
         reason: worst.reason.clone().unwrap_or_default(),
         message: worst.message.clone().unwrap_or_default(),
     })
 }
 
-fn too_long(status: &PodStatus, now: Timestamp, patience: SignedDuration) -> Option<End> {
+fn too_long(status: &PodStatus, now: Timestamp, timeout: SignedDuration) -> Option<JobEnd> {
     let since = |container: &ContainerStatus| {
         Some(container.state.as_ref()?.running.as_ref()?.started_at.as_ref()?.0)
     };
     let longest = checks(status).filter_map(since).map(|since| now.duration_since(since)).max()?;
-    let why = || format!("timed out after {} seconds", patience.as_secs());
-    (longest > patience).then(|| End::TimedOut(why()))
+    let why = || format!("timed out after {} seconds", timeout.as_secs());
+    (longest > timeout).then(|| JobEnd::TimedOut(why()))
 }
 
-fn unschedulable(status: &PodStatus) -> Option<End> {
+fn unschedulable(status: &PodStatus) -> Option<JobEnd> {
     let mut conditions = status.conditions.iter().flatten();
     let refused = conditions.find(|one| one.type_ == "PodScheduled" && one.status == "False")?;
     let message = refused.message.as_deref().unwrap_or_default();
-    Some(End::NotStarted(format!("cannot schedule its pod: {message}")))
+    Some(JobEnd::NotStarted(format!("cannot schedule its pod: {message}")))
 }
 
 #[cfg(test)]
@@ -273,17 +271,17 @@ mod tests {
         container(&json!({"terminated": {"exitCode": code, "reason": reason, "message": "bye"}}))
     }
 
-    /// How it ended, of a pod in one state, so long after the Job was asked for.
-    fn told(seconds: i64, status: &Value) -> String {
+    /// The end of a Job with a pod in this state, some seconds after the request.
+    fn rendered(seconds: i64, status: &Value) -> String {
         let job = Some(Job::default());
-        let mut observed = Observed { job, ..Observed::default() };
-        observed.see(pod(status));
+        let mut observed = ObservedJob { job, ..ObservedJob::default() };
+        observed.record_pod(pod(status));
         let end = observed.end(at(0), at(seconds), SignedDuration::from_secs(300));
         end.map_or_else(|| "-".to_owned(), |end| format!("{end:?}"))
     }
 
     #[test]
-    fn every_way_to_end_is_told_apart() {
+    fn end_distinguishes_all_causes() {
         let missing = "container create failed: executable file `/bin/preflight` not found: No \
                        such file or directory";
         let scheduled = json!({"phase": "Pending", "conditions": [
@@ -314,9 +312,10 @@ mod tests {
             ("nothing", 100, json!({})),
             ("nothing at all", 961, json!({})),
         ];
-        let told =
-            cases.iter().map(|(case, after, status)| format!("{case}: {}", told(*after, status)));
-        insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @r#"
+        let rendered = cases
+            .iter()
+            .map(|(case, after, status)| format!("{case}: {}", rendered(*after, status)));
+        insta::assert_snapshot!(rendered.collect::<Vec<_>>().join("\n"), @r#"
         all is well: Exited { code: 0, reason: "Completed", message: "bye" }
         it says no: Exited { code: 1, reason: "Error", message: "bye" }
         too much memory: Exited { code: 137, reason: "OOMKilled", message: "bye" }
@@ -339,38 +338,42 @@ mod tests {
     }
 
     #[test]
-    fn the_registrys_own_words_outlast_the_pauses() {
-        let mut observed = Observed { job: Some(Job::default()), ..Observed::default() };
-        observed.see(pod(&waiting("ErrImagePull", "denied: who are you?")));
-        observed.see(pod(&waiting("ImagePullBackOff", "Back-off pulling image")));
+    fn end_keeps_error_of_registry_during_backoff() {
+        let mut observed = ObservedJob { job: Some(Job::default()), ..ObservedJob::default() };
+        observed.record_pod(pod(&waiting("ErrImagePull", "denied: who are you?")));
+        observed.record_pod(pod(&waiting("ImagePullBackOff", "Back-off pulling image")));
         let end = observed.end(at(0), at(100), SignedDuration::ZERO);
         let why = "cannot pull its image registry.example/check: denied: who are you?";
-        assert_eq!(end, Some(End::NotStarted(why.to_owned())));
+        assert_eq!(end, Some(JobEnd::NotStarted(why.to_owned())));
     }
 
     #[test]
-    fn a_job_that_may_not_have_a_pod_says_why_within_seconds() {
-        let words = "pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\"";
-        let mut observed = Observed {
+    fn end_of_job_with_refused_pod() {
+        let message = "pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\"";
+        let mut observed = ObservedJob {
             job: Some(Job::default()),
-            refusal: Some(words.to_owned()),
-            ..Observed::default()
+            refusal: Some(message.to_owned()),
+            ..ObservedJob::default()
         };
-        let end = |observed: &Observed, seconds| {
+        let end = |observed: &ObservedJob, seconds| {
             let end = observed.end(at(0), at(seconds), SignedDuration::ZERO);
             end.map_or_else(|| "-".to_owned(), |end| format!("{end:?}"))
         };
         assert_eq!(end(&observed, 5), "-", "others may make room");
         insta::assert_snapshot!(end(&observed, 11), @r#"NotStarted("cannot create its pod: pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\"")"#);
-        observed.see(pod(&json!({})));
+        observed.record_pod(pod(&json!({})));
         assert_eq!(end(&observed, 11), "-", "it was created after all");
     }
 
     #[test]
-    fn a_job_without_a_pod() {
+    fn end_of_job_without_pod() {
         let end = |job: Option<Value>, seconds| {
             let job = job.map(|status| serde_json::from_value(json!({"status": status})).unwrap());
-            Observed { job, ..Observed::default() }.end(at(0), at(seconds), SignedDuration::ZERO)
+            ObservedJob { job, ..ObservedJob::default() }.end(
+                at(0),
+                at(seconds),
+                SignedDuration::ZERO,
+            )
         };
         let failed = |reason: &str| {
             let condition =
@@ -378,9 +381,9 @@ mod tests {
             Some(json!({"conditions": [condition]}))
         };
         assert_eq!(end(failed("DeadlineExceeded"), 1), Some(at_deadline()));
-        let killed = End::Killed("its Job failed: m".to_owned());
+        let killed = JobEnd::Killed("its Job failed: m".to_owned());
         assert_eq!(end(failed("PodFailurePolicy"), 1), Some(killed));
         assert_eq!(end(None, 1), None);
-        assert!(matches!(end(None, 100), Some(End::Killed(_))));
+        assert!(matches!(end(None, 100), Some(JobEnd::Killed(_))));
     }
 }

@@ -1,4 +1,4 @@
-//! The page about the built-in checks says what there is.
+//! The documentation lists all built-in checks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fairway_preflight::checks;
 use fairway_preflight::settings::ImageSettings;
 
-/// The words in backticks of a part of the page.
+/// Words in backticks.
 fn words(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
@@ -18,24 +18,24 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_check_has_a_row_and_every_row_a_check() {
+fn documentation_lists_all_checks() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("../../../docs/admin/preflight-checks.md")).unwrap();
     let rows: Vec<Vec<&str>> = page
         .lines()
-        // The tables below are about something else.
+        // Later tables have other subjects.
         .take_while(|line| !line.starts_with("## "))
         .filter(|line| line.starts_with("| `"))
         .map(|line| line.split(" | ").collect())
         .collect();
-    let told: Vec<(&str, Vec<&str>)> =
+    let rendered: Vec<(&str, Vec<&str>)> =
         rows.iter().map(|row| (words(row[0])[0], words(row[2]))).collect();
     let checks = checks::all(&ImageSettings::default());
-    let kinds = |check: &dyn fairway_preflight::check::BuiltIn| {
-        check.looks_at().iter().map(|kind| kind.plural).collect::<Vec<_>>()
+    let kinds = |check: &dyn fairway_preflight::check::BuiltInCheck| {
+        check.watched().iter().map(|kind| kind.plural).collect::<Vec<_>>()
     };
     let known: Vec<_> = checks.iter().map(|check| (check.name(), kinds(check.as_ref()))).collect();
-    assert_eq!(told, known);
+    assert_eq!(rendered, known);
 
     let files = sources(&root.join("src/checks")).into_iter();
     let source: String = files.map(|file| fs::read_to_string(file).unwrap()).collect();

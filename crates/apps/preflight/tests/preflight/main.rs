@@ -1,6 +1,6 @@
-//! A release looks at a cluster, as it does in its pod.
+//! Runs of a target release against a cluster.
 
+mod direct_creator;
 mod document;
 mod monitor;
 mod operator;
-mod own_hands;

@@ -1,4 +1,4 @@
-//! From the first pass to what changes later.
+//! The first pass and the reaction to changes.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::Result;
 use fairway_api::{ClusterOperator, Version};
 use fairway_findings::{CheckKind, Document, ExecutionStatus, Expected, Finding};
-use fairway_preflight::check::{Answer, BuiltIn, CannotTell};
+use fairway_preflight::check::{BuiltInCheck, BuiltInResult, NoResult};
 use fairway_preflight::cluster::{Cluster, Resource};
-use fairway_preflight::engine::Pace;
-use fairway_preflight::monitor::{MonitorError, Places, monitor};
-use fairway_preflight::results::RESULT;
+use fairway_preflight::engine::CheckSchedule;
+use fairway_preflight::monitor::{MonitorError, MonitorPaths, monitor};
+use fairway_preflight::results::RESULT_FILE;
 use fairway_preflight::selection::SelectionSettings;
 use fairway_preflight::settings::{ImageSettings, Settings};
 use fairway_preflight::target::Target;
@@ -28,7 +28,7 @@ use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::operator::{End, Operator};
+use crate::operator::{End, TestOperator};
 
 const RUN: &str = "0123456789abcdef0123456789abcdef";
 const FORBIDDEN: &str = "forbidden-by-the-next-release";
@@ -36,12 +36,12 @@ const FORBIDDEN: &str = "forbidden-by-the-next-release";
 /// A check that finds a ConfigMap.
 struct Names;
 
-impl BuiltIn for Names {
+impl BuiltInCheck for Names {
     fn name(&self) -> &'static str {
         "names"
     }
 
-    fn looks_at(&self) -> &[Resource] {
+    fn watched(&self) -> &[Resource] {
         const KINDS: [Resource; 2] = [
             Resource::new("", "v1", "ConfigMap", "configmaps"),
             Resource::new("example.test", "v1", "Absent", "absents"),
@@ -53,30 +53,30 @@ impl BuiltIn for Names {
         &'a self,
         cluster: &'a Cluster,
         _target: &'a Target,
-    ) -> BoxFuture<'a, Result<Answer, CannotTell>> {
+    ) -> BoxFuture<'a, Result<BuiltInResult, NoResult>> {
         async {
             let mut findings = Vec::new();
-            let look = |map: ConfigMap| {
+            let collect_name = |map: ConfigMap| {
                 if map.name_any() == FORBIDDEN {
                     findings.push(Finding { name: "NameForbidden".into(), ..Finding::default() });
                 }
             };
-            cluster.each(look).await?;
+            cluster.each(collect_name).await?;
             Ok(findings.into())
         }
         .boxed()
     }
 }
 
-/// A check that breaks down.
+/// A check that panics.
 struct Broken;
 
-impl BuiltIn for Broken {
+impl BuiltInCheck for Broken {
     fn name(&self) -> &'static str {
         "broken"
     }
 
-    fn looks_at(&self) -> &[Resource] {
+    fn watched(&self) -> &[Resource] {
         &[]
     }
 
@@ -84,7 +84,7 @@ impl BuiltIn for Broken {
         &'a self,
         _cluster: &'a Cluster,
         _target: &'a Target,
-    ) -> BoxFuture<'a, Result<Answer, CannotTell>> {
+    ) -> BoxFuture<'a, Result<BuiltInResult, NoResult>> {
         async { panic!("on purpose") }.boxed()
     }
 }
@@ -95,7 +95,7 @@ pub(crate) fn settings() -> Settings {
         image: "registry.example/release@sha256:0".to_owned(),
         source: Version::new(5, 0, 0),
         check_timeout: Duration::from_mins(5),
-        pace: Pace { between: SignedDuration::ZERO, ..Pace::default() },
+        pace: CheckSchedule { between: SignedDuration::ZERO, ..CheckSchedule::default() },
         images: ImageSettings::default(),
     }
 }
@@ -133,10 +133,10 @@ fn release() -> TestRelease {
 }
 
 fn read(directory: &Path) -> Option<Document> {
-    serde_json::from_slice(&fs::read(directory.join(RESULT)).ok()?).ok()
+    serde_json::from_slice(&fs::read(directory.join(RESULT_FILE)).ok()?).ok()
 }
 
-/// Waits for results of which something holds.
+/// Waits for results that satisfy a predicate.
 async fn results(
     directory: &Path,
     what: &str,
@@ -145,7 +145,7 @@ async fn results(
     wait::until(what, async || Ok(read(directory).filter(|document| holds(document)))).await
 }
 
-fn told(document: &Document) -> String {
+fn rendered(document: &Document) -> String {
     let lines = document.checks.iter().map(|check| {
         let why =
             if check.message.is_empty() { String::new() } else { format!(": {}", check.message) };
@@ -159,37 +159,37 @@ fn risks(document: &Document) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_release_looks_and_goes_on_looking() -> Result<()> {
+async fn monitor_repeats_checks_on_changes() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     let operators: Api<ClusterOperator> = Api::all(cluster.client());
     for name in ["network", "storage"] {
         operators.create(&PostParams::default(), &cluster_operator(name)).await?;
     }
     let directory = tempfile::tempdir()?;
-    let places = Places {
+    let paths = MonitorPaths {
         payload: directory.path().join("payload"),
         results: directory.path().join("results"),
     };
-    release().write(&places.payload)?;
-    fs::create_dir(&places.results)?;
+    release().write(&paths.payload)?;
+    fs::create_dir(&paths.results)?;
     let found = r#"{"format": "preflight-v1-json", "executionStatus": "completed", "risks": [{"name": "DualStack"}]}"#;
     let ends = [
         ("network", End::Exits(0, found)),
         ("storage", End::Exits(2, "no such driver")),
         ("greedy", End::Refused("it asks for a host path")),
     ];
-    let working = Operator::new(&cluster, &places.results, ends).await?;
+    let working = TestOperator::new(&cluster, &paths.results, ends).await?;
     let working = tokio::spawn(working.work());
     let stop = CancellationToken::new();
-    let (client, at, ended) = (cluster.client(), places.clone(), stop.clone());
+    let (client, at, ended) = (cluster.client(), paths.clone(), stop.clone());
     let looking = tokio::spawn(async move {
-        let checks: Vec<Box<dyn BuiltIn>> = vec![Box::new(Names), Box::new(Broken)];
+        let checks: Vec<Box<dyn BuiltInCheck>> = vec![Box::new(Names), Box::new(Broken)];
         monitor(client, &settings(), &selection(), checks, &at, ended).await
     });
 
-    let first = results(&places.results, "the first pass", |known| known.completed.is_some());
+    let first = results(&paths.results, "the first pass", |known| known.completed.is_some());
     let first = first.await?;
-    insta::assert_snapshot!(told(&first), @"
+    insta::assert_snapshot!(rendered(&first), @"
     broken Failed: the check panicked (this is a bug in Fairway): on purpose
     greedy Refused: it asks for a host path
     names Passed
@@ -217,11 +217,11 @@ async fn a_release_looks_and_goes_on_looking() -> Result<()> {
     let map = ConfigMap { metadata, ..ConfigMap::default() };
     maps.create(&PostParams::default(), &map).await?;
     let has = |name: &'static str| move |known: &Document| risks(known).contains(&name);
-    results(&places.results, "what is new", has("NameForbidden")).await?;
+    results(&paths.results, "what is new", has("NameForbidden")).await?;
     maps.delete(FORBIDDEN, &DeleteParams::default()).await?;
-    let after = results(&places.results, "what is gone", |known| !has("NameForbidden")(known));
+    let after = results(&paths.results, "what is gone", |known| !has("NameForbidden")(known));
     let after = after.await?;
-    assert!(risks(&after).contains(&"DualStack"), "nobody has withdrawn that");
+    assert!(risks(&after).contains(&"DualStack"), "not withdrawn");
 
     stop.cancel();
     looking.await??;
@@ -230,15 +230,15 @@ async fn a_release_looks_and_goes_on_looking() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_release_that_does_not_find_itself_says_so_in_its_results() -> Result<()> {
+async fn monitor_without_payload_reports_failure_in_results() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let directory = tempfile::tempdir()?;
-    let places = Places { payload: "/nowhere".into(), results: directory.path().to_owned() };
+    let paths = MonitorPaths { payload: "/nowhere".into(), results: directory.path().to_owned() };
     let stop = CancellationToken::new();
     let ended =
-        monitor(cluster.client(), &settings(), &selection(), Vec::new(), &places, stop).await;
+        monitor(cluster.client(), &settings(), &selection(), Vec::new(), &paths, stop).await;
     assert!(matches!(ended, Err(MonitorError::Payload(_))));
-    let written = fs::read(directory.path().join(RESULT))?;
+    let written = fs::read(directory.path().join(RESULT_FILE))?;
     let Settings { image, .. } = settings();
     let expected = Expected { run: RUN, target_version: "5.1.0", target_image: &image };
     let known = Document::read(&written, &expected)?.document;

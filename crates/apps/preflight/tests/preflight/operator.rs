@@ -1,5 +1,5 @@
-//! What stands in for the operator of the running release: it creates the Jobs that are asked for,
-//! deletes the others, and has every check end as a test says.
+//! Test double of the operator: creates requested Jobs, deletes others, and ends every check as the
+//! test defines.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,20 +21,20 @@ use serde_json::json;
 
 /// How a check ends.
 pub(crate) enum End {
-    /// With this exit code and these last words.
+    /// With an exit code and a termination message.
     Exits(i32, &'static str),
-    /// Before it begins: its Job is refused.
+    /// Its Job is refused.
     Refused(&'static str),
 }
 
-pub(crate) struct Operator {
+pub(crate) struct TestOperator {
     client: Client,
     directory: PathBuf,
     ends: BTreeMap<&'static str, End>,
 }
 
-impl Operator {
-    /// Prepares the namespace of checks.
+impl TestOperator {
+    /// Creates the namespace of checks.
     pub(crate) async fn new(
         cluster: &TestCluster,
         directory: &Path,
@@ -44,12 +44,12 @@ impl Operator {
         Ok(Self { client: cluster.client(), directory: directory.to_owned(), ends: ends.into() })
     }
 
-    /// Answers requests, until it is dropped.
+    /// Answers requests until it is dropped.
     pub(crate) async fn work(self) -> Result<()> {
         let mut answers: Vec<JobAnswer> = Vec::new();
         loop {
             let answered = answers.clone();
-            let asked = wait::until("other requests", async || {
+            let requested = wait::until("other requests", async || {
                 let names = |requests: &JobRequests| {
                     requests.jobs.iter().map(|job| job.name.clone()).collect::<Vec<_>>()
                 };
@@ -57,20 +57,20 @@ impl Operator {
                 Ok(self.requests().filter(|requests| names(requests) != known))
             })
             .await;
-            let Ok(asked) = asked else { continue };
+            let Ok(requested) = requested else { continue };
             let jobs: Api<Job> = Api::namespaced(self.client.clone(), NAMESPACE);
-            for gone in answers.iter().filter(|known| is_missing(&asked, known)) {
+            for gone in answers.iter().filter(|known| is_missing(&requested, known)) {
                 if gone.state == JobState::Created {
                     jobs.delete(&gone.name, &DeleteParams::background()).await?;
                 }
             }
-            answers.retain(|known| !is_missing(&asked, known));
-            for request in &asked.jobs {
+            answers.retain(|known| !is_missing(&requested, known));
+            for request in &requested.jobs {
                 if answers.iter().all(|known| known.name != request.name) {
-                    answers.push(self.answer(&asked.preflight_id, request).await?);
+                    answers.push(self.answer(&requested.preflight_id, request).await?);
                 }
             }
-            let (format, preflight_id) = (FORMAT.to_owned(), asked.preflight_id.clone());
+            let (format, preflight_id) = (FORMAT.to_owned(), requested.preflight_id.clone());
             let document = JobAnswers { format, preflight_id, jobs: answers.clone() };
             results::write(&self.directory, ANSWERS, &document)?;
         }
@@ -99,7 +99,7 @@ impl Operator {
         let labels = json!({labels::RUN: run});
         job["metadata"] = json!({"name": request.name, "labels": labels});
         job["spec"]["template"]["metadata"]["labels"] = labels;
-        // The test says how it ends: no node is to run it.
+        // Not schedulable: the test itself ends the pod.
         job["spec"]["template"]["spec"]["nodeSelector"] = json!({"nowhere": "true"});
         let jobs: Api<Job> = Api::namespaced(self.client.clone(), NAMESPACE);
         jobs.create(&PostParams::default(), &serde_json::from_value(job)?).await?;
@@ -107,7 +107,7 @@ impl Operator {
     }
 }
 
-/// Makes the namespace of checks, unless it is there.
+/// Creates the namespace of checks, unless it exists.
 pub(crate) async fn make_namespace(cluster: &TestCluster) -> Result<()> {
     let namespaces: Api<Namespace> = Api::all(cluster.client());
     let metadata = ObjectMeta { name: Some(NAMESPACE.to_owned()), ..ObjectMeta::default() };
@@ -121,7 +121,7 @@ pub(crate) async fn make_namespace(cluster: &TestCluster) -> Result<()> {
     Ok(())
 }
 
-/// Has the pod of a Job end, in place of a node.
+/// Terminates the pod of a Job, like a kubelet.
 pub(crate) async fn end(client: &Client, label: &str, code: i32, message: &str) -> Result<()> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), NAMESPACE);
     let of_job = ListParams::default().labels(label);
@@ -145,6 +145,6 @@ pub(crate) async fn end(client: &Client, label: &str, code: i32, message: &str) 
     Ok(())
 }
 
-fn is_missing(asked: &JobRequests, known: &JobAnswer) -> bool {
-    asked.jobs.iter().all(|request| request.name != known.name)
+fn is_missing(requested: &JobRequests, known: &JobAnswer) -> bool {
+    requested.jobs.iter().all(|request| request.name != known.name)
 }

@@ -4,13 +4,13 @@ use serde_json::json;
 use super::*;
 use crate::document::{CheckStatus, ExecutionStatus, Reason, Severity};
 
-const EXPECTED: Expected<'_> = Expected {
+const EXPECTED: ExpectedDocument<'_> = ExpectedDocument {
     run: "0123456789abcdef0123456789abcdef",
     target_version: "5.2.0",
     target_image: "mirror.example/release@sha256:abc",
 };
 
-/// A document of the run that is expected, with other fields in place of some.
+/// The expected document with changed fields.
 fn document(other: Value) -> Value {
     let mut document = json!({
         "format": "preflight-v1-json",
@@ -26,12 +26,12 @@ fn document(other: Value) -> Value {
     document
 }
 
-fn read(document: &Value) -> Result<Reading, ReadError> {
+fn read(document: &Value) -> Result<ReadDocument, ReadError> {
     Document::read(document.to_string().as_bytes(), &EXPECTED)
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn read_returns_written_document() {
     let finding = json!({
         "name": "ConcerningThingA",
         "message": "Cluster uses dual-stack networking configuration incompatible with 5.2.0.",
@@ -51,7 +51,7 @@ fn what_was_written_is_read() {
 }
 
 #[test]
-fn what_is_not_known_here_is_read_as_nothing_better_than_it_is() {
+fn read_unknown_values_never_improves_results() {
     let document = document(json!({
         "executionStatus": "paused", "somethingNew": {"a": [1, 2]}, "started": "yesterday",
         "checks": [
@@ -64,7 +64,7 @@ fn what_is_not_known_here_is_read_as_nothing_better_than_it_is() {
             "the sky falls",
         ],
     }));
-    let Reading { document, dropped } = read(&document).unwrap();
+    let ReadDocument { document, dropped } = read(&document).unwrap();
     assert_eq!(dropped, Vec::<String>::new());
     assert_eq!(document.execution_status, ExecutionStatus::Failed);
     assert_eq!(document.started, None);
@@ -74,7 +74,7 @@ fn what_is_not_known_here_is_read_as_nothing_better_than_it_is() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_apart() {
+fn read_error_distinguishes_causes() {
     let whole = document(json!({})).to_string();
     let cases: [(&str, Vec<u8>); 13] = [
         ("too large", vec![b' '; MAX_BYTES + 1]),
@@ -91,52 +91,55 @@ fn what_cannot_be_read_is_told_apart() {
         ("another version", document(json!({"targetVersion": "5.1.0"})).to_string().into_bytes()),
         ("another image", document(json!({"targetImage": "r@sha256:b"})).to_string().into_bytes()),
     ];
-    let told = cases.map(|(case, bytes)| {
+    let rendered = cases.map(|(case, bytes)| {
         let error = Document::read(&bytes, &EXPECTED).unwrap_err();
         format!("{case}: {error}")
     });
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 #[test]
-fn a_release_that_failed_need_not_know_its_version() {
-    let words = json!({"targetVersion": "", "executionStatus": "failed", "message": "no payload"});
-    let Reading { document: failed, .. } = read(&document(words)).unwrap();
+fn read_failed_document_without_version_succeeds() {
+    let fields = json!({"targetVersion": "", "executionStatus": "failed", "message": "no payload"});
+    let ReadDocument { document: failed, .. } = read(&document(fields)).unwrap();
     assert_eq!((&*failed.target_version, &*failed.message), ("5.2.0", "no payload"));
     for other in [
         json!({"targetVersion": "5.1.0", "executionStatus": "failed"}),
         json!({"targetVersion": "", "executionStatus": "running"}),
         json!({"targetVersion": "", "executionStatus": "completed"}),
     ] {
-        let told = read(&document(other)).unwrap_err();
-        assert!(matches!(told, ReadError::Mismatch { what: "version", .. }), "{told}");
+        let rendered = read(&document(other)).unwrap_err();
+        assert!(matches!(rendered, ReadError::Mismatch { what: "version", .. }), "{rendered}");
     }
 }
 
 #[test]
-fn ten_thousand_findings_leave_one_that_says_so() {
+fn read_ten_thousand_findings_adds_one_for_dropped() {
     let mut risks: Vec<Value> = (0..9_999).map(|n| json!({"name": format!("Risk{n}")})).collect();
     risks.push(json!({"name": "Last", "severity": "critical"}));
     let reading = read(&document(json!({"risks": risks}))).unwrap();
     let risks = reading.document.risks;
-    assert_eq!(risks.len(), limits::FINDINGS + 1);
+    assert_eq!(risks.len(), limits::MAX_FINDINGS + 1);
     assert_eq!(risks[0].name, "Last", "the worst are kept");
-    let stand_in = risks.last().unwrap();
-    assert_eq!((stand_in.name.as_str(), stand_in.severity), (limits::DROPPED, Severity::Warning));
-    insta::assert_snapshot!(stand_in.message, @"9850 of 10000 findings are dropped: the limit is 150. Report this to the maintainer of the release.");
+    let placeholder = risks.last().unwrap();
+    assert_eq!(
+        (placeholder.name.as_str(), placeholder.severity),
+        (limits::DROPPED, Severity::Warning)
+    );
+    insta::assert_snapshot!(placeholder.message, @"9850 of 10000 findings are dropped: the limit is 150. Report this to the maintainer of the release.");
     assert_eq!(reading.dropped, ["9850 of 10000 findings are dropped"]);
 }
 
 #[test]
-fn checks_that_are_not_kept_do_not_count_as_answers() {
-    let checks = vec![json!({"name": "a", "status": "passed"}); limits::CHECKS + 1];
+fn read_too_many_checks_is_incomplete() {
+    let checks = vec![json!({"name": "a", "status": "passed"}); limits::MAX_CHECKS + 1];
     let reading = read(&document(json!({"checks": checks}))).unwrap();
     assert!(!reading.document.is_complete());
     assert_eq!(reading.dropped, ["1 of 301 checks are dropped"]);
 }
 
 #[test]
-fn long_texts_are_cut_and_that_is_told() {
+fn read_long_texts_reports_truncation() {
     let long = "ä".repeat(100_000);
     let risk = json!({"name": long, "message": long, "url": long, "remediation": "short"});
     let check = json!({"name": "a", "message": long, "status": "failed"});
@@ -153,7 +156,7 @@ fn long_texts_are_cut_and_that_is_told() {
 
 proptest! {
     #[test]
-    fn nothing_panics_and_nothing_is_lost_unsaid(
+    fn read_any_fields_reports_dropped_findings(
         fields in proptest::collection::btree_map("format|risks|checks|message|started", ".*", 0..5),
         risks in proptest::collection::vec("[a-z]", 0..400),
     ) {
@@ -167,7 +170,7 @@ proptest! {
         }
         let reading = read(&document).unwrap();
         let kept = reading.document.risks.len();
-        prop_assert_eq!(kept, risks.len().min(limits::FINDINGS + 1));
-        prop_assert_eq!(reading.dropped.is_empty(), risks.len() <= limits::FINDINGS);
+        prop_assert_eq!(kept, risks.len().min(limits::MAX_FINDINGS + 1));
+        prop_assert_eq!(reading.dropped.is_empty(), risks.len() <= limits::MAX_FINDINGS);
     }
 }

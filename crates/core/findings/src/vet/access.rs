@@ -1,79 +1,80 @@
-//! What a check needs to read, and whether that is all it would get.
+//! Verification of the RBAC manifests of a check.
 //!
-//! A check may bring an account, roles, and bindings of these roles to this account: nothing else of
-//! the cluster is named in any of them, and none of them keeps its name.
+//! A check may have a ServiceAccount, roles, and bindings of these roles to this ServiceAccount.
+//! They reference no other objects of the cluster, and all of them are renamed.
 
 use serde_json::Value;
 
-use super::fields::Field;
-use super::rules::{self, Scope};
-use super::{ACCOUNT, ANNOTATION, NAMESPACE, Refusal};
+use super::job;
+use super::rules::{self, Field, Scope};
+use super::{ACCOUNT, ANNOTATION, JobRefusal, NAMESPACE};
 use crate::text;
 
-/// Manifests of one check.
+/// Maximum number of RBAC manifests of a check.
 const MAX_OBJECTS: usize = 20;
 
-/// Bytes of all of them together.
+/// Maximum bytes of all RBAC manifests.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Characters of a name: with the end that it gets, it is one that the API takes.
+/// Maximum length of a name, without the suffix that is added.
 const MAX_NAME: usize = 180;
 
-/// The group of roles.
+/// API group of roles.
 pub(super) const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Its version.
+/// `apiVersion` of roles.
 pub(super) const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
-/// What a check brings.
+/// Verified RBAC manifests of a check.
 #[derive(Debug, Default)]
 pub(super) struct Access<'a> {
-    /// Its account.
+    /// Name of its ServiceAccount.
     pub(super) account: Option<&'a str>,
-    /// Its roles.
     pub(super) roles: Vec<Grant<'a, Rules<'a>>>,
-    /// Their bindings to its account.
+    /// Bindings of its roles to its ServiceAccount.
     pub(super) bindings: Vec<Grant<'a, RoleRef<'a>>>,
 }
 
-/// A role, or its binding.
+/// A role or a binding.
 #[derive(Debug)]
 pub(super) struct Grant<'a, T> {
     pub(super) kind: &'a str,
     pub(super) name: &'a str,
-    /// Empty for kinds that have none.
+    /// Empty for cluster-scoped kinds.
     pub(super) namespace: &'a str,
-    pub(super) gives: T,
+    pub(super) content: T,
 }
 
-/// The rules of a role, each of which was looked at.
+/// Verified rules of a role.
 pub(super) type Rules<'a> = &'a Value;
 
-/// The role that is bound.
+/// Role of a binding.
 #[derive(Debug)]
 pub(super) struct RoleRef<'a> {
     pub(super) kind: &'a str,
     pub(super) name: &'a str,
 }
 
-/// Looks at what a check brings, that wants to be this account.
+/// Verifies the RBAC manifests of a check that uses this ServiceAccount.
 pub(super) fn vet<'a>(
     check: &str,
     access: &'a [Value],
-    wanted: &str,
-) -> Result<Access<'a>, Refusal> {
+    account_name: &str,
+) -> Result<Access<'a>, JobRefusal> {
     let size: usize = access.iter().map(|manifest| manifest.to_string().len()).sum();
     if access.len() > MAX_OBJECTS || size > MAX_BYTES {
         let why = "a check may have at most 20 RBAC manifests, with 64 KiB in total";
         let (object, field) = (check.to_owned(), "access".to_owned());
-        return Err(Refusal::Access { object, field, why });
+        return Err(JobRefusal::Access { object, field, why });
     }
     let manifests: Vec<_> = access.iter().map(Manifest::new).collect();
-    let account = the_account(&manifests)?;
-    if wanted != account.map_or("", |account| account.name) && !["", ACCOUNT].contains(&wanted) {
+    let account = own_account(&manifests)?;
+    if account_name != account.map_or("", |account| account.name)
+        && !["", ACCOUNT].contains(&account_name)
+    {
         let field = "spec.template.spec.serviceAccountName".to_owned();
         let why = "a check must use its own ServiceAccount or preflight-check";
-        return Err(Refusal::Job { field, why });
+        return Err(JobRefusal::Job { field, why });
     }
     let roles = manifests.iter().filter_map(|manifest| manifest.role().transpose());
     let roles = roles.collect::<Result<Vec<_>, _>>()?;
@@ -82,11 +83,13 @@ pub(super) fn vet<'a>(
     Ok(Access { account: account.map(|account| account.name), roles, bindings })
 }
 
-/// The account that a check brings, if it does. Every manifest is what a check may bring.
-fn the_account<'m, 'a>(manifests: &'m [Manifest<'a>]) -> Result<Option<&'m Manifest<'a>>, Refusal> {
+/// ServiceAccount of the check, if any. Fails if a manifest has another kind than checks may have.
+fn own_account<'m, 'a>(
+    manifests: &'m [Manifest<'a>],
+) -> Result<Option<&'m Manifest<'a>>, JobRefusal> {
     let mut account = None;
     for manifest in manifests {
-        manifest.belongs_to_a_check()?;
+        manifest.verify_kind()?;
         if manifest.is("v1", "ServiceAccount") && account.replace(manifest).is_some() {
             return manifest
                 .refuse(&manifest.root.field("kind"), "a check may have only one ServiceAccount");
@@ -115,7 +118,7 @@ impl<'a> Manifest<'a> {
         (self.root.field("apiVersion").text(), self.kind) == (version, kind)
     }
 
-    fn belongs_to_a_check(&self) -> Result<(), Refusal> {
+    fn verify_kind(&self) -> Result<(), JobRefusal> {
         let is_cluster_wide = ["ClusterRole", "ClusterRoleBinding"].contains(&self.kind);
         let is_known = self.is("v1", "ServiceAccount")
             || self.is(RBAC, self.kind)
@@ -148,7 +151,7 @@ impl<'a> Manifest<'a> {
         Ok(())
     }
 
-    fn role(&self) -> Result<Option<Grant<'a, Rules<'a>>>, Refusal> {
+    fn role(&self) -> Result<Option<Grant<'a, Rules<'a>>>, JobRefusal> {
         let scope = match self.kind {
             "Role" => Scope::Namespace,
             "ClusterRole" => Scope::Cluster,
@@ -163,7 +166,7 @@ impl<'a> Manifest<'a> {
         &self,
         roles: &[Grant<'_, Rules<'_>>],
         account: Option<&Self>,
-    ) -> Result<Option<Grant<'a, RoleRef<'a>>>, Refusal> {
+    ) -> Result<Option<Grant<'a, RoleRef<'a>>>, JobRefusal> {
         if !["RoleBinding", "ClusterRoleBinding"].contains(&self.kind) {
             return Ok(None);
         }
@@ -176,11 +179,11 @@ impl<'a> Manifest<'a> {
         if !roles.iter().any(is_bound) {
             return self.refuse(&field, "a check may bind only its own roles");
         }
-        self.is_given_to(account)?;
+        self.verify_subjects(account)?;
         Ok(Some(self.grant(role)))
     }
 
-    fn is_given_to(&self, account: Option<&Self>) -> Result<(), Refusal> {
+    fn verify_subjects(&self, account: Option<&Self>) -> Result<(), JobRefusal> {
         let why = "a check may bind its roles only to its own ServiceAccount";
         let account = account.map(|account| ("ServiceAccount", account.name, account.namespace));
         let subjects = self.root.field("subjects");
@@ -194,25 +197,70 @@ impl<'a> Manifest<'a> {
         if subjects.is_set() { Ok(()) } else { self.refuse(&subjects, why) }
     }
 
-    fn grant<T>(&self, gives: T) -> Grant<'a, T> {
-        Grant { kind: self.kind, name: self.name, namespace: self.namespace, gives }
+    fn grant<T>(&self, content: T) -> Grant<'a, T> {
+        Grant { kind: self.kind, name: self.name, namespace: self.namespace, content }
     }
 
-    fn refuse<T>(&self, field: &Field<'_>, why: &'static str) -> Result<T, Refusal> {
+    fn refuse<T>(&self, field: &Field<'_>, why: &'static str) -> Result<T, JobRefusal> {
         Err(self.refusal(field.path.clone(), why))
     }
 
-    fn refusal(&self, field: String, why: &'static str) -> Refusal {
+    fn refusal(&self, field: String, why: &'static str) -> JobRefusal {
         let object = text::beginning(&format!("{} {}", self.kind, self.name), MAX_NAME);
-        Refusal::Access { object, field, why }
+        JobRefusal::Access { object, field, why }
     }
 }
 
-/// Whether it is a name that all kinds can have.
+/// Whether all kinds allow the name.
 fn is_name(text: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     text.len() <= MAX_NAME
         && text.bytes().all(|byte| is_inner(byte) || byte == b'-' || byte == b'.')
         && text.bytes().next().is_some_and(is_inner)
         && text.bytes().last().is_some_and(is_inner)
+}
+
+/// Permissions of a check beyond those of all checks, as messages. Empty if they are refused, or if
+/// the check does not use its own ServiceAccount.
+pub fn granted(check: &str, job: &Value, access: &[Value]) -> Vec<String> {
+    let pod = Field::root(job).at(&["spec", "template", "spec"]);
+    let Ok(account_name) = job::account(&pod) else { return Vec::new() };
+    let Ok(access) = vet(check, access, account_name) else { return Vec::new() };
+    let Some(account) = access.account.filter(|account| *account == account_name) else {
+        return Vec::new();
+    };
+    let rules = access.bindings.iter().flat_map(|binding| binding_permissions(binding, &access));
+    std::iter::once(format!("own ServiceAccount {account}")).chain(rules).collect()
+}
+
+/// Permissions of a binding.
+fn binding_permissions(binding: &Grant<'_, RoleRef<'_>>, access: &Access<'_>) -> Vec<String> {
+    let scope = match binding.namespace {
+        "" => "cluster-wide".to_owned(),
+        namespace => format!("in {namespace}"),
+    };
+    let is_bound = |kind: &str, name: &str, namespace: &str| {
+        (kind, name) == (binding.content.kind, binding.content.name)
+            && (namespace.is_empty() || namespace == binding.namespace)
+    };
+    let roles = access.roles.iter().filter(|role| is_bound(role.kind, role.name, role.namespace));
+    let given = roles.flat_map(|role| role.content.as_array().into_iter().flatten());
+    given.map(|rule| format!("{} {scope}", rule_permissions(rule))).collect()
+}
+
+fn rule_permissions(rule: &Value) -> String {
+    let texts = |field: &str| -> Vec<&str> {
+        rule[field].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+    };
+    let (groups, resources, names) =
+        (texts("apiGroups"), texts("resources"), texts("resourceNames"));
+    let full = |group: &str, resource: &str| match group {
+        "" => resource.to_owned(),
+        group => format!("{resource}.{group}"),
+    };
+    let of_groups =
+        groups.iter().flat_map(|group| resources.iter().map(move |resource| full(group, resource)));
+    let what =
+        format!("{} {}", texts("verbs").join(", "), of_groups.collect::<Vec<_>>().join(", "));
+    if names.is_empty() { what } else { format!("{what} ({})", names.join(", ")) }
 }

@@ -1,46 +1,44 @@
-//! What of a check's Job is taken over, and what it may not ask for.
+//! Verification of a check's Job.
 
 use serde_json::{Map, Value};
 
-use super::fields::Field;
-use super::{ANNOTATION, Refusal};
+use super::rules::Field;
+use super::{ANNOTATION, JobRefusal};
 use crate::jobs::JobRequest;
 
-/// Bytes of a manifest. Real ones have less than two thousand.
+/// Maximum bytes of a manifest. Real ones have less than 2000.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Characters of a Job's name: Pods are called after it.
+/// Maximum length of a Job name, from which Pod names are derived.
 const MAX_NAME: usize = 63;
 
-/// Characters of the random end of a Job's name, at least.
+/// Minimum length of the random suffix of a Job name.
 const MIN_SUFFIX: usize = 5;
 
-/// Variables and volumes, each.
+/// Maximum number of variables and of volumes.
 const MAX_LIST: usize = 100;
 
-/// What of a manifest is taken over.
+/// Parts of a Job manifest that are retained.
 #[derive(Debug)]
-pub(super) struct Check<'a> {
-    /// The random end of its name, with which everything is called that exists for it.
+pub(super) struct CheckJob<'a> {
+    /// Random suffix of the Job name. All objects of the Job get it.
     pub(super) suffix: &'a str,
-    /// The namespace that it declares.
+    /// Namespace of the manifest.
     pub(super) namespace: &'a str,
-    /// The account that it wants; empty for the one that all have.
+    /// ServiceAccount; empty for the default of checks.
     pub(super) account: &'a str,
-    /// Whether it wants no token.
+    /// Whether the Pod gets no token.
     pub(super) without_token: bool,
-    /// Its container, as far as it is taken over.
+    /// Retained fields of the container.
     pub(super) container: Map<String, Value>,
-    /// Its variables.
     pub(super) variables: Vec<Value>,
-    /// Where its volumes are mounted.
     pub(super) mounts: Vec<Value>,
-    /// Its own volumes, by name.
+    /// Names of its emptyDir volumes.
     pub(super) volumes: Vec<&'a str>,
 }
 
-/// Fields of a Pod that say what no check may have.
-const POD: [(&str, &str); 9] = [
+/// Forbidden fields of a Pod.
+const FORBIDDEN_POD_FIELDS: [(&str, &str); 9] = [
     ("hostNetwork", "a check must not use the host network"),
     ("hostPID", "a check must not use the host PID namespace"),
     ("hostIPC", "a check must not use the host IPC namespace"),
@@ -52,8 +50,8 @@ const POD: [(&str, &str); 9] = [
     ("resourceClaims", "a check must not use devices"),
 ];
 
-/// Fields of a security context, of a Pod or of a container, that say what no check may have.
-const SECURITY: [(&str, &str); 6] = [
+/// Forbidden fields of security contexts.
+const FORBIDDEN_SECURITY_FIELDS: [(&str, &str); 6] = [
     ("privileged", "a check must not be privileged"),
     ("allowPrivilegeEscalation", "a check must not escalate privileges"),
     ("seLinuxOptions", "a check must use the default confinement"),
@@ -62,42 +60,42 @@ const SECURITY: [(&str, &str); 6] = [
     ("procMount", "a check must use the default confinement"),
 ];
 
-/// Fields of a container that say what no check may have.
-const CONTAINER: [(&str, &str); 2] = [
+/// Forbidden fields of a container.
+const FORBIDDEN_CONTAINER_FIELDS: [(&str, &str); 2] = [
     ("envFrom", "a check must set variables with `env`, and must not read Secrets"),
     ("volumeDevices", "a check must not use devices"),
 ];
 
-/// Fields of a container that are taken over.
-const TAKEN: [&str; 4] = ["image", "command", "args", "workingDir"];
+/// Retained fields of a container.
+const RETAINED_FIELDS: [&str; 4] = ["image", "command", "args", "workingDir"];
 
-pub(super) fn vet(request: &JobRequest) -> Result<Check<'_>, Refusal> {
+pub(super) fn vet(request: &JobRequest) -> Result<CheckJob<'_>, JobRefusal> {
     let manifest = Field::root(&request.manifest);
     if manifest.value.to_string().len() > MAX_BYTES {
         return refuse(&manifest.field("spec"), "the manifest exceeds 64 KiB");
     }
-    is_a_check(&manifest)?;
+    verify_kind(&manifest)?;
     let pod = manifest.at(&["spec", "template", "spec"]);
-    none_of(&pod, &POD)?;
+    none_of(&pod, &FORBIDDEN_POD_FIELDS)?;
     security(&pod.field("securityContext"))?;
     let volumes = volumes(&pod.field("volumes"))?;
     let containers = pod.field("containers").items();
     let [container] = &containers[..] else {
         return refuse(&pod.field("containers"), "a check must have exactly one container");
     };
-    Ok(Check {
+    Ok(CheckJob {
         suffix: suffix(request)?,
         namespace: manifest.at(&["metadata", "namespace"]).text(),
         account: account(&pod)?,
         without_token: pod.field("automountServiceAccountToken").value == &Value::Bool(false),
-        container: taken_over(container)?,
+        container: retained_fields(container)?,
         variables: variables(&container.field("env"))?,
         mounts: mounts(&container.field("volumeMounts"), &volumes)?,
         volumes,
     })
 }
 
-fn is_a_check(manifest: &Field<'_>) -> Result<(), Refusal> {
+fn verify_kind(manifest: &Field<'_>) -> Result<(), JobRefusal> {
     let (version, kind) = (manifest.field("apiVersion"), manifest.field("kind"));
     if (version.text(), kind.text()) != ("batch/v1", "Job") {
         return refuse(&kind, "a check must be a batch/v1 Job");
@@ -110,7 +108,7 @@ fn is_a_check(manifest: &Field<'_>) -> Result<(), Refusal> {
     none_of(&manifest.field("metadata"), &[("ownerReferences", owned), ("finalizers", owned)])
 }
 
-fn suffix(request: &JobRequest) -> Result<&str, Refusal> {
+fn suffix(request: &JobRequest) -> Result<&str, JobRefusal> {
     let name = Field { path: "name".to_owned(), value: &Value::Null };
     let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let is_name = request.name.len() <= MAX_NAME
@@ -128,8 +126,8 @@ fn suffix(request: &JobRequest) -> Result<&str, Refusal> {
     }
 }
 
-/// The account that a check wants to be; empty for the one that all have.
-pub(super) fn account<'a>(pod: &Field<'a>) -> Result<&'a str, Refusal> {
+/// ServiceAccount of a check; empty for the default of checks.
+pub(super) fn account<'a>(pod: &Field<'a>) -> Result<&'a str, JobRefusal> {
     let (name, old) = (pod.field("serviceAccountName").text(), pod.field("serviceAccount"));
     if old.is_set() && !name.is_empty() && old.text() != name {
         return refuse(&old, "a check may have only one ServiceAccount");
@@ -137,7 +135,7 @@ pub(super) fn account<'a>(pod: &Field<'a>) -> Result<&'a str, Refusal> {
     Ok(if name.is_empty() { old.text() } else { name })
 }
 
-fn volumes<'a>(volumes: &Field<'a>) -> Result<Vec<&'a str>, Refusal> {
+fn volumes<'a>(volumes: &Field<'a>) -> Result<Vec<&'a str>, JobRefusal> {
     let items = volumes.items();
     if items.len() > MAX_LIST {
         return refuse(volumes, "a check may have at most 100 volumes");
@@ -153,8 +151,8 @@ fn volumes<'a>(volumes: &Field<'a>) -> Result<Vec<&'a str>, Refusal> {
     Ok(items.iter().map(|volume| volume.field("name").text()).collect())
 }
 
-fn security(context: &Field<'_>) -> Result<(), Refusal> {
-    none_of(context, &SECURITY)?;
+fn security(context: &Field<'_>) -> Result<(), JobRefusal> {
+    none_of(context, &FORBIDDEN_SECURITY_FIELDS)?;
     let added = context.at(&["capabilities", "add"]);
     let (user, not_root) = (context.field("runAsUser"), context.field("runAsNonRoot"));
     let profiles = [("seccompProfile", "RuntimeDefault"), ("appArmorProfile", "RuntimeDefault")];
@@ -174,8 +172,8 @@ fn security(context: &Field<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn taken_over(container: &Field<'_>) -> Result<Map<String, Value>, Refusal> {
-    none_of(container, &CONTAINER)?;
+fn retained_fields(container: &Field<'_>) -> Result<Map<String, Value>, JobRefusal> {
+    none_of(container, &FORBIDDEN_CONTAINER_FIELDS)?;
     security(&container.field("securityContext"))?;
     let image = container.field("image");
     if !image.text().contains("@sha256:") {
@@ -184,12 +182,12 @@ fn taken_over(container: &Field<'_>) -> Result<Map<String, Value>, Refusal> {
     for port in container.field("ports").items() {
         none_of(&port, &[("hostPort", "a check must not use the host network")])?;
     }
-    let set = TAKEN.into_iter().map(|name| container.field(name)).zip(TAKEN);
+    let set = RETAINED_FIELDS.into_iter().map(|name| container.field(name)).zip(RETAINED_FIELDS);
     let set = set.filter(|(field, _)| field.is_set());
     Ok(set.map(|(field, name)| (name.to_owned(), field.value.clone())).collect())
 }
 
-fn variables(env: &Field<'_>) -> Result<Vec<Value>, Refusal> {
+fn variables(env: &Field<'_>) -> Result<Vec<Value>, JobRefusal> {
     let items = env.items();
     if items.len() > MAX_LIST {
         return refuse(env, "a check may have at most 100 variables");
@@ -203,27 +201,33 @@ fn variables(env: &Field<'_>) -> Result<Vec<Value>, Refusal> {
             }
         }
     }
-    Ok(items.into_iter().map(|variable| only(&variable, &["name", "value", "valueFrom"])).collect())
+    Ok(items
+        .into_iter()
+        .map(|variable| select_fields(&variable, &["name", "value", "valueFrom"]))
+        .collect())
 }
 
-fn mounts(mounts: &Field<'_>, volumes: &[&str]) -> Result<Vec<Value>, Refusal> {
+fn mounts(mounts: &Field<'_>, volumes: &[&str]) -> Result<Vec<Value>, JobRefusal> {
     let items = mounts.items();
     for mount in &items {
         if !volumes.contains(&mount.field("name").text()) {
             return refuse(&mount.field("name"), "a check may mount only its own volumes");
         }
     }
-    Ok(items.into_iter().map(|mount| only(&mount, &["name", "mountPath", "readOnly"])).collect())
+    Ok(items
+        .into_iter()
+        .map(|mount| select_fields(&mount, &["name", "mountPath", "readOnly"]))
+        .collect())
 }
 
-/// Some fields of an object.
-fn only(field: &Field<'_>, names: &[&str]) -> Value {
+/// Selects fields of an object.
+fn select_fields(field: &Field<'_>, names: &[&str]) -> Value {
     let fields = field.value.as_object().into_iter().flatten();
-    let kept = fields.filter(|(name, _)| names.contains(&name.as_str()));
-    kept.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>().into()
+    let selected = fields.filter(|(name, _)| names.contains(&name.as_str()));
+    selected.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>().into()
 }
 
-fn none_of(parent: &Field<'_>, refused: &[(&str, &'static str)]) -> Result<(), Refusal> {
+fn none_of(parent: &Field<'_>, refused: &[(&str, &'static str)]) -> Result<(), JobRefusal> {
     for (name, why) in refused {
         let field = parent.field(name);
         if field.is_set() {
@@ -233,6 +237,6 @@ fn none_of(parent: &Field<'_>, refused: &[(&str, &'static str)]) -> Result<(), R
     Ok(())
 }
 
-fn refuse<T>(field: &Field<'_>, why: &'static str) -> Result<T, Refusal> {
-    Err(Refusal::Job { field: field.path.clone(), why })
+fn refuse<T>(field: &Field<'_>, why: &'static str) -> Result<T, JobRefusal> {
+    Err(JobRefusal::Job { field: field.path.clone(), why })
 }

@@ -1,102 +1,99 @@
-//! Whether a Job that was asked for may run here, and as what.
+//! Verification of Job requests.
 //!
-//! Nothing is passed on because nobody objected: [`plan`] makes new objects, and takes over what it
-//! knows to be harmless. What a manifest asks for beyond that is refused if it would give the check
-//! more than reading, and left out if it would not.
+//! [`plan`] builds new objects from an allowlist of fields. It refuses fields that would give the
+//! check more than read access, and ignores all others.
 
 mod access;
-mod fields;
-mod granted;
 mod job;
-mod making;
+mod objects;
 mod rules;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::jobs::{JobRequest, JobState};
-use crate::labels::By;
+use crate::labels::RunOwner;
 
-pub use granted::granted;
-pub use making::{CHECK_SECONDS, CONTAINER, JOB_SECONDS};
+pub use access::granted;
+pub use objects::{CHECK_SECONDS, CONTAINER, JOB_SECONDS};
 pub use rules::{Scope, read_only, rules_read_only};
 
-/// The annotation that makes a manifest part of a preflight.
+/// Annotation of preflight manifests.
 pub const ANNOTATION: &str = "openshift.io/preflight-check";
 
-/// Where checks run.
+/// Namespace of checks.
 pub const NAMESPACE: &str = "openshift-cluster-version-preflight";
 
-/// The account of checks that bring none of their own.
+/// ServiceAccount of checks that have none of their own.
 pub const ACCOUNT: &str = "preflight-check";
 
-/// What a run gives to all of its Jobs.
+/// Parameters of a run that all of its Jobs share.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
-    /// Its identity.
+pub struct RunParameters {
+    /// ID of the run.
     pub id: String,
-    /// Who has begun it.
-    pub by: By,
-    /// The version of the cluster.
+    /// Owner of the run.
+    pub by: RunOwner,
+    /// Version of the cluster.
     pub source_version: String,
-    /// The version of the target.
+    /// Version of the target release.
     pub target_version: String,
-    /// The image of the target, by digest.
+    /// Image of the target release, by digest.
     pub target_image: String,
-    /// Which network checks get.
+    /// Network of the Pods.
     pub network: Network,
-    /// The Secret beside them with which nodes pull their images, where nodes cannot by themselves.
+    /// Pull secret in the namespace of checks, if the cluster has one.
     pub pull_secret: Option<String>,
-    /// Which taints they tolerate, as in a Pod.
+    /// Tolerations of the Pods.
     pub tolerations: Vec<Value>,
-    /// Which nodes they may run on, as in a Pod; all if it is null.
+    /// Node selector of the Pods; null for none.
     pub node_selector: Value,
 }
 
-/// Which network checks get.
+/// Network of checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Network {
-    /// That of the cluster.
+    /// Pod network of the cluster.
     #[default]
     Pod,
-    /// That of the node, where no other reaches the API server.
+    /// Host network, for clusters whose Pod network does not reach the API server.
     Host,
 }
 
-/// What is to be created, in this order.
+/// Objects to create, in this order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    /// The account of the check, and what it may read.
+pub struct CheckObjects {
+    /// ServiceAccount and permissions of the check.
     pub access: Vec<Value>,
     /// The Job.
     pub job: Value,
 }
 
-/// Why a Job does not run.
+/// Why a Job is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// It asks for more of the node than a check may have.
+pub enum JobRefusal {
+    /// The Job requests more than checks may use.
     #[error("{field}: {why}")]
     Job {
-        /// The field of its manifest.
+        /// Path of the field.
         field: String,
-        /// What is wrong with that.
+        /// Reason of the refusal.
         why: &'static str,
     },
-    /// It asks for permissions beyond reading.
+    /// The permissions exceed read access.
     #[error("{object}: {field}: {why}")]
     Access {
         /// Kind and name of the manifest.
         object: String,
-        /// The field of it.
+        /// Path of the field.
         field: String,
-        /// What is wrong with that.
+        /// Reason of the refusal.
         why: &'static str,
     },
 }
 
-impl Refusal {
-    /// The word for it.
+impl JobRefusal {
+    /// State of the refused Job.
     pub fn state(&self) -> JobState {
         match self {
             Self::Job { .. } => JobState::Refused,
@@ -105,15 +102,22 @@ impl Refusal {
     }
 }
 
-/// What is to be created for a request, or why nothing is.
-pub fn plan(request: &JobRequest, run: &Run, now: Timestamp) -> Result<Plan, Refusal> {
+/// Builds the objects of a request, or refuses it.
+pub fn plan(
+    request: &JobRequest,
+    run: &RunParameters,
+    now: Timestamp,
+) -> Result<CheckObjects, JobRefusal> {
     let check = job::vet(request)?;
     let access = access::vet(&request.check, &request.access, check.account)?;
-    Ok(Plan {
-        access: making::access(request, &check, &access, run),
-        job: making::job(request, &check, &access, run, now),
+    Ok(CheckObjects {
+        access: objects::access(request, &check, &access, run),
+        job: objects::job(request, &check, &access, run, now),
     })
 }
+
+#[doc(hidden)]
+pub use self::{CheckObjects as Plan, RunParameters as Run};
 
 #[cfg(test)]
 mod tests;

@@ -1,22 +1,20 @@
-//! What is refused, and what is made of the rest.
-
 use serde_json::json;
 
 use super::*;
 
 const DIGEST: &str = "registry.example/ingress@sha256:1";
 
-fn run() -> Run {
-    Run {
+fn run() -> RunParameters {
+    RunParameters {
         id: "0123456789abcdef0123456789abcdef".to_owned(),
         source_version: "5.0.0".to_owned(),
         target_version: "5.2.0+x".to_owned(),
         target_image: "registry.example/release@sha256:2".to_owned(),
-        ..Run::default()
+        ..RunParameters::default()
     }
 }
 
-/// A check that asks for no more than it may have.
+/// A request that is accepted.
 fn request() -> JobRequest {
     JobRequest {
         name: "ingress-preflight-x7k2p".to_owned(),
@@ -35,7 +33,7 @@ fn request() -> JobRequest {
     }
 }
 
-/// Puts a value to where a pointer says, making what is missing on the way.
+/// Sets a value at a JSON pointer and creates missing parents.
 fn put(manifest: &mut Value, path: &str, value: Value) {
     let mut at = manifest;
     for name in path.split('/') {
@@ -51,7 +49,7 @@ fn now() -> Timestamp {
     "2026-02-09T10:00:00Z".parse().unwrap()
 }
 
-fn told(request: &JobRequest) -> String {
+fn rendered(request: &JobRequest) -> String {
     match plan(request, &run(), now()) {
         Ok(_) => "allowed".to_owned(),
         Err(refusal) => format!("{}: {refusal}", refusal.state()),
@@ -59,7 +57,7 @@ fn told(request: &JobRequest) -> String {
 }
 
 #[test]
-fn a_job_that_asks_for_more_than_a_check_may_have_is_refused() {
+fn plan_refuses_job_beyond_limits() {
     let pod = "spec/template/spec";
     let container = "spec/template/spec/containers/0";
     let two = json!([{"image": DIGEST}, {"image": DIGEST}]);
@@ -107,19 +105,19 @@ fn a_job_that_asks_for_more_than_a_check_may_have_is_refused() {
         (&format!("{container}/volumeMounts"), json!([{"name": "fairway-preflight-manifests"}])),
         (&format!("{container}/args"), json!(["x".repeat(70_000)])),
     ];
-    let told: Vec<_> = cases
+    let rendered: Vec<_> = cases
         .into_iter()
         .map(|(path, value)| {
             let mut request = request();
             put(&mut request.manifest, path, value);
-            told(&request)
+            rendered(&request)
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 #[test]
-fn a_job_is_called_by_a_name_with_a_random_end() {
+fn plan_requires_random_suffix_in_job_name() {
     for (name, is_good) in [
         ("ingress-x7k2p", true),
         ("ingress", false),
@@ -132,12 +130,12 @@ fn a_job_is_called_by_a_name_with_a_random_end() {
         ("", false),
         (&format!("{}-x7k2p", "a".repeat(58)), false),
     ] {
-        let allowed = told(&JobRequest { name: name.to_owned(), ..request() });
+        let allowed = rendered(&JobRequest { name: name.to_owned(), ..request() });
         assert_eq!(allowed == "allowed", is_good, "{name}: {allowed}");
     }
 }
 
-/// An object that belongs to a check.
+/// An RBAC object of a check.
 fn object(kind: &str, namespace: &str, rest: &Value) -> Value {
     let version = if kind == "ServiceAccount" { "v1" } else { "rbac.authorization.k8s.io/v1" };
     let mut object = rest.clone();
@@ -150,7 +148,7 @@ fn object(kind: &str, namespace: &str, rest: &Value) -> Value {
     object
 }
 
-/// A check that may read one Secret, and all nodes.
+/// A check that may read one Secret and all Nodes.
 fn request_with_access() -> JobRequest {
     let ingress = "openshift-ingress";
     let subjects = json!([{"kind": "ServiceAccount", "name": "reader", "namespace": "openshift-ingress-operator"}]);
@@ -183,7 +181,7 @@ fn request_with_access() -> JobRequest {
 }
 
 #[test]
-fn access_beyond_reading_is_refused() {
+fn plan_refuses_access_beyond_reading() {
     let (cluster_role, role, binding) = (3, 2, 0);
     let may = |group: &str, resource: &str, verb: &str| json!([{"apiGroups": [group], "resources": [resource], "verbs": [verb]}]);
     let subject = |kind: &str, name: &str| json!([{"kind": kind, "name": name, "namespace": "openshift-ingress-operator"}]);
@@ -226,27 +224,27 @@ fn access_beyond_reading_is_refused() {
         (binding, "subjects", subject("ServiceAccount", "default")),
         (binding, "subjects", json!([])),
     ];
-    let told: Vec<_> = cases
+    let rendered: Vec<_> = cases
         .into_iter()
         .map(|(index, path, value)| {
             let mut request = request_with_access();
             put(&mut request.access[index], path, value);
-            told(&request)
+            rendered(&request)
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 #[test]
-fn bindings_and_accounts_that_nobody_brings_are_refused() {
+fn plan_refuses_unrelated_bindings_and_service_accounts() {
     let mut without_account = request_with_access();
     without_account.access.pop();
     let mut without_role = request_with_access();
     without_role.access.remove(2);
     let mut too_many = request_with_access();
     too_many.access = vec![too_many.access[4].clone(); 21];
-    let told = [without_account, without_role, too_many].map(|request| told(&request));
-    insta::assert_snapshot!(told.join("\n"), @r"
+    let rendered = [without_account, without_role, too_many].map(|request| rendered(&request));
+    insta::assert_snapshot!(rendered.join("\n"), @r"
     refused: spec.template.spec.serviceAccountName: a check must use its own ServiceAccount or preflight-check
     accessRefused: RoleBinding reader: roleRef: a check may bind only its own roles
     accessRefused: ingress: access: a check may have at most 20 RBAC manifests, with 64 KiB in total
@@ -254,7 +252,7 @@ fn bindings_and_accounts_that_nobody_brings_are_refused() {
 }
 
 #[test]
-fn a_check_gets_what_all_get() {
+fn plan_job_has_common_settings() {
     let mut request = request();
     let pod = "spec/template/spec";
     put(
@@ -281,20 +279,20 @@ fn a_check_gets_what_all_get() {
     put(&mut request.manifest, &format!("{pod}/priorityClassName"), json!("system-node-critical"));
     put(&mut request.manifest, "metadata/labels", json!({"fairway.dev/managed": "true"}));
     put(&mut request.manifest, "spec/parallelism", json!(500));
-    let Plan { access, job } = plan(&request, &run(), now()).unwrap();
+    let CheckObjects { access, job } = plan(&request, &run(), now()).unwrap();
     assert_eq!(access, Vec::<Value>::new());
     insta::assert_snapshot!(serde_json::to_string_pretty(&job).unwrap());
 }
 
 #[test]
-fn what_a_check_brings_is_called_anew() {
-    let Plan { access, job } = plan(&request_with_access(), &run(), now()).unwrap();
+fn plan_renames_rbac_objects() {
+    let CheckObjects { access, job } = plan(&request_with_access(), &run(), now()).unwrap();
     assert_eq!(job["spec"]["template"]["spec"]["serviceAccountName"], "reader-x7k2p");
     insta::assert_snapshot!(serde_json::to_string_pretty(&access).unwrap());
 }
 
 #[test]
-fn what_a_check_is_granted_is_told() {
+fn granted_lists_permissions() {
     let JobRequest { check, manifest, access, .. } = request_with_access();
     insta::assert_snapshot!(granted(&check, &manifest, &access).join("\n"), @r"
     own ServiceAccount reader
@@ -307,9 +305,9 @@ fn what_a_check_is_granted_is_told() {
 }
 
 #[test]
-fn only_nodes_are_told_where_credentials_for_images_are() {
+fn plan_passes_pull_secret_to_kubelet_only() {
     let with = |pull_secret: Option<String>| {
-        let run = Run { pull_secret, ..run() };
+        let run = RunParameters { pull_secret, ..run() };
         plan(&request(), &run, now()).unwrap().job["spec"]["template"]["spec"].clone()
     };
     let mut pod = with(Some("pull".to_owned()));
@@ -319,8 +317,8 @@ fn only_nodes_are_told_where_credentials_for_images_are() {
 }
 
 #[test]
-fn only_a_setting_of_the_operator_gives_the_network_of_the_node() {
-    let with = |network| plan(&request(), &Run { network, ..run() }, now()).unwrap().job;
+fn plan_uses_host_network_only_if_set() {
+    let with = |network| plan(&request(), &RunParameters { network, ..run() }, now()).unwrap().job;
     let host = |job: Value| job["spec"]["template"]["spec"]["hostNetwork"].clone();
     assert_eq!(host(with(Network::Pod)), Value::Null);
     assert_eq!(host(with(Network::Host)), true);

@@ -1,26 +1,25 @@
-//! Files and records of preflights that released versions wrote: the current reader understands
-//! them without losing a field.
+//! Compatibility with files and records of released versions.
 
-use fairway_findings::answer::{self, Ending};
+use fairway_findings::check_result::{self, ContainerTermination};
 use fairway_findings::jobs::{self, JobAnswers, JobRequests};
-use fairway_findings::record::{self, Failure, Run};
-use fairway_findings::{CheckStatus, Document, ExecutionStatus, Expected};
+use fairway_findings::record::{self, RunFailure, RunRecord};
+use fairway_findings::{CheckStatus, Document, ExecutionStatus, ExpectedDocument};
 use fairway_fixtures::recorded;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The runs of preflights that `fixtures/record` records.
+/// Runs that `fixtures/record` contains.
 const RUNS: [&str; 7] =
     ["accepted", "failed", "findings", "next-release", "nothing-found", "running", "started"];
 
 #[test]
-fn results_of_v0_1_are_read_without_losing_a_field() {
+fn read_results_of_v0_1_keeps_all_fields() {
     for run in RUNS {
         let bytes = file(&format!("preflight/{run}/result.json"));
         let recorded: Value = serde_json::from_slice(&bytes).unwrap();
         let word = |field: &str| recorded[field].as_str().unwrap();
-        let expected = Expected {
+        let expected = ExpectedDocument {
             run: word("preflightID"),
             target_version: word("targetVersion"),
             target_image: word("targetImage"),
@@ -32,7 +31,7 @@ fn results_of_v0_1_are_read_without_losing_a_field() {
 }
 
 #[test]
-fn results_of_v0_1_keep_their_meaning() {
+fn read_results_of_v0_1_keeps_meaning() {
     let read = |run: &str| {
         Document::read_any(&file(&format!("preflight/{run}/result.json"))).unwrap().document
     };
@@ -60,7 +59,7 @@ fn results_of_v0_1_keep_their_meaning() {
 }
 
 #[test]
-fn job_files_of_v0_1_are_read_without_losing_a_field() {
+fn read_job_files_of_v0_1_keeps_all_fields() {
     for run in RUNS {
         let id = value(&format!("preflight/{run}/result.json"))["preflightID"].clone();
         let id = id.as_str().unwrap();
@@ -79,20 +78,20 @@ fn job_files_of_v0_1_are_read_without_losing_a_field() {
 }
 
 #[test]
-fn answers_of_v0_1_checks_become_findings() {
+fn interpret_results_of_v0_1_checks() {
     for (check, status, finding) in [
         ("machine-config", CheckStatus::Passed, None),
         ("storage", CheckStatus::Found, Some("StorageCSIDriverIncompatible")),
     ] {
         let log = file(&format!("preflight/answers/{check}.json"));
-        let ending = Ending {
+        let container = ContainerTermination {
             log: &log,
             termination_message: "",
             exit_code: 0,
             reason: "Completed",
             command: &[],
         };
-        let outcome = answer::understand(check, &ending);
+        let outcome = check_result::interpret(check, &container);
         let found = outcome.findings.first().map(|finding| &*finding.name);
         assert_eq!((outcome.status, found), (status, finding), "{check}");
         assert_eq!(outcome.dropped, Vec::<String>::new(), "{check}");
@@ -100,7 +99,7 @@ fn answers_of_v0_1_checks_become_findings() {
 }
 
 #[test]
-fn records_of_v0_1_are_read_without_losing_a_field() {
+fn read_records_of_v0_1_keeps_all_fields() {
     let (mut complete, mut partial, mut failures) = (0, 0, 0);
     for (file, map) in records() {
         let image = map["metadata"]["annotations"][record::TARGET_IMAGE].as_str().unwrap();
@@ -117,9 +116,9 @@ fn records_of_v0_1_are_read_without_losing_a_field() {
                     document(&file, text);
                     partial += 1;
                 }
-                record::HISTORY => drop(round_trip::<Vec<Run>>(&file, text)),
+                record::HISTORY => drop(round_trip::<Vec<RunRecord>>(&file, text)),
                 record::FAILURE => {
-                    let failure: Failure = round_trip(&file, text);
+                    let failure: RunFailure = round_trip(&file, text);
                     assert_eq!(failure.reason, "PreflightNotSupported", "{file}");
                     failures += 1;
                 }
@@ -130,7 +129,7 @@ fn records_of_v0_1_are_read_without_losing_a_field() {
     assert!(complete > 0 && partial > 0 && failures > 0, "{complete} {partial} {failures}");
 }
 
-/// Reads a document and compares what is written of it with what was recorded.
+/// Parses a document and compares its serialisation with the recorded text.
 fn document(file: &str, text: &str) -> Document {
     let reading = Document::read_any(text.as_bytes()).unwrap();
     assert_eq!(reading.dropped, Vec::<String>::new(), "{file}");
@@ -145,7 +144,7 @@ fn round_trip<T: DeserializeOwned + Serialize>(file: &str, text: &str) -> T {
     typed
 }
 
-/// Every recorded ConfigMap of a preflight, with the name of its file.
+/// Recorded ConfigMaps with the names of their files.
 fn records() -> Vec<(String, Value)> {
     let mut records = Vec::new();
     for name in recorded::v0_1().files("config-maps") {

@@ -1,4 +1,4 @@
-//! What a test of a check can rely on.
+//! Guarantees of the test kit.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use kube::api::ApiResource;
 use kube::core::GroupVersionKind;
 
-/// Finds nodes whose kernel is old.
+/// Finds nodes with an old kernel.
 struct Kernel;
 
 impl Check for Kernel {
@@ -52,19 +52,19 @@ fn cluster() -> Fixture {
 }
 
 #[tokio::test]
-async fn it_looks_at_the_fixtures() -> Result<()> {
-    let said = cluster().run(Kernel).await?;
-    insta::assert_snapshot!(said, @"warning KernelTooOld: The kernel of node a is too old.");
-    let said = Fixture::from("5.0.0").to("5.2.0").run(Kernel).await?;
-    assert!(said.is_clean(), "{said}");
-    insta::assert_snapshot!(said, @"no findings");
+async fn run_reads_fixtures() -> Result<()> {
+    let result = cluster().run(Kernel).await?;
+    insta::assert_snapshot!(result, @"warning KernelTooOld: The kernel of node a is too old.");
+    let result = Fixture::from("5.0.0").to("5.2.0").run(Kernel).await?;
+    assert!(result.is_clean(), "{result}");
+    insta::assert_snapshot!(result, @"no findings");
     Ok(())
 }
 
 #[tokio::test]
-async fn versions_may_be_too_far_apart() -> Result<()> {
-    let said = cluster().to("5.3.0").run(Kernel).await?;
-    insta::assert_snapshot!(said, @"
+async fn run_across_many_versions_reports_skew() -> Result<()> {
+    let result = cluster().to("5.3.0").run(Kernel).await?;
+    insta::assert_snapshot!(result, @"
     no result: 5.3.0 supports clusters that are at most 2 minor versions behind, and this cluster runs 5.0.0
     warning MachineConfigVersionSkew: Compatibility of machine-config with 5.3.0 is unknown: 5.3.0 supports clusters that are at most 2 minor versions behind, and this cluster runs 5.0.0.
       remediation: Run a preflight of an intermediate release
@@ -73,29 +73,29 @@ async fn versions_may_be_too_far_apart() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_server_that_recovers_is_asked_again() -> Result<()> {
+async fn run_after_transient_errors_retries() -> Result<()> {
     for fault in [Fault::refuse(503), Fault::refuse(429), Fault::refuse(500)] {
-        let said = cluster().fault(fault.resource("nodes").times(3)).run(Kernel).await?;
-        assert_eq!(said.names(), ["KernelTooOld"], "{said}");
+        let result = cluster().fault(fault.resource("nodes").times(3)).run(Kernel).await?;
+        assert_eq!(result.names(), ["KernelTooOld"], "{result}");
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn whatever_goes_wrong_no_check_passes_by_accident() -> Result<()> {
-    let mut told = String::new();
+async fn run_with_faults_never_passes() -> Result<()> {
+    let mut rendered = String::new();
     for broken in [
         cluster().without("nodes"),
         cluster().forbidden("nodes"),
         cluster().fault(Fault::refuse(500)),
         cluster().fault(Fault::delay(Duration::from_mins(1))).within(Duration::from_millis(50)),
     ] {
-        let said = broken.run(Kernel).await?;
-        assert_eq!(said.names(), ["MachineConfigCompatibilityUnknown"]);
-        told.push_str(said.cannot_tell().unwrap());
-        told.push('\n');
+        let result = broken.run(Kernel).await?;
+        assert_eq!(result.names(), ["MachineConfigCompatibilityUnknown"]);
+        rendered.push_str(result.cannot_tell().unwrap());
+        rendered.push('\n');
     }
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(rendered, @"
     the cluster does not serve nodes
     the check is not permitted to read nodes: forbidden by a fault injected by the sandbox
     cannot read nodes: Internal error occurred: fault injected by the sandbox
@@ -104,7 +104,7 @@ async fn whatever_goes_wrong_no_check_passes_by_accident() -> Result<()> {
     Ok(())
 }
 
-/// Panics.
+/// A check that panics.
 struct Panics;
 
 impl Check for Panics {
@@ -118,7 +118,7 @@ impl Check for Panics {
 }
 
 #[tokio::test]
-async fn a_check_that_panics_cannot_tell() -> Result<()> {
+async fn run_of_panicking_check_has_no_result() -> Result<()> {
     insta::assert_snapshot!(cluster().run(Panics).await?, @"
     no result: the check failed: index out of bounds
     warning PanicsCompatibilityUnknown: Compatibility of panics with 5.2.0 is unknown: the check failed: index out of bounds.
@@ -127,7 +127,7 @@ async fn a_check_that_panics_cannot_tell() -> Result<()> {
     Ok(())
 }
 
-/// Counts what it finds of a kind that not every cluster has.
+/// Counts objects of a kind that not every cluster has.
 struct Gadgets;
 
 impl Check for Gadgets {
@@ -145,10 +145,10 @@ impl Check for Gadgets {
 }
 
 #[tokio::test]
-async fn a_definition_comes_with_its_objects() -> Result<()> {
-    let said = cluster().run(Gadgets).await?;
-    assert!(said.is_clean(), "{said}");
-    let said = cluster()
+async fn objects_may_include_crd_with_its_objects() -> Result<()> {
+    let result = cluster().run(Gadgets).await?;
+    assert!(result.is_clean(), "{result}");
+    let result = cluster()
         .objects(
             "
 apiVersion: platform.example/v1
@@ -171,7 +171,7 @@ spec:
         )
         .run(Gadgets)
         .await?;
-    insta::assert_snapshot!(said, @"info Gadgets: There are 1 gadgets.");
+    insta::assert_snapshot!(result, @"info Gadgets: There are 1 gadgets.");
     Ok(())
 }
 
@@ -193,15 +193,15 @@ impl Check for Maps {
 }
 
 #[tokio::test]
-async fn a_missing_object_is_an_answer_and_a_missing_kind_is_none() -> Result<()> {
+async fn get_distinguishes_missing_object_from_missing_kind() -> Result<()> {
     const MAP: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: here}}";
     let empty = Fixture::from("5.0.0").to("5.1.0");
-    let message = |said: &fairway_check_testing::Said| said.findings()[0].message.clone();
-    let said = empty.run(Maps).await?;
-    assert_eq!(message(&said), "live: false, wanted: false");
-    let said = empty.clone().objects(MAP).manifest("0000_50_a.yaml", MAP).run(Maps).await?;
-    assert_eq!(message(&said), "live: true, wanted: true");
-    let said = empty.without("configmaps").run(Maps).await?;
-    assert_eq!(said.cannot_tell(), Some("the cluster does not serve configmaps/a in here"));
+    let message = |result: &fairway_check_testing::TestResult| result.findings()[0].message.clone();
+    let result = empty.run(Maps).await?;
+    assert_eq!(message(&result), "live: false, wanted: false");
+    let result = empty.clone().objects(MAP).manifest("0000_50_a.yaml", MAP).run(Maps).await?;
+    assert_eq!(message(&result), "live: true, wanted: true");
+    let result = empty.without("configmaps").run(Maps).await?;
+    assert_eq!(result.cannot_tell(), Some("the cluster does not serve configmaps/a in here"));
     Ok(())
 }

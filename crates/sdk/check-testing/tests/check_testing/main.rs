@@ -1,6 +1,6 @@
-//! The kit for tests of checks, and the guide that shows it.
+//! Tests of the test kit and of the guide.
 
-// At the root, where the test in the guide imports it from.
+// At the root, because the test of the guide imports it from there.
 #[expect(dead_code, reason = "the program has a `main` of its own")]
 #[path = "../../../check/examples/storage.rs"]
 mod example;

@@ -1,6 +1,6 @@
-//! A cluster to be read: page by page, slowly, and more than once where it does not answer.
+//! Read-only access to a cluster, with pages, a rate limit and retries.
 
-mod patience;
+mod policy;
 mod reader;
 
 use std::sync::Arc;
@@ -9,66 +9,69 @@ use kube::api::{ApiResource, DynamicObject};
 use kube::{Client, Resource};
 
 use crate::{CannotTell, memory};
-use patience::{Failure, Pace};
+use policy::{Failure, RateLimiter};
 
-pub use patience::Patience;
+pub use policy::RequestPolicy;
 pub use reader::Reader;
 
-/// Objects of one kind that a check looks at: as many as the largest clusters have pods.
-pub const MOST_OBJECTS: usize = 300_000;
+#[doc(hidden)]
+pub use self::{MAX_OBJECTS as MOST_OBJECTS, RequestPolicy as Patience};
 
-/// A cluster to be read. There is no way to write: a check changes nothing.
+/// Maximum number of objects of a kind: the pods of the largest clusters.
+pub const MAX_OBJECTS: usize = 300_000;
+
+/// Read-only access to a cluster.
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
-    pace: Arc<Pace>,
+    pace: Arc<RateLimiter>,
     memory: Option<u64>,
 }
 
 impl Cluster {
-    /// The cluster that the client speaks to.
-    pub fn new(client: Client, patience: Patience) -> Self {
-        Self { client, pace: Arc::new(Pace::new(patience)), memory: None }
+    /// Wraps a client.
+    pub fn new(client: Client, policy: RequestPolicy) -> Self {
+        Self { client, pace: Arc::new(RateLimiter::new(policy)), memory: None }
     }
 
-    /// The same, for a process that may use so many bytes of memory.
+    /// Sets the memory limit of the process, in bytes.
     #[must_use]
     pub fn within(self, memory: u64) -> Self {
         Self { memory: Some(memory), ..self }
     }
 
-    /// Objects of a kind, of which the check brings the type.
+    /// Reader for objects of a typed kind.
     pub fn read<K: Resource<DynamicType = ()>>(&self) -> Reader<K> {
         Reader::new(self.clone(), ())
     }
 
-    /// Objects of a kind that is known by its name alone.
+    /// Reader for objects of a dynamic kind.
     pub fn read_kind(&self, kind: &ApiResource) -> Reader<DynamicObject> {
         Reader::new(self.clone(), kind.clone())
     }
 
-    /// The answer to a request that may have to be sent several times.
-    async fn ask<T, F>(&self, request: impl Fn() -> F) -> Result<T, Failure>
+    /// Sends a request, with retries.
+    async fn send<T, F>(&self, request: impl Fn() -> F) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, kube::Error>>,
     {
         let mut attempt = 0;
         loop {
-            self.pace.turn().await;
-            let failure = match self.pace.in_time(request()).await {
+            self.pace.wait_turn().await;
+            let failure = match self.pace.with_timeout(request()).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            match self.pace.patience().pause(attempt, &failure) {
-                Some(pause) => self.pace.wait(pause).await,
+            match self.pace.policy().delay(attempt, &failure) {
+                Some(delay) => self.pace.wait(delay).await,
                 None => return Err(failure),
             }
             attempt += 1;
         }
     }
 
-    /// Whether there is memory for another page.
-    fn has_room(&self) -> Result<(), CannotTell> {
+    /// Fails if there is no memory for another page.
+    fn check_memory(&self) -> Result<(), CannotTell> {
         match (self.memory, memory::used()) {
             (Some(most), Some(used)) if used > most => Err(CannotTell::OutOfMemory(most)),
             _ => Ok(()),

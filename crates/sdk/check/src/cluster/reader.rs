@@ -1,18 +1,18 @@
-//! Objects of one kind.
+//! Reader for objects of one kind.
 
 use kube::Resource;
 use kube::api::{GetParams, ListParams, ObjectList};
 use kube::core::Request;
 use serde::de::DeserializeOwned;
 
-use super::patience::Failure;
-use super::{Cluster, MOST_OBJECTS};
+use super::policy::Failure;
+use super::{Cluster, MAX_OBJECTS};
 use crate::CannotTell;
 
-/// Objects that are asked for at once: of the largest, a tenth of the memory that a check has.
-const PAGE: u32 = 250;
+/// Page size of lists. A page of the largest objects takes a tenth of a check's memory.
+const PAGE_SIZE: u32 = 250;
 
-/// Objects of one kind, in a cluster or in a namespace of it.
+/// Reads objects of one kind, in all namespaces or in one.
 #[derive(Clone)]
 pub struct Reader<K: Resource> {
     cluster: Cluster,
@@ -23,22 +23,23 @@ pub struct Reader<K: Resource> {
 
 impl<K: Resource> Reader<K> {
     pub(super) fn new(cluster: Cluster, kind: K::DynamicType) -> Self {
-        Self { cluster, kind, namespace: None, parameters: ListParams::default().limit(PAGE) }
+        Self { cluster, kind, namespace: None, parameters: ListParams::default().limit(PAGE_SIZE) }
     }
 
-    /// Only those in this namespace.
+    /// Restricts the reader to a namespace.
     #[must_use]
     pub fn in_namespace(self, namespace: &str) -> Self {
         Self { namespace: Some(namespace.to_owned()), ..self }
     }
 
-    /// Only those with such labels, such as `app=router,tier!=test`.
+    /// Restricts the reader by labels, such as `app=router,tier!=test`.
     #[must_use]
     pub fn labelled(self, selector: &str) -> Self {
         Self { parameters: self.parameters.labels(selector), ..self }
     }
 
-    /// Only those with such fields, such as `spec.nodeName=a`: a few fields can be selected by.
+    /// Restricts the reader by fields, such as `spec.nodeName=a`. Kubernetes supports only a few
+    /// fields.
     #[must_use]
     pub fn with_fields(self, selector: &str) -> Self {
         Self { parameters: self.parameters.fields(selector), ..self }
@@ -48,7 +49,7 @@ impl<K: Resource> Reader<K> {
         Request::new(K::url_path(&self.kind, self.namespace.as_deref()))
     }
 
-    /// What people call it: `nodes`, or `leases.coordination.k8s.io/a in kube-system`.
+    /// Name in messages: `nodes`, or `leases.coordination.k8s.io/a in kube-system`.
     fn what(&self, name: Option<&str>) -> String {
         let (mut what, group) = (K::plural(&self.kind).into_owned(), K::group(&self.kind));
         let group = Some(group.as_ref()).filter(|group| !group.is_empty());
@@ -63,45 +64,45 @@ impl<K: Resource> Reader<K> {
 }
 
 impl<K: Resource + Clone + DeserializeOwned> Reader<K> {
-    /// The object of that name, if there is one. For kinds that live in namespaces,
-    /// [`in_namespace`](Self::in_namespace) says in which.
+    /// An object, if it exists. For namespaced kinds, set the namespace with
+    /// [`in_namespace`](Self::in_namespace).
     pub async fn get(&self, name: &str) -> Result<Option<K>, CannotTell> {
-        let answer = self.cluster.ask(|| async {
+        let answer = self.cluster.send(|| async {
             let request = self.request().get(name, &GetParams::default());
             let request = request.map_err(kube::Error::BuildRequest)?;
             self.cluster.client.request::<K>(request).await
         });
         match answer.await {
             Ok(object) => Ok(Some(object)),
-            Err(failure) if lacks(&failure, name) => Ok(None),
-            Err(failure) => Err(failure.about(self.what(Some(name)))),
+            Err(failure) if is_missing_object(&failure, name) => Ok(None),
+            Err(failure) => Err(failure.to_cannot_tell(self.what(Some(name)))),
         }
     }
 
-    /// Hands on every object, page by page: together they may be larger than memory.
+    /// Passes every object to `take`, page by page, because all together may exceed the memory.
     pub async fn each(&self, mut take: impl FnMut(K)) -> Result<(), CannotTell> {
         let (mut seen, mut parameters) = (0, self.parameters.clone());
         loop {
-            self.cluster.has_room()?;
-            let page = self.cluster.ask(|| async {
+            self.cluster.check_memory()?;
+            let page = self.cluster.send(|| async {
                 let request = self.request().list(&parameters);
                 let request = request.map_err(kube::Error::BuildRequest)?;
                 self.cluster.client.request::<ObjectList<K>>(request).await
             });
-            let page = page.await.map_err(|failure| failure.about(self.what(None)))?;
+            let page = page.await.map_err(|failure| failure.to_cannot_tell(self.what(None)))?;
             seen += page.items.len();
             page.items.into_iter().for_each(&mut take);
             parameters.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
             if parameters.continue_token.is_none() {
                 return Ok(());
             }
-            if seen >= MOST_OBJECTS {
+            if seen >= MAX_OBJECTS {
                 return Err(CannotTell::TooMany(self.what(None)));
             }
         }
     }
 
-    /// Every object: for kinds of which there are few.
+    /// All objects, for kinds with few objects.
     pub async fn all(&self) -> Result<Vec<K>, CannotTell> {
         let mut all = Vec::new();
         self.each(|object| all.push(object)).await?;
@@ -109,8 +110,8 @@ impl<K: Resource + Clone + DeserializeOwned> Reader<K> {
     }
 }
 
-/// Whether the server serves such objects, and has none of that name.
-fn lacks(failure: &Failure, name: &str) -> bool {
+/// Whether the kind is served and the object does not exist.
+fn is_missing_object(failure: &Failure, name: &str) -> bool {
     let Failure::Refused(kube::Error::Api(status)) = failure else { return false };
     let named = status.details.as_ref().is_some_and(|details| details.name == name);
     status.code == 404 && named

@@ -1,4 +1,4 @@
-//! One request, from the moment it is made until it is over or withdrawn.
+//! The processing of one preflight request, from its creation until it ends or is withdrawn.
 
 use std::time::Duration;
 
@@ -8,159 +8,153 @@ use fairway_backoff::Backoff;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::course::{Patience, Verdict};
-use super::deployment::Run;
-use super::diagnosis::Trouble;
-use super::request::Wanted;
-use super::run_id::RunId;
-use super::standing::{Site, Standing};
+use super::deployment::PreflightRun;
+use super::deployment::RunId;
+use super::diagnosis::PreflightError;
+use super::monitor::{RunEnd, RunTimeouts};
+use super::request::RequestedRelease;
+use super::run_state::{RunContext, RunState};
 use crate::own_release::OwnRelease;
 use crate::settings::{OnUpdate, PreflightSettings};
 use crate::stage::updates::same_content;
 
-/// How long an update waits for an opinion that is merely recorded.
-const REPORT: Duration = Duration::from_mins(5);
+/// Maximum time that an update waits for a preflight whose findings are only reported.
+const MAX_REPORT_WAIT: Duration = Duration::from_mins(5);
 
-/// The delay after a run that could not be created.
+/// Delays after a run that could not be created.
 const RETRY_BACKOFF: Backoff =
     Backoff { first: Duration::from_secs(5), max: Duration::from_mins(2) };
 
-/// A request, and what became of it so far.
+/// State of a preflight request.
 pub(super) struct Attempt {
-    pub(super) wanted: Wanted,
+    pub(super) target: RequestedRelease,
     pub(super) began: Timestamp,
-    /// The release, as far as anybody has said what it is.
+    /// Description of the release, once it is known from the update service, a payload or a record.
     pub(super) release: Option<Release>,
-    /// Why its run could not be created.
-    pub(super) failure: Option<Trouble>,
+    /// Why the latest run could not be created.
+    pub(super) failure: Option<PreflightError>,
     failures: u32,
-    /// Nothing is begun before that.
+    /// Earliest time of the next run.
     not_before: Option<Instant>,
-    /// Whether it begins anew because the operator moved.
+    /// Whether the run starts again because the operator moved to another node.
     pub(super) moved: bool,
-    /// How it ended.
-    pub(super) end: Option<End>,
-}
-
-/// How a request ended that still stands.
-pub(super) enum End {
-    /// What it was for is known.
-    Done,
-    /// It was given up.
-    GivenUp(Trouble),
+    /// How the attempt ended; `None` while it is in progress.
+    pub(super) end: Option<RunEnd>,
 }
 
 impl Attempt {
-    pub(super) fn new(wanted: Wanted, began: Timestamp) -> Self {
+    pub(super) fn new(target: RequestedRelease, began: Timestamp) -> Self {
         let (release, failure, not_before, end) = (None, None, None, None);
-        Self { wanted, began, release, failure, failures: 0, not_before, moved: false, end }
+        Self { target, began, release, failure, failures: 0, not_before, moved: false, end }
     }
 
-    /// How long its run may take. Who waits for it to end waits for it to begin, too.
-    pub(super) fn patience(&self, settings: &PreflightSettings) -> Patience {
-        let silence = settings.timeout;
-        let whole = match settings.on_update {
-            OnUpdate::Report => silence.min(REPORT),
-            OnUpdate::Off | OnUpdate::Require => silence,
+    /// Timeouts of its run. The total timeout of an implicit request includes the time before the
+    /// start.
+    pub(super) fn timeouts(&self, settings: &PreflightSettings) -> RunTimeouts {
+        let idle = settings.timeout;
+        let total = match settings.on_update {
+            OnUpdate::Report => idle.min(MAX_REPORT_WAIT),
+            OnUpdate::Off | OnUpdate::Require => idle,
         };
-        Patience { silence, whole: self.wanted.implicit.then_some(whole) }
+        RunTimeouts { idle, total: self.target.implicit.then_some(total) }
     }
 
-    /// The release that was asked before an update to it, once it has said what it has to say.
-    pub(super) fn answered(&self) -> Option<&str> {
-        (self.wanted.implicit && self.end.is_some()).then_some(self.wanted.image.as_str())
+    /// Image of the target release, if the preflight preceded an update and has ended.
+    pub(super) fn ended_before_update(&self) -> Option<&str> {
+        (self.target.implicit && self.end.is_some()).then_some(self.target.image.as_str())
     }
 
-    /// Whether that run is what it asks for. Whoever wants a signature does not take what somebody
-    /// has started without one.
-    pub(super) fn wants(&self, run: &Run) -> bool {
-        same_content(&run.image, &self.wanted.image) && (self.wanted.forced || !run.forced)
+    /// Whether a run satisfies the request. A request that requires a signature does not accept a
+    /// run that started without one.
+    pub(super) fn wants(&self, run: &PreflightRun) -> bool {
+        same_content(&run.image, &self.target.image) && (self.target.forced || !run.forced)
     }
 
-    /// Whether it was waited long enough for it to begin.
-    fn is_late(&self, settings: &PreflightSettings, now: Timestamp) -> bool {
-        let Patience { silence, whole } = self.patience(settings);
+    /// Whether the request has exceeded its timeout before a run started.
+    fn is_timed_out(&self, settings: &PreflightSettings, now: Timestamp) -> bool {
+        let RunTimeouts { idle, total } = self.timeouts(settings);
         let spent = Duration::try_from(now.duration_since(self.began)).unwrap_or_default();
-        spent >= whole.unwrap_or(silence)
+        spent >= total.unwrap_or(idle)
     }
 
-    /// Its release cannot be started, and that is why. What may pass is waited for: as long as for a
-    /// run, and before an update as long as that itself waits for the release.
-    pub(super) fn is_not_ready(
+    /// Records that the target release cannot be started. Transient errors are retried until the
+    /// timeout of a run. Before an update they are retried without limit: the update waits for the
+    /// release itself.
+    pub(super) fn record_fetch_error(
         &mut self,
-        trouble: &Trouble,
+        error: &PreflightError,
         settings: &PreflightSettings,
         now: Timestamp,
     ) {
-        let is_over = !self.wanted.implicit && self.is_late(settings, now);
-        if trouble.is_final || is_over {
-            self.end = Some(End::GivenUp(trouble.clone()));
+        let is_over = !self.target.implicit && self.is_timed_out(settings, now);
+        if error.is_permanent || is_over {
+            self.end = Some(RunEnd::Aborted(error.clone()));
         }
     }
 
-    /// Its run is in the cluster, and that is to become of it.
-    pub(super) fn is_under_way(&mut self, verdict: Verdict) {
-        (self.failure, self.moved) = (None, false);
-        self.end = match verdict {
-            Verdict::GoesOn => None,
-            Verdict::Done => Some(End::Done),
-            Verdict::GivenUp(trouble) => Some(End::GivenUp(trouble)),
-        };
+    /// Records that its run exists, and its end.
+    pub(super) fn record_run(&mut self, end: Option<RunEnd>) {
+        (self.failure, self.moved, self.end) = (None, false, end);
     }
 
-    /// Its run could not be created: it is tried again later.
-    pub(super) fn has_failed(&mut self, trouble: Trouble, now: Instant) {
+    /// Records that a run could not be created; the next one starts after a delay.
+    pub(super) fn record_start_error(&mut self, error: PreflightError, now: Instant) {
         self.failures = self.failures.saturating_add(1);
         self.not_before = Some(now + RETRY_BACKOFF.after(self.failures));
-        self.failure = Some(trouble);
+        self.failure = Some(error);
     }
 
-    /// Goes on with what an operator before this one has begun, if it is just what is asked for, and
-    /// if its results come here.
-    pub(super) fn go_on(&mut self, site: &Site, own: &OwnRelease, run: &Run) -> Standing {
-        let is_asked_for = self.wants(run) && run.source == own.release.version;
-        self.moved = is_asked_for && run.node != site.place.node;
-        if !is_asked_for || self.moved {
-            return site.clear();
+    /// Resumes a run of a previous operator process, if it satisfies the request and its results
+    /// are on this node.
+    pub(super) fn resume(
+        &mut self,
+        context: &RunContext,
+        own: &OwnRelease,
+        run: &PreflightRun,
+    ) -> RunState {
+        let is_requested = self.wants(run) && run.source == own.release.version;
+        self.moved = is_requested && run.node != context.placement.node;
+        if !is_requested || self.moved {
+            return context.clear();
         }
-        let patience = self.patience(&site.settings);
-        site.adopt(run.clone(), patience).unwrap_or_else(|_| site.clear())
+        let timeouts = self.timeouts(&context.settings);
+        context.adopt(run.clone(), timeouts).unwrap_or_else(|_| context.clear())
     }
 
-    /// Begins its run, unless one could not be created just before.
+    /// Starts a run, unless the delay after a failed start is not over.
     pub(super) fn begin(
         &mut self,
-        site: &Site,
+        context: &RunContext,
         own: &OwnRelease,
         version: &str,
-    ) -> Option<Standing> {
-        let patience = self.patience(&site.settings);
-        let is_late = self.is_late(&site.settings, fairway_clock::now());
-        if let Some(failure) = self.failure.clone().filter(|_| is_late) {
-            self.end = Some(End::GivenUp(failure));
+    ) -> Option<RunState> {
+        let timeouts = self.timeouts(&context.settings);
+        let is_timed_out = self.is_timed_out(&context.settings, fairway_clock::now());
+        if let Some(failure) = self.failure.clone().filter(|_| is_timed_out) {
+            self.end = Some(RunEnd::Aborted(failure));
             return None;
         }
         if self.not_before.is_some_and(|time| Instant::now() < time) {
-            return Some(Standing::Clear { not_before: self.not_before });
+            return Some(RunState::Clear { not_before: self.not_before });
         }
         let id = match RunId::random() {
             Ok(id) => id,
             Err(error) => {
                 let message = format!("cannot generate a run ID: {error}");
                 let reason = preflight_failed::DEPLOYMENT_FAILED;
-                self.has_failed(Trouble::passing(reason, message), Instant::now());
-                return Some(Standing::Clear { not_before: self.not_before });
+                self.record_start_error(PreflightError::transient(reason, message), Instant::now());
+                return Some(RunState::Clear { not_before: self.not_before });
             }
         };
-        let run = Run {
+        let run = PreflightRun {
             id,
-            image: self.wanted.image.clone(),
+            image: self.target.image.clone(),
             version: version.to_owned(),
             source: own.release.version.clone(),
-            node: site.place.node.clone(),
-            forced: self.wanted.forced,
+            node: context.placement.node.clone(),
+            forced: self.target.forced,
         };
-        Some(site.start(run, patience))
+        Some(context.start(run, timeouts))
     }
 }
 
@@ -173,33 +167,35 @@ mod tests {
     }
 
     #[test]
-    fn only_who_was_asked_before_an_update_and_is_done_has_answered_it() {
-        let given_up = || Trouble::lasting(preflight_failed::OOM_KILLED, "too big".to_owned());
-        for (implicit, verdict, has_answered) in [
-            (true, Verdict::GoesOn, false),
-            (true, Verdict::Done, true),
-            (true, Verdict::GivenUp(given_up()), true),
-            (false, Verdict::GoesOn, false),
-            (false, Verdict::GivenUp(given_up()), false),
+    fn ended_before_update_only_for_ended_implicit_request() {
+        let error =
+            || PreflightError::permanent(preflight_failed::OOM_KILLED, "too big".to_owned());
+        for (implicit, end, has_ended) in [
+            (true, None, false),
+            (true, Some(RunEnd::Done), true),
+            (true, Some(RunEnd::Aborted(error())), true),
+            (false, None, false),
+            (false, Some(RunEnd::Aborted(error())), false),
         ] {
-            let mut attempt = Attempt::new(Wanted { implicit, ..Wanted::default() }, at(0));
-            assert_eq!(attempt.answered(), None);
-            attempt.is_under_way(verdict.clone());
-            assert_eq!(attempt.answered().is_some(), has_answered, "{implicit} {verdict:?}");
+            let mut attempt =
+                Attempt::new(RequestedRelease { implicit, ..RequestedRelease::default() }, at(0));
+            assert_eq!(attempt.ended_before_update(), None);
+            attempt.record_run(end.clone());
+            assert_eq!(attempt.ended_before_update().is_some(), has_ended, "{implicit} {end:?}");
         }
     }
 
     #[test]
-    fn whoever_wants_a_signature_does_not_take_a_run_without_one() {
+    fn wants_unsigned_run_only_for_forced_request() {
         let image = |digit: &str| format!("registry.example/release@sha256:{}", digit.repeat(64));
-        for (wanted_digit, wanted_forced, run_forced, is_it) in [
+        for (requested_digit, requested_forced, run_forced, is_satisfied) in [
             ("a", false, false, true),
             ("a", true, true, true),
             ("a", true, false, true),
             ("a", false, true, false),
             ("b", true, true, false),
         ] {
-            let run = Run {
+            let run = PreflightRun {
                 id: RunId::random().unwrap(),
                 image: image("a"),
                 version: "5.2.0".to_owned(),
@@ -207,29 +203,39 @@ mod tests {
                 node: "node-1".to_owned(),
                 forced: run_forced,
             };
-            let (image, forced) = (image(wanted_digit), wanted_forced);
-            let attempt = Attempt::new(Wanted { image, forced, ..Wanted::default() }, at(0));
-            assert_eq!(attempt.wants(&run), is_it, "{wanted_digit} {forced} {run_forced}");
+            let (image, forced) = (image(requested_digit), requested_forced);
+            let attempt = Attempt::new(
+                RequestedRelease { image, forced, ..RequestedRelease::default() },
+                at(0),
+            );
+            assert_eq!(
+                attempt.wants(&run),
+                is_satisfied,
+                "{requested_digit} {forced} {run_forced}"
+            );
         }
     }
 
     #[test]
-    fn a_release_that_cannot_be_started_is_not_waited_for_without_end() {
-        let passing = Trouble::passing(preflight_failed::RETRIEVE_PAYLOAD, "down".to_owned());
-        let other = Trouble::lasting(preflight_failed::VERIFY_PAYLOAD_VERSION, "5.7".to_owned());
+    fn record_fetch_error_aborts_on_permanent_error_or_timeout() {
+        let transient =
+            PreflightError::transient(preflight_failed::RETRIEVE_PAYLOAD, "down".to_owned());
+        let other =
+            PreflightError::permanent(preflight_failed::VERIFY_PAYLOAD_VERSION, "5.7".to_owned());
         let settings = PreflightSettings::default();
-        for (trouble, implicit, minute, is_given_up) in [
-            (&passing, false, 59, false),
-            (&passing, false, 60, true),
-            // An update that cannot be fetched does not begin, and says so.
-            (&passing, true, 60, false),
+        for (error, implicit, minute, is_given_up) in [
+            (&transient, false, 59, false),
+            (&transient, false, 60, true),
+            // The update itself waits for the release and reports the error.
+            (&transient, true, 60, false),
             (&other, false, 0, true),
             (&other, true, 0, true),
         ] {
-            let mut attempt = Attempt::new(Wanted { implicit, ..Wanted::default() }, at(0));
-            attempt.is_not_ready(trouble, &settings, at(minute));
-            let given_up = matches!(&attempt.end, Some(End::GivenUp(why)) if why == trouble);
-            assert_eq!(given_up, is_given_up, "{trouble:?} {implicit} {minute}");
+            let mut attempt =
+                Attempt::new(RequestedRelease { implicit, ..RequestedRelease::default() }, at(0));
+            attempt.record_fetch_error(error, &settings, at(minute));
+            let abort_error = matches!(&attempt.end, Some(RunEnd::Aborted(why)) if why == error);
+            assert_eq!(abort_error, is_given_up, "{error:?} {implicit} {minute}");
         }
     }
 }

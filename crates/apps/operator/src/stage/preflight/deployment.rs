@@ -1,79 +1,82 @@
-//! The Deployment of a run: the target release, beside the operator and with fewer rights.
+//! Deployment of a preflight run: the target release, on the operator's node, with read access
+//! only.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use fairway_findings::{FORMAT, labels, record};
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy};
 use k8s_openapi::api::core::v1::{
-    Affinity, Capabilities, Container, HostPathVolumeSource, LocalObjectReference, NodeAffinity,
-    NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSecurityContext, PodSpec,
-    PodTemplateSpec, ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext,
-    Toleration, Volume, VolumeMount,
+    Affinity, Capabilities, Container, EnvVar, HostPathVolumeSource, LocalObjectReference,
+    NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSecurityContext,
+    PodSpec, PodTemplateSpec, ResourceRequirements, SeccompProfile, SecretVolumeSource,
+    SecurityContext, Toleration, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
-use super::results::RUNNER;
-use super::run_id::RunId;
-use super::surroundings::Surroundings;
+use super::results_root::RUNNER_UID;
 use crate::settings::PreflightPod;
 
-/// The Deployment, and the Secret beside it.
-pub(super) const NAME: &str = labels::APP_VALUE;
+/// Name of the Deployment, and prefix of the names of its Secrets.
+pub(super) const DEPLOYMENT_NAME: &str = labels::APP_VALUE;
 
-/// The annotation with the version of the target as it is: labels do not take every version.
-const VERSION: &str = "fairway.dev/preflight-version";
+/// Annotation with the version of the target release. Label values do not allow every version.
+const VERSION_ANNOTATION: &str = "fairway.dev/preflight-version";
 
-/// The annotation of a run whose release nobody had to sign; its value is `true`.
-const FORCED: &str = "fairway.dev/preflight-forced";
+/// Annotation of a run whose release image needs no signature. Its value is `true`.
+const FORCED_ANNOTATION: &str = "fairway.dev/preflight-forced";
 
-/// Who the target release is for the API server: somebody who may read, and nothing else.
-const ACCOUNT: &str = "preflight-runner";
+/// ServiceAccount of the target release, with read access only.
+const SERVICE_ACCOUNT: &str = "preflight-runner";
 
-/// Where the target release puts what it finds.
-const RESULTS: &str = "/results";
+/// Mount path of the results directory.
+const RESULTS_PATH: &str = "/results";
 
-/// Where it finds who the cluster is for registries.
-const PULL_SECRET: &str = "/etc/fairway/pull-secret";
+/// Mount path of the pull secret.
+const PULL_SECRET_PATH: &str = "/etc/fairway/pull-secret";
 
-/// The key of a Secret of registries.
+/// Key of a pull secret's data.
 pub(super) const PULL_SECRET_KEY: &str = ".dockerconfigjson";
 
-/// How long it may take to end: it writes nothing that could not be lost.
-const GRACE: i64 = 5;
+/// Termination grace period in seconds. The target release writes nothing that must be complete.
+const TERMINATION_GRACE_PERIOD_SECONDS: i64 = 5;
 
-/// A run as it is to be.
+/// Parameters of a run. The Deployment stores all of them, so that another operator process can
+/// resume the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct PreflightRun {
     pub(super) id: RunId,
-    /// The image of the target release, by digest.
+    /// Image of the target release, by digest.
     pub(super) image: String,
-    /// Its version.
+    /// Version of the target release.
     pub(super) version: String,
-    /// The version that runs.
+    /// Running version of the cluster.
     pub(super) source: String,
-    /// The node of the operator.
+    /// Node of the operator.
     pub(super) node: String,
-    /// Whether nobody had to sign the release.
+    /// Whether the request is forced, so that the image needs no signature.
     pub(super) forced: bool,
 }
 
-/// Makes the Deployment of a run.
+/// Builds the Deployment of a run.
 pub(super) fn deployment(
-    run: &Run,
+    run: &PreflightRun,
     namespace: &str,
     results: &Path,
-    surroundings: &Surroundings,
+    defaults: &PodDefaults,
     limits: &PreflightPod,
 ) -> Deployment {
     let labels = labels(run);
     let metadata = ObjectMeta {
-        name: Some(NAME.to_owned()),
+        name: Some(DEPLOYMENT_NAME.to_owned()),
         namespace: Some(namespace.to_owned()),
         ..metadata(run)
     };
-    let selector = [(labels::APP, NAME), (labels::RUN, run.id.as_str())];
+    let selector = [(labels::APP, DEPLOYMENT_NAME), (labels::RUN, run.id.as_str())];
     let selector = selector.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
     Deployment {
         metadata,
@@ -87,7 +90,7 @@ pub(super) fn deployment(
             selector: LabelSelector { match_labels: Some(selector), match_expressions: None },
             template: PodTemplateSpec {
                 metadata: Some(ObjectMeta { labels: Some(labels), ..ObjectMeta::default() }),
-                spec: Some(pod(run, results, surroundings, limits)),
+                spec: Some(pod(run, results, defaults, limits)),
             },
             ..DeploymentSpec::default()
         }),
@@ -95,15 +98,17 @@ pub(super) fn deployment(
     }
 }
 
-/// The name of the Secret of a run. Each has its own: that of the run before goes when it goes.
-pub(super) fn secret_name(run: &Run) -> String {
-    format!("{NAME}-{}", run.id)
+/// Name of a run's pull secret. It contains the run ID, because the Secret of the previous run is
+/// deleted with its Deployment.
+pub(super) fn secret_name(run: &PreflightRun) -> String {
+    format!("{DEPLOYMENT_NAME}-{}", run.id)
 }
 
-/// What everything that belongs to a run is marked with.
-pub(super) fn metadata(run: &Run) -> ObjectMeta {
-    let forced = run.forced.then_some((FORCED, "true"));
-    let annotations = [(record::TARGET_IMAGE, run.image.as_str()), (VERSION, &run.version)];
+/// Labels and annotations of all objects of a run.
+pub(super) fn metadata(run: &PreflightRun) -> ObjectMeta {
+    let forced = run.forced.then_some((FORCED_ANNOTATION, "true"));
+    let annotations =
+        [(record::TARGET_IMAGE, run.image.as_str()), (VERSION_ANNOTATION, &run.version)];
     let annotations = annotations.into_iter().chain(forced);
     let texts = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
     ObjectMeta {
@@ -113,72 +118,77 @@ pub(super) fn metadata(run: &Run) -> ObjectMeta {
     }
 }
 
-fn labels(run: &Run) -> BTreeMap<String, String> {
+fn labels(run: &PreflightRun) -> BTreeMap<String, String> {
     labels::of_run(run.id.as_str(), &run.version)
 }
 
-/// What everything that belongs to any run is found by.
+/// Label selector of the objects of all runs.
 pub(super) fn selector() -> String {
-    format!("{}={NAME}", labels::APP)
+    format!("{}={DEPLOYMENT_NAME}", labels::APP)
 }
 
-fn pod(run: &Run, results: &Path, surroundings: &Surroundings, limits: &PreflightPod) -> PodSpec {
-    let own = &surroundings.own;
-    let secret = surroundings.has_pull_secret.then(|| secret_name(run));
+fn pod(
+    run: &PreflightRun,
+    results: &Path,
+    defaults: &PodDefaults,
+    limits: &PreflightPod,
+) -> PodSpec {
+    let own = &defaults.own;
+    let secret = defaults.has_pull_secret.then(|| secret_name(run));
     let mut volumes = vec![results_volume(results, &run.id)];
     volumes.extend(secret.clone().map(secret_volume));
-    volumes.extend(own.authorities.clone().map(|(volume, _)| volume));
+    volumes.extend(own.ca_certificates.clone().map(|(volume, _)| volume));
     let tolerations = limits.tolerations.clone().or_else(|| own.tolerations.clone());
     PodSpec {
-        service_account_name: Some(ACCOUNT.to_owned()),
-        affinity: Some(beside_the_operator(&run.node)),
+        service_account_name: Some(SERVICE_ACCOUNT.to_owned()),
+        affinity: Some(operator_node_affinity(&run.node)),
         node_selector: Some(limits.node_selector.clone()).filter(|labels| !labels.is_empty()),
-        tolerations: Some(tolerations.unwrap_or_else(any_control_plane)),
+        tolerations: Some(tolerations.unwrap_or_else(control_plane_tolerations)),
         priority_class_name: limits.priority_class.clone().or_else(|| own.priority_class.clone()),
-        // It has to see the API server where the network of the cluster does not work.
+        // The API server is reachable without the cluster network.
         host_network: Some(true),
         dns_policy: Some(own.dns_policy.clone().unwrap_or_else(|| "Default".to_owned())),
-        termination_grace_period_seconds: Some(GRACE),
+        termination_grace_period_seconds: Some(TERMINATION_GRACE_PERIOD_SECONDS),
         image_pull_secrets: secret.map(|name| vec![LocalObjectReference { name }]),
         security_context: Some(PodSecurityContext {
             run_as_non_root: Some(true),
-            run_as_user: Some(RUNNER.into()),
-            run_as_group: Some(RUNNER.into()),
+            run_as_user: Some(RUNNER_UID.into()),
+            run_as_group: Some(RUNNER_UID.into()),
             seccomp_profile: Some(SeccompProfile {
                 type_: "RuntimeDefault".to_owned(),
                 localhost_profile: None,
             }),
             ..PodSecurityContext::default()
         }),
-        containers: vec![container(run, surroundings, limits)],
+        containers: vec![container(run, defaults, limits)],
         volumes: Some(volumes),
         ..PodSpec::default()
     }
 }
 
-fn container(run: &Run, surroundings: &Surroundings, limits: &PreflightPod) -> Container {
-    let own = &surroundings.own;
-    let mut mounts = vec![mount("results", RESULTS, false)];
+fn container(run: &PreflightRun, defaults: &PodDefaults, limits: &PreflightPod) -> Container {
+    let own = &defaults.own;
+    let mut mounts = vec![mount("results", RESULTS_PATH, false)];
     let mut args = vec![
         "preflight".to_owned(),
         format!("--format={FORMAT}"),
         format!("--release-image={}", run.image),
-        format!("{SOURCE}{}", run.source),
-        format!("--results={RESULTS}"),
+        format!("{SOURCE_VERSION_FLAG}{}", run.source),
+        format!("--results={RESULTS_PATH}"),
         format!("--run={}", run.id),
         "--log-format=json".to_owned(),
     ];
-    if surroundings.has_pull_secret {
-        args.push(format!("--pull-secret={PULL_SECRET}/{PULL_SECRET_KEY}"));
-        mounts.push(mount("pull-secret", PULL_SECRET, true));
+    if defaults.has_pull_secret {
+        args.push(format!("--pull-secret={PULL_SECRET_PATH}/{PULL_SECRET_KEY}"));
+        mounts.push(mount("pull-secret", PULL_SECRET_PATH, true));
     }
-    mounts.extend(own.authorities.clone().map(|(_, mount)| mount));
+    mounts.extend(own.ca_certificates.clone().map(|(_, mount)| mount));
     Container {
-        name: NAME.to_owned(),
+        name: DEPLOYMENT_NAME.to_owned(),
         image: Some(run.image.clone()),
         image_pull_policy: Some("IfNotPresent".to_owned()),
         args: Some(args),
-        // What the operator is told about its surroundings holds for its neighbour, too.
+        // Proxy settings and the like apply to the target release, too.
         env: Some(own.environment.clone()).filter(|variables| !variables.is_empty()),
         resources: Some(resources(limits)),
         security_context: Some(SecurityContext {
@@ -187,15 +197,15 @@ fn container(run: &Run, surroundings: &Surroundings, limits: &PreflightPod) -> C
             capabilities: Some(Capabilities { drop: Some(vec!["ALL".to_owned()]), add: None }),
             ..SecurityContext::default()
         }),
-        // Whatever it says last is in the status of its Pod.
+        // The kubelet copies the end of the log to the Pod status, for the diagnosis.
         termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
         volume_mounts: Some(mounts),
         ..Container::default()
     }
 }
 
-/// How the version that runs is told to the target release.
-const SOURCE: &str = "--source-version=";
+/// Flag with the running version of the cluster.
+const SOURCE_VERSION_FLAG: &str = "--source-version=";
 
 fn mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
     VolumeMount {
@@ -206,13 +216,14 @@ fn mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
     }
 }
 
-/// The directory of this run, and of no other.
+/// The directory of this run only.
 fn results_volume(results: &Path, run: &RunId) -> Volume {
     Volume {
         name: "results".to_owned(),
         host_path: Some(HostPathVolumeSource {
             path: results.join(run.as_str()).display().to_string(),
-            // The operator has made it: on another node there is none, and nothing is to be made.
+            // The operator creates the directory. On another node the mount fails instead of
+            // creating it.
             type_: Some("Directory".to_owned()),
         }),
         ..Volume::default()
@@ -236,16 +247,16 @@ fn resources(PreflightPod { memory_limit, cpu_limit, .. }: &PreflightPod) -> Res
         quantities.map(|(name, value)| (name.to_owned(), Quantity(value.to_owned()))).into()
     };
     ResourceRequirements {
-        // It has time: what is on the node already comes first.
+        // Small requests: Pods that are on the node already have priority.
         requests: Some(quantities("10m", "50Mi")),
         limits: Some(quantities(cpu_limit, memory_limit)),
         ..ResourceRequirements::default()
     }
 }
 
-/// Results come back through the disk of the operator's node. A Pod that is bound to a node by its
-/// name would not be refused there, but made again and again.
-fn beside_the_operator(node: &str) -> Affinity {
+/// Results are exchanged through the disk of the operator's node. With `nodeName`, a Pod that the
+/// node rejects would be created again and again.
+fn operator_node_affinity(node: &str) -> Affinity {
     let is_the_node = NodeSelectorRequirement {
         key: "metadata.name".to_owned(),
         operator: "In".to_owned(),
@@ -263,8 +274,8 @@ fn beside_the_operator(node: &str) -> Affinity {
     }
 }
 
-/// What an operator bears that was deployed by nobody.
-fn any_control_plane() -> Vec<Toleration> {
+/// Tolerations of an operator without a Deployment of its own.
+fn control_plane_tolerations() -> Vec<Toleration> {
     ["node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane"]
         .map(|key| Toleration {
             key: Some(key.to_owned()),
@@ -275,8 +286,8 @@ fn any_control_plane() -> Vec<Toleration> {
         .into()
 }
 
-/// The run that a Deployment in the cluster is of; nothing where it is not one of ours.
-pub(super) fn read(deployment: &Deployment) -> Option<Run> {
+/// Reads the parameters of a run from its Deployment; `None` if the operator did not create it.
+pub(super) fn read(deployment: &Deployment) -> Option<PreflightRun> {
     let ObjectMeta { labels: labelled, annotations, .. } = &deployment.metadata;
     let id = RunId::parse(labelled.as_ref()?.get(labels::RUN)?)?;
     let annotation = |name: &str| annotations.as_ref()?.get(name).cloned();
@@ -285,14 +296,96 @@ pub(super) fn read(deployment: &Deployment) -> Option<Run> {
     let affinity = pod.affinity.as_ref()?.node_affinity.as_ref()?;
     let terms = affinity.required_during_scheduling_ignored_during_execution.as_ref()?;
     let fields = terms.node_selector_terms.first()?.match_fields.as_ref()?;
-    Some(Run {
+    Some(PreflightRun {
         id,
         image: annotation(record::TARGET_IMAGE)?,
-        version: annotation(VERSION)?,
-        source: args.find_map(|argument| argument.strip_prefix(SOURCE))?.to_owned(),
+        version: annotation(VERSION_ANNOTATION)?,
+        source: args.find_map(|argument| argument.strip_prefix(SOURCE_VERSION_FLAG))?.to_owned(),
         node: fields.first()?.values.as_ref()?.first()?.clone(),
-        forced: annotation(FORCED).is_some(),
+        forced: annotation(FORCED_ANNOTATION).is_some(),
     })
+}
+
+/// Volume with the node's CA certificates.
+const CA_VOLUME: &str = "ssl-certs";
+
+/// Settings that a run takes over from the operator's Pod and from the cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct PodDefaults {
+    /// Settings of the operator's Pod.
+    pub(super) own: OperatorPod,
+    /// Whether the cluster has a pull secret.
+    pub(super) has_pull_secret: bool,
+}
+
+/// Settings of the operator's Deployment; empty if the operator runs outside of the cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct OperatorPod {
+    pub(super) tolerations: Option<Vec<Toleration>>,
+    pub(super) priority_class: Option<String>,
+    pub(super) dns_policy: Option<String>,
+    pub(super) environment: Vec<EnvVar>,
+    pub(super) ca_certificates: Option<(Volume, VolumeMount)>,
+}
+
+impl OperatorPod {
+    pub(super) fn from_deployment(deployment: &Deployment) -> Self {
+        let pod = deployment.spec.as_ref().and_then(|spec| spec.template.spec.as_ref());
+        let Some(pod) = pod else { return Self::default() };
+        let container = pod.containers.first();
+        let environment = container.and_then(|container| container.env.clone()).unwrap_or_default();
+        let volume = pod.volumes.iter().flatten().find(|volume| volume.name == CA_VOLUME);
+        let mounts = container.and_then(|container| container.volume_mounts.as_ref());
+        let mount = mounts.into_iter().flatten().find(|mount| mount.name == CA_VOLUME);
+        Self {
+            tolerations: pod.tolerations.clone(),
+            priority_class: pod.priority_class_name.clone(),
+            dns_policy: pod.dns_policy.clone(),
+            environment: environment.into_iter().filter(is_not_secret).collect(),
+            ca_certificates: volume.cloned().zip(mount.cloned()),
+        }
+    }
+}
+
+/// Values from Secrets and ConfigMaps are not passed on.
+fn is_not_secret(variable: &EnvVar) -> bool {
+    variable
+        .value_from
+        .as_ref()
+        .is_none_or(|source| source.secret_key_ref.is_none() && source.config_map_key_ref.is_none())
+}
+
+/// Digits of a run ID: 128 bits, so that directory names cannot be guessed.
+const DIGITS: usize = 32;
+
+/// ID of a run: 32 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RunId(String);
+
+impl RunId {
+    /// A new ID.
+    pub(super) fn random() -> io::Result<Self> {
+        let mut bytes = [0; DIGITS / 2];
+        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        Ok(Self(hex::encode(bytes)))
+    }
+
+    /// Parses an ID. Rejects everything else, because the ID is used as a directory name.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let is_id = text.len() == DIGITS && text.bytes().all(is_digit);
+        is_id.then(|| Self(text.to_owned()))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the stage looks at.
+//! Inputs of the preflight stage.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,70 +16,71 @@ use crate::retrieval::{Asked, Ways};
 use crate::settings::SelectionSettings;
 use crate::stage::updates::{Updates, same_content};
 
-/// What is looked at, each as its latest.
+/// Watched values of the preflight stage.
 pub struct Inputs {
-    /// The release of the operator.
+    /// Release of the operator.
     pub own: Arc<OwnRelease>,
-    /// All that it brings: it says whose signatures count.
+    /// Payload of the operator's release. It contains the keys that verify signatures.
     pub own_content: Arc<fairway_release::Release>,
-    /// What the administrator asks for.
+    /// ClusterVersion, with the request.
     pub cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
-    /// The way to the outside.
+    /// Proxy settings for registries.
     pub proxy: watch::Receiver<Option<ProxySettings>>,
-    /// The authorities to trust.
+    /// CA bundle for registries.
     pub trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
-    /// Which features the cluster has.
+    /// Feature gates of the cluster.
     pub features: watch::Receiver<Option<Features>>,
-    /// What manifests can ask for.
+    /// Cluster settings that manifests depend on.
     pub surroundings: watch::Receiver<Option<cluster::Surroundings>>,
-    /// What a platform lets preflights read.
+    /// ClusterRoles that are aggregated into the read permissions of preflights.
     pub reader_roles: ReaderRoles,
-    /// Which releases there are.
+    /// Releases of the update service.
     pub updates: watch::Receiver<Option<Arc<Updates>>>,
 }
 
-/// Where a preflight has to be, and how its release is read.
+/// Where preflight runs are created and how their releases are retrieved.
 #[derive(Clone, Debug)]
-pub struct Place {
-    /// The namespace of the operator.
+pub struct PreflightPlacement {
+    /// Namespace of the operator.
     pub namespace: String,
-    /// The node of the operator.
+    /// Node of the operator.
     pub node: String,
-    /// OCI layout directories in which images are looked for before registries are asked.
+    /// OCI layout directories that are searched before registries.
     pub layouts: Vec<PathBuf>,
-    /// Which manifests this cluster gets.
+    /// Selection of the manifests that this cluster gets.
     pub selection: SelectionSettings,
 }
 
-/// What decides about manifests.
+/// Cluster state that manifests depend on.
 #[derive(Clone)]
-pub(super) struct Surroundings {
+pub(super) struct ManifestContext {
     pub(super) features: Features,
     pub(super) cluster: cluster::Surroundings,
 }
 
-/// One look at everything.
+/// Consistent snapshot of the inputs.
 pub(super) struct View {
     pub(super) generation: i64,
     pub(super) cluster_version: Arc<ClusterVersion>,
     pub(super) ways: Ways,
-    /// What decides about manifests, once all of it was seen.
-    pub(super) surroundings: Option<Surroundings>,
-    /// What a platform lets preflights read, once it was seen.
+    /// Cluster state that manifests depend on, once all of it is known.
+    pub(super) surroundings: Option<ManifestContext>,
+    /// ClusterRoles that are aggregated into the read permissions of preflights, once they are
+    /// known.
     pub(super) reader_roles: Option<[Objects<ClusterRole>; 2]>,
-    /// Which releases there are, if that is about this very spec.
+    /// Releases of the update service, if they were retrieved for this generation of the spec.
     pub(super) updates: Option<Arc<Updates>>,
 }
 
 impl View {
-    /// Whether somebody wants to keep what was found.
+    /// Whether an annotation requests that results are stored after the request is withdrawn.
     pub(super) fn keeps_results(&self) -> bool {
         let annotations = self.cluster_version.metadata.annotations.as_ref();
         let value = annotations.and_then(|annotations| annotations.get(KEEP_RESULTS));
         value.is_some_and(|value| value == "true")
     }
 
-    /// Whether the update service offers that release to this cluster.
+    /// Whether the update service offers a release to this cluster.
     pub(super) fn offers(&self, image: &str) -> bool {
         let offered = self.updates.iter().flat_map(|updates| updates.candidates.iter());
         offered.into_iter().any(|candidate| same_content(&candidate.release.image, image))
@@ -87,7 +88,7 @@ impl View {
 }
 
 impl Inputs {
-    /// Looks at what is watched, for an operator of that release.
+    /// Subscribes to the watches.
     pub fn new(
         sight: &Sight,
         own: &Arc<OwnRelease>,
@@ -107,8 +108,8 @@ impl Inputs {
         }
     }
 
-    /// Everything that there is to see; nothing before the ways to releases are known.
-    pub(super) fn look(&mut self) -> Option<View> {
+    /// Takes a snapshot; `None` before the inputs of release retrieval are known.
+    pub(super) fn snapshot(&mut self) -> Option<View> {
         let asked = Asked::look(&mut self.cluster_version, &mut self.proxy, &mut self.trusted_ca);
         let features = self.features.borrow_and_update().clone();
         let surroundings = self.surroundings.borrow_and_update().clone();
@@ -121,13 +122,13 @@ impl Inputs {
             cluster_version,
             surroundings: features
                 .zip(surroundings)
-                .map(|(features, cluster)| Surroundings { features, cluster }),
+                .map(|(features, cluster)| ManifestContext { features, cluster }),
             reader_roles,
             updates: updates.filter(|updates| updates.generation == generation),
         })
     }
 
-    /// Waits for something new; `false` when there is nobody left to say something.
+    /// Waits for a change; `false` after a sender is gone, which happens at shutdown.
     pub(super) async fn changed(&mut self) -> bool {
         tokio::select! {
             changed = self.cluster_version.changed() => changed.is_ok(),

@@ -1,45 +1,51 @@
-//! The stage `preflight`: what another release says about this cluster.
+//! The stage `preflight`: runs the checks of a target release against this cluster.
 //!
-//! A request with a mode is no update: the release it names is started beside the one that runs, and
-//! looks. What it says becomes risks of that update, and three conditions. Nothing of it touches
-//! what is rolled out.
+//! A request with the mode `Preflight` is not an update. The operator starts the target release
+//! beside itself, with read access only, and reports its findings as risks of the update and in
+//! three conditions. The rollout is not affected.
 //!
-//! `request` says what the spec asks for, an `attempt` is what becomes of it, `fetching` gets its
-//! release, and `standing` is what of it is in the cluster: `deployment` is how a run looks there, `hands` bring it there and remove it.
-//! An `active` run is watched: `diagnosis` tells what stands in its way, `results` are the files that
-//! it writes, [`jobs`] are those that it asks for at its `desk`, and its `course` decides whether it
-//! goes on. [`dry_run`] asks the API server about the objects of a release, without writing any; a
-//! `rehearsal` does that for a run. `memory` is what is kept of all of it (`keeping` has it in the
-//! cluster, too); `condition` and `telling` are how people are told.
+//! | module | responsibility |
+//! | --- | --- |
+//! | `stage` | the loop: decides about requests, runs and results |
+//! | `request` | interprets `spec.desiredUpdate` |
+//! | `attempt` | state of one request: timeouts, retries, end |
+//! | `fetcher` | retrieves and verifies the target release |
+//! | `run_state` | the single run in the cluster; the previous one is always removed before a new one is created |
+//! | `active_run`, `monitor`, `diagnosis` | watch a run, decide whether it continues, explain its errors |
+//! | `deployment`, `writer` | objects of a run, their creation and removal |
+//! | `run_directory`, `results_root` | untrusted files that a run writes on the node |
+//! | [`jobs`] | Jobs that a run requests for the checks of components |
+//! | [`dry_run`] | server-side dry run of all manifests, by the operator itself |
+//! | `result_store` | results of all targets: risks, records, events, metrics |
+//! | `condition` | the three conditions |
 
-mod active;
+mod active_run;
 mod attempt;
 mod condition;
-mod course;
 mod deployment;
-mod desk;
 mod diagnosis;
 pub mod dry_run;
-mod fetching;
-mod hands;
+mod fetcher;
 mod inputs;
 pub mod jobs;
-mod keeping;
-pub(crate) mod memory;
-mod pull_secret;
-mod reader;
-mod rehearsal;
+mod monitor;
+mod reader_roles;
 mod request;
-mod results;
-mod run;
-mod run_id;
-mod standing;
-mod surroundings;
-mod telling;
+pub(crate) mod result_store;
+mod results_root;
+mod run_directory;
+mod run_state;
+mod stage;
+mod writer;
 
-pub use hands::Hands;
-pub use inputs::{Inputs, Place};
-pub use run::run;
+pub use inputs::{Inputs, PreflightPlacement};
+pub use stage::run;
+pub use writer::{PreflightWriter, RequestError};
+
+#[doc(hidden)]
+pub use self::{
+    PreflightOutcome as Outcome, PreflightPlacement as Place, PreflightWriter as Hands,
+};
 
 use std::collections::BTreeMap;
 
@@ -48,34 +54,33 @@ use fairway_api::cluster_version::Release;
 use fairway_risk::Concern;
 use jiff::Timestamp;
 
-/// What preflights say, as of one look at everything.
+/// Output of the preflight stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preflight {
-    /// The generation of ClusterVersion that it is about.
+    /// Generation of ClusterVersion that the output reflects.
     pub generation: i64,
     /// `PreflightRunning`, `PreflightCompleted` and `PreflightFailed`.
     pub conditions: [OperatorCondition; 3],
-    /// What was found, for the ledger.
+    /// Findings as risks, for the risk ledger.
     pub concerns: Vec<Concern>,
-    /// Releases that were looked at and that the update service does not offer.
+    /// Releases with results that the update service does not offer.
     pub not_offered: Vec<Release>,
-    /// What is known of each release that was looked at, by its image.
-    pub outcomes: BTreeMap<String, Outcome>,
-    /// Whether nothing of a preflight is left in the cluster: an update begins after that.
+    /// Summary of each release with results, by image.
+    pub outcomes: BTreeMap<String, PreflightOutcome>,
+    /// Whether no object of a preflight is left in the cluster. An update starts after that.
     pub is_clear: bool,
 }
 
-/// What is known of a release that was looked at.
+/// Summary of the results of a target release, for the gate of updates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Whether every check has answered, about the release that runs now, and no answer is overtaken
-    /// by what has changed since.
+pub struct PreflightOutcome {
+    /// Whether all checks have a current result, about the running release.
     pub complete: bool,
-    /// Since when nobody looks any more, and that grows old; nothing while somebody does.
+    /// Time since which the results are no longer updated; `None` while a run updates them.
     pub left: Option<Timestamp>,
-    /// Whether it was asked before the update that the spec asks for, and is done with: what it said
-    /// on another occasion may be weeks old.
+    /// Whether the preflight for the requested update has ended. Earlier results may be weeks old.
     pub answers: bool,
-    /// The names of what was found that counts: whoever accepted all of them may skip a minor version.
+    /// Names of the findings that block the update. An update that skips minor versions requires
+    /// that all of them are accepted.
     pub findings: Vec<String>,
 }

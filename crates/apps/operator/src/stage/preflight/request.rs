@@ -1,4 +1,4 @@
-//! What the spec asks for: another release's opinion, or nothing of the kind.
+//! Interpretation of `spec.desiredUpdate` as a preflight request.
 
 use fairway_api::cluster_version::{Architecture, Release, Update, UpdateHistory, UpdateMode};
 
@@ -6,98 +6,103 @@ use crate::settings::OnUpdate;
 use crate::stage::meaning::{self, Meaning, Places};
 use crate::stage::updates::{Updates, same_content};
 
-/// What the spec asks for.
+/// A preflight request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Request {
-    /// No preflight.
+pub(super) enum PreflightRequest {
+    /// No preflight is requested.
     Nothing,
-    /// One that cannot be carried out. It is no update either.
-    Held(Held),
-    /// One of a version that nobody can look up yet; for the policy alone, or for somebody.
+    /// The operator processes the request neither as a preflight nor as an update.
+    Held(HoldReason),
+    /// The version is not looked up yet. `implicit`: the policy for updates requests the preflight.
     NotKnownYet { version: String, implicit: bool },
-    /// One of that release.
-    Wanted(Wanted),
+    /// A preflight of this release.
+    Requested(RequestedRelease),
 }
 
-/// The release that is asked for its opinion.
+/// The target release of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wanted {
-    /// Its image, by digest.
+pub(super) struct RequestedRelease {
+    /// Image, by digest.
     pub(super) image: String,
-    /// The version that it has to have, where one was named.
+    /// Version that the payload must have, if the request names one.
     pub(super) version: Option<String>,
-    /// Whether it need not be signed.
+    /// Whether the image needs no signature.
     pub(super) forced: bool,
-    /// Whether nobody asked for it but the policy, before an update begins.
+    /// Whether the policy for updates requests the preflight.
     pub(super) implicit: bool,
 }
 
-impl Request {
-    /// Whether that release is asked for, or may be: every change of the spec has to be answered by
-    /// the update service before it is known what its version means now.
-    pub(super) fn may_mean(&self, wanted: &Wanted) -> bool {
+impl PreflightRequest {
+    /// Whether the request may be for this release. After every change of the spec, the version is
+    /// unknown until the update service has responded.
+    pub(super) fn may_mean(&self, target: &RequestedRelease) -> bool {
         match self {
-            Self::Wanted(it) => it == wanted,
-            Self::NotKnownYet { version, .. } => wanted.version.as_ref() == Some(version),
+            Self::Requested(it) => it == target,
+            Self::NotKnownYet { version, .. } => target.version.as_ref() == Some(version),
             Self::Nothing | Self::Held(_) => false,
         }
     }
 }
 
-/// Why a request is not carried out.
+/// Why the operator does not process a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Held {
-    /// Nobody knows what it means.
+pub(super) enum HoldReason {
+    /// The mode is not supported.
     UnknownMode { mode: String },
-    /// The administrator wants no preflights.
+    /// Preflights are disabled.
     Disabled,
-    /// It names no release.
+    /// The request has no release.
     NoRelease,
-    /// The update service has not answered; what it says instead.
+    /// The update service did not respond: its error.
     NotRetrieved { version: String, why: String },
-    /// The update service does not know the version.
+    /// The update service does not have the version.
     NotFound { version: String, channel: Option<String> },
-    /// The update service knows several releases of that version.
+    /// The update service has several releases of the version.
     Several { version: String },
-    /// The name of the image can mean another one tomorrow.
+    /// The image is not pinned to a digest.
     NotByDigest { image: String },
 }
 
-/// What requests are understood by.
+/// Cluster state that is needed to interpret requests.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
-    /// Whether preflights are carried out.
+pub(super) struct RequestContext<'a> {
+    /// Whether preflights are enabled.
     pub(super) enabled: bool,
-    /// What is asked of a release before the cluster is updated to it.
+    /// Policy for preflights before updates.
     pub(super) on_update: OnUpdate,
-    /// The release that runs.
+    /// The running release.
     pub(super) own: &'a Release,
-    /// The image that the cluster is to have.
+    /// Image of `status.desired`.
     pub(super) desired: Option<&'a str>,
-    /// What the cluster had.
+    /// History of the cluster.
     pub(super) history: &'a [UpdateHistory],
-    /// The channel that the update service is asked for.
+    /// Channel of the cluster.
     pub(super) channel: Option<&'a str>,
-    /// What it says about this very spec.
+    /// Releases of the update service for this generation of the spec.
     pub(super) updates: Option<&'a Updates>,
-    /// What was looked at before, whether it is offered or not.
-    pub(super) looked_at: &'a [Release],
+    /// Releases with preflight results, whether they are offered or not.
+    pub(super) examined: &'a [Release],
 }
 
-/// What the spec asks for.
-pub(super) fn request(asked: Option<&Update>, known: Known) -> Request {
-    let Some(update) = asked else { return Request::Nothing };
+/// Interprets `spec.desiredUpdate`.
+pub(super) fn request(
+    desired_update: Option<&Update>,
+    context: RequestContext,
+) -> PreflightRequest {
+    let Some(update) = desired_update else { return PreflightRequest::Nothing };
     match &update.mode {
-        Some(UpdateMode::Preflight) if !known.enabled => Request::Held(Held::Disabled),
-        Some(UpdateMode::Preflight) => explicit(update, known),
-        Some(mode) => Request::Held(Held::UnknownMode { mode: mode.to_string() }),
-        None => implicit(update, known),
+        Some(UpdateMode::Preflight) if !context.enabled => {
+            PreflightRequest::Held(HoldReason::Disabled)
+        }
+        Some(UpdateMode::Preflight) => explicit(update, context),
+        Some(mode) => PreflightRequest::Held(HoldReason::UnknownMode { mode: mode.to_string() }),
+        None => implicit(update, context),
     }
 }
 
-fn explicit(update: &Update, known: Known) -> Request {
-    match look_up(update, known) {
-        Ok(image) => Request::Wanted(Wanted {
+fn explicit(update: &Update, context: RequestContext) -> PreflightRequest {
+    match resolve_image(update, context) {
+        Ok(image) => PreflightRequest::Requested(RequestedRelease {
             image,
             version: update.version().map(str::to_owned),
             forced: update.forced(),
@@ -107,13 +112,13 @@ fn explicit(update: &Update, known: Known) -> Request {
     }
 }
 
-/// Whether an update is asked for that this release is not: one that is complete stays in the spec,
-/// and nobody asks for anything by it.
-pub(super) fn asks_for_another(asked: Option<&Update>, own: &Release) -> bool {
-    asked.is_some_and(|update| update.is_update() && !is_own(update, own))
+/// Whether an update to another release is requested. A completed update remains in the spec and
+/// requests nothing.
+pub(super) fn requests_other_release(desired_update: Option<&Update>, own: &Release) -> bool {
+    desired_update.is_some_and(|update| update.is_update() && !is_own(update, own))
 }
 
-/// Whether the release that is named is the one that runs.
+/// Whether the requested release is the running one.
 fn is_own(update: &Update, own: &Release) -> bool {
     let is_multi = update.architecture() == Some(&Architecture::Multi);
     match (update.image(), update.version()) {
@@ -124,89 +129,95 @@ fn is_own(update: &Update, own: &Release) -> bool {
     }
 }
 
-/// An update is a request, too, where the policy says so: until it has begun. It is of the release
-/// that the update means, and of no other: that one waits for it.
-fn implicit(update: &Update, known: Known) -> Request {
-    let is_off = !known.enabled || known.on_update == OnUpdate::Off || update.forced();
+/// Implicit request of an update, if the policy requires one and the update has not started. It
+/// must resolve to the release of the update, which waits for the result.
+fn implicit(update: &Update, context: RequestContext) -> PreflightRequest {
+    let is_off = !context.enabled || context.on_update == OnUpdate::Off || update.forced();
     if is_off || !update.is_update() {
-        return Request::Nothing;
+        return PreflightRequest::Nothing;
     }
-    let offered: Option<Vec<&Release>> = known.updates.map(|updates| {
+    let offered: Option<Vec<&Release>> = context.updates.map(|updates| {
         let offered = updates.candidates.iter().map(|candidate| &candidate.release);
-        offered.chain(known.looked_at).collect()
+        offered.chain(context.examined).collect()
     });
-    let newest = known.history.first();
+    let newest = context.history.first();
     let places = Places {
-        own: known.own,
-        is_multi: known.own.architecture.is_some(),
+        own: context.own,
+        is_multi: context.own.architecture.is_some(),
         begun: newest.and_then(|newest| Some((newest.image.as_str(), newest.version.as_deref()?))),
         offered: offered.as_deref(),
-        history: known.history,
+        history: context.history,
     };
     match meaning::of(update, places) {
-        Meaning::Release { image, version } if by_digest(image) => {
-            let has_begun = known.desired.is_none_or(|desired| same_content(desired, image));
+        Meaning::Release { image, version } if is_pinned(image) => {
+            let has_begun = context.desired.is_none_or(|desired| same_content(desired, image));
             if has_begun {
-                return Request::Nothing;
+                return PreflightRequest::Nothing;
             }
             let (image, version) = (image.to_owned(), version.map(str::to_owned));
-            Request::Wanted(Wanted { image, version, forced: false, implicit: true })
+            PreflightRequest::Requested(RequestedRelease {
+                image,
+                version,
+                forced: false,
+                implicit: true,
+            })
         }
         Meaning::NotKnownYet { version } => {
-            Request::NotKnownYet { version: version.to_owned(), implicit: true }
+            PreflightRequest::NotKnownYet { version: version.to_owned(), implicit: true }
         }
-        // Updates that cannot be found are told about where updates are.
-        Meaning::Release { .. } | Meaning::Nothing => Request::Nothing,
+        // The stage `target` reports updates that cannot be resolved.
+        Meaning::Release { .. } | Meaning::Nothing => PreflightRequest::Nothing,
     }
 }
 
-/// Whether an image will be the same tomorrow.
-fn by_digest(image: &str) -> bool {
+/// Whether an image is pinned to a digest.
+fn is_pinned(image: &str) -> bool {
     image.contains("@sha256:")
 }
 
-/// The image of a release that somebody asks about, whether there is a way to it or not.
-fn look_up(update: &Update, known: Known) -> Result<String, Request> {
-    let held = |held| Err(Request::Held(held));
+/// Image of an explicitly requested release. No update to it needs to exist.
+fn resolve_image(update: &Update, context: RequestContext) -> Result<String, PreflightRequest> {
+    let held = |held| Err(PreflightRequest::Held(held));
     if let Some(image) = update.image() {
-        let is_one = by_digest(image);
+        let is_one = is_pinned(image);
         let image = image.to_owned();
-        return if is_one { Ok(image) } else { held(Held::NotByDigest { image }) };
+        return if is_one { Ok(image) } else { held(HoldReason::NotByDigest { image }) };
     }
-    let Some(version) = update.version() else { return held(Held::NoRelease) };
-    if is_own(update, known.own) {
-        return Ok(known.own.image.clone());
+    let Some(version) = update.version() else { return held(HoldReason::NoRelease) };
+    if is_own(update, context.own) {
+        return Ok(context.own.image.clone());
     }
     let is_multi = update.architecture() == Some(&Architecture::Multi);
-    let Some(updates) = known.updates else {
-        return Err(Request::NotKnownYet { version: version.to_owned(), implicit: false });
+    let Some(updates) = context.updates else {
+        return Err(PreflightRequest::NotKnownYet { version: version.to_owned(), implicit: false });
     };
-    let wanted = if is_multi { Some(Architecture::Multi) } else { known.own.architecture.clone() };
+    let target =
+        if is_multi { Some(Architecture::Multi) } else { context.own.architecture.clone() };
     let mut found = updates.releases(version);
-    found.retain(|release| release.architecture == wanted);
+    found.retain(|release| release.architecture == target);
     match found.as_slice() {
         [release] => Ok(release.image.clone()),
-        [] => match past(version, known.history) {
+        [] => match image_from_history(version, context.history) {
             Some(image) => Ok(image.to_owned()),
-            None => held(not_found(version, known.channel, updates)),
+            None => held(not_found(version, context.channel, updates)),
         },
-        _ => held(Held::Several { version: version.to_owned() }),
+        _ => held(HoldReason::Several { version: version.to_owned() }),
     }
 }
 
-/// The image of a version that the cluster had, where there is one.
-fn past<'a>(version: &str, history: &'a [UpdateHistory]) -> Option<&'a str> {
+/// Image of a version in the history.
+fn image_from_history<'a>(version: &str, history: &'a [UpdateHistory]) -> Option<&'a str> {
     let mut had = history.iter().filter(|entry| entry.version.as_deref() == Some(version));
     had.next().map(|entry| entry.image.as_str())
 }
 
-fn not_found(version: &str, channel: Option<&str>, updates: &Updates) -> Held {
+fn not_found(version: &str, channel: Option<&str>, updates: &Updates) -> HoldReason {
     let version = version.to_owned();
     if updates.graph.nodes().is_empty() {
         let why = updates.retrieved.message.clone().unwrap_or_default();
-        return Held::NotRetrieved { version, why };
+        return HoldReason::NotRetrieved { version, why };
     }
-    Held::NotFound { version, channel: channel.map(str::to_owned) }
+    HoldReason::NotFound { version, channel: channel.map(str::to_owned) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
-//! The stage `preflight` against a Kubernetes API. The tests themselves are the target release: they
-//! write what a run would, or something else.
+//! The stage `preflight` against a Kubernetes API. The tests act as the target release and write
+//! its files.
 
-mod checks;
-mod hostile;
 mod runs;
 mod stage;
+mod untrusted;

@@ -1,4 +1,4 @@
-//! Runs that are begun, followed, and ended.
+//! Start, monitoring and end of runs.
 
 use anyhow::{Context, Result};
 use fairway_api::ConditionStatus;
@@ -10,14 +10,14 @@ use kube::Api;
 use kube::api::{DeleteParams, ListParams};
 use serde_json::json;
 
-use super::stage::Stage;
+use super::stage::PreflightStage;
 
 #[tokio::test]
-async fn a_release_is_asked_and_nothing_is_left_when_it_is_withdrawn() -> Result<()> {
-    let stage = Stage::begin().await?;
+async fn withdrawn_request_removes_run() -> Result<()> {
+    let stage = PreflightStage::new().await?;
     stage.until_reason("PreflightRunning", "NotRequested").await?;
     let image = stage.release("5.1.0")?;
-    stage.ask(&image).await?;
+    stage.request(&image).await?;
     let run = stage.until_run(&image, "5.1.0").await?;
     stage.until("a run", |preflight| !preflight.is_clear).await?;
 
@@ -25,44 +25,44 @@ async fn a_release_is_asked_and_nothing_is_left_when_it_is_withdrawn() -> Result
     stage.until_reason("PreflightRunning", "Checking").await?;
     let mut document = run.document(ExecutionStatus::Completed);
     run.write(&document)?;
-    let said = stage.until_reason("PreflightCompleted", "NoRisksFound").await?;
-    assert!(said.outcomes[&image].complete, "{said:#?}");
+    let output = stage.until_reason("PreflightCompleted", "NoRisksFound").await?;
+    assert!(output.outcomes[&image].complete, "{output:#?}");
     document.risks.push(Finding { name: "SomethingBreaks".to_owned(), ..Finding::default() });
     run.write(&document)?;
-    let said = stage.until_reason("PreflightCompleted", "RisksFound").await?;
-    assert_eq!(said.outcomes[&image].findings, ["SomethingBreaks"]);
-    assert_eq!(said.not_offered.len(), 1, "no update leads there");
+    let output = stage.until_reason("PreflightCompleted", "RisksFound").await?;
+    assert_eq!(output.outcomes[&image].findings, ["SomethingBreaks"]);
+    assert_eq!(output.not_offered.len(), 1, "no update leads there");
 
-    // The update that is asked for is complete.
-    stage.want(Some(&objects::update_to("5.0.0"))).await?;
-    let said = stage.until_reason("PreflightRunning", "NotRequested").await?;
-    assert!(said.concerns.is_empty(), "{said:#?}");
+    // A completed update requests nothing.
+    stage.set_desired_update(Some(&objects::update_to("5.0.0"))).await?;
+    let output = stage.until_reason("PreflightRunning", "NotRequested").await?;
+    assert!(output.concerns.is_empty(), "{output:#?}");
     stage.until_clear().await
 }
 
 #[tokio::test]
-async fn fifty_targets_in_a_row_leave_one_run() -> Result<()> {
-    let stage = Stage::begin().await?;
+async fn fifty_requests_leave_one_run() -> Result<()> {
+    let stage = PreflightStage::new().await?;
     let versions: Vec<String> = (0..50).map(|patch| format!("5.1.{patch}")).collect();
     let mut last = String::new();
     for version in &versions {
         last = stage.release(version)?;
-        stage.ask(&last).await?;
+        stage.request(&last).await?;
     }
     let run = stage.until_run(&last, &versions[49]).await?;
     run.write(&run.document(ExecutionStatus::Completed))?;
     stage.until_reason("PreflightCompleted", "NoRisksFound").await?;
     assert_eq!(stage.deployments().list(&ListParams::default()).await?.items.len(), 1);
     assert_eq!(stage.directories()?, [run.id]);
-    stage.want(None).await?;
+    stage.set_desired_update(None).await?;
     stage.until_clear().await
 }
 
 #[tokio::test]
-async fn a_run_outlives_its_operator_and_follows_it_to_another_node() -> Result<()> {
-    let mut stage = Stage::begin().await?;
+async fn restarted_operator_resumes_run_and_moved_operator_restarts_it() -> Result<()> {
+    let mut stage = PreflightStage::new().await?;
     let image = stage.release("5.1.0")?;
-    stage.ask(&image).await?;
+    stage.request(&image).await?;
     let run = stage.until_run(&image, "5.1.0").await?;
     run.write(&run.document(ExecutionStatus::Completed))?;
     stage.until_reason("PreflightCompleted", "NoRisksFound").await?;
@@ -81,10 +81,10 @@ async fn a_run_outlives_its_operator_and_follows_it_to_another_node() -> Result<
 }
 
 #[tokio::test]
-async fn what_an_operator_has_given_up_is_not_begun_again_by_the_next() -> Result<()> {
-    let mut stage = Stage::begin().await?;
+async fn restarted_operator_does_not_repeat_aborted_run() -> Result<()> {
+    let mut stage = PreflightStage::new().await?;
     let image = stage.release("5.1.0")?;
-    stage.ask(&image).await?;
+    stage.request(&image).await?;
     let run = stage.until_run(&image, "5.1.0").await?;
     std::fs::write(run.directory.join("too-much"), vec![0; 9 << 20])?;
     stage.until_reason("PreflightFailed", "ResultsTooLarge").await?;
@@ -98,73 +98,73 @@ async fn what_an_operator_has_given_up_is_not_begun_again_by_the_next() -> Resul
     .await?;
 
     stage.start("node-1")?;
-    let said = stage.until_reason("PreflightRunning", "Stopped").await?;
-    assert_eq!(said.conditions[2].reason.as_deref(), Some("ResultsTooLarge"), "{said:#?}");
+    let output = stage.until_reason("PreflightRunning", "Stopped").await?;
+    assert_eq!(output.conditions[2].reason.as_deref(), Some("ResultsTooLarge"), "{output:#?}");
     stage.until_clear().await?;
 
-    stage.want(None).await?;
+    stage.set_desired_update(None).await?;
     stage.until_reason("PreflightRunning", "NotRequested").await?;
-    stage.ask(&image).await?;
+    stage.request(&image).await?;
     stage.until_another_run(&run.id, &image, "5.1.0").await?;
     Ok(())
 }
 
 #[tokio::test]
-async fn whoever_wants_a_signature_gets_another_run() -> Result<()> {
-    let stage = Stage::begin().await?;
+async fn request_with_signature_replaces_forced_run() -> Result<()> {
+    let stage = PreflightStage::new().await?;
     let image = stage.release("5.1.0")?;
-    stage.ask(&image).await?;
+    stage.request(&image).await?;
     let run = stage.until_run(&image, "5.1.0").await?;
     run.write(&run.document(ExecutionStatus::Completed))?;
     stage.until_reason("PreflightRunning", "Monitoring").await?;
 
     let mode = Some(UpdateMode::Preflight);
     let signed = Update { image: Some(image.clone()), mode, ..Update::default() };
-    stage.want(Some(&signed)).await?;
-    let said = stage.until_reason("PreflightFailed", "ImageVerificationFailed").await?;
-    assert_ne!(said.conditions[0].reason.as_deref(), Some("Monitoring"), "{said:#?}");
+    stage.set_desired_update(Some(&signed)).await?;
+    let output = stage.until_reason("PreflightFailed", "ImageVerificationFailed").await?;
+    assert_ne!(output.conditions[0].reason.as_deref(), Some("Monitoring"), "{output:#?}");
     stage.until_clear().await
 }
 
 #[tokio::test]
-async fn what_is_not_rehearsed_again_is_not_complete() -> Result<()> {
-    let mut stage = Stage::begin().await?;
+async fn restarted_operator_without_release_has_incomplete_results() -> Result<()> {
+    let mut stage = PreflightStage::new().await?;
     let image = stage.release("5.1.0")?;
-    stage.ask(&image).await?;
+    stage.request(&image).await?;
     let run = stage.until_run(&image, "5.1.0").await?;
     run.write(&run.document(ExecutionStatus::Completed))?;
     stage.until_reason("PreflightRunning", "Monitoring").await?;
     stage.stop();
-    stage.lose_releases()?;
+    stage.remove_releases()?;
     stage.start("node-1")?;
-    let said = stage.until_reason("PreflightRunning", "Checking").await?;
-    assert!(!said.outcomes[&image].complete, "{said:#?}");
+    let output = stage.until_reason("PreflightRunning", "Checking").await?;
+    assert!(!output.outcomes[&image].complete, "{output:#?}");
     Ok(())
 }
 
 #[tokio::test]
-async fn a_change_of_the_spec_does_not_end_what_is_asked_for_by_version() -> Result<()> {
-    let stage = Stage::begin().await?;
+async fn changed_spec_keeps_run_requested_by_version() -> Result<()> {
+    let stage = PreflightStage::new().await?;
     let image = stage.release("5.1.0")?;
-    let asked = Update {
+    let update = Update {
         version: Some("5.1.0".to_owned()),
         mode: Some(UpdateMode::Preflight),
         force: Some(true),
         ..Update::default()
     };
-    let generation = stage.want(Some(&asked)).await?;
+    let generation = stage.set_desired_update(Some(&update)).await?;
     stage.until_reason("PreflightRunning", "Starting").await?;
-    stage.answer(generation, "5.1.0", &image)?;
+    stage.set_update_service(generation, "5.1.0", &image)?;
     let run = stage.until_run(&image, "5.1.0").await?;
     run.write(&run.document(ExecutionStatus::Completed))?;
     stage.until_reason("PreflightRunning", "Monitoring").await?;
 
     let accept_risks = vec![AcceptRisk { name: "DiskLoss".to_owned(), ..AcceptRisk::default() }];
-    let asked = Update { accept_risks, ..asked };
-    let generation = stage.want(Some(&asked)).await?;
-    let said = stage.until("a look", |preflight| preflight.generation == generation).await?;
-    assert_eq!(said.conditions[0].reason.as_deref(), Some("Monitoring"), "{said:#?}");
-    stage.answer(generation, "5.1.0", &image)?;
+    let update = Update { accept_risks, ..update };
+    let generation = stage.set_desired_update(Some(&update)).await?;
+    let output = stage.until("a look", |preflight| preflight.generation == generation).await?;
+    assert_eq!(output.conditions[0].reason.as_deref(), Some("Monitoring"), "{output:#?}");
+    stage.set_update_service(generation, "5.1.0", &image)?;
     run.write(&run.document(ExecutionStatus::Running))?;
     stage.until_reason("PreflightRunning", "Checking").await?;
     assert_eq!(stage.directories()?, [run.id], "it is the same run");
@@ -172,69 +172,71 @@ async fn a_change_of_the_spec_does_not_end_what_is_asked_for_by_version() -> Res
 }
 
 #[tokio::test]
-async fn each_run_gets_a_pull_secret_of_its_own_even_if_its_operator_dies_before() -> Result<()> {
-    let mut stage = Stage::begin().await?;
-    stage.be_known_to_registries(true).await?;
+async fn each_run_has_own_pull_secret_even_after_restart() -> Result<()> {
+    let mut stage = PreflightStage::new().await?;
+    stage.set_pull_secret(true).await?;
     for version in ["5.1.0", "5.2.0"] {
         let image = stage.release(version)?;
-        stage.ask(&image).await?;
+        stage.request(&image).await?;
         let run = stage.until_run(&image, version).await?;
-        let name = stage.until_known(&run).await?;
+        let name = stage.until_pull_secret(&run).await?;
         stage.until("the run", |preflight| !preflight.is_clear).await?;
 
         stage.stop();
         let secrets: Api<Secret> = stage.namespace.api();
         secrets.delete(&name, &DeleteParams::default()).await?;
         stage.start("node-1")?;
-        stage.until_known(&run).await?;
+        stage.until_pull_secret(&run).await?;
         assert_eq!(stage.directories()?, [run.id], "it is the same run");
     }
-    stage.be_known_to_registries(false).await
+    stage.set_pull_secret(false).await
 }
 
 #[tokio::test]
-async fn a_platform_that_lets_preflights_do_more_than_read_has_none() -> Result<()> {
-    let stage = Stage::begin().await?;
+async fn reader_role_with_write_access_refuses_preflight() -> Result<()> {
+    let stage = PreflightStage::new().await?;
     let image = stage.release("5.1.0")?;
     let secrets = json!({"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]});
     let widgets = json!({"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["get"]});
-    stage.let_read("preflight-widgets", Some(widgets)).await?;
-    stage.ask(&image).await?;
+    stage.set_reader_role("preflight-widgets", Some(widgets)).await?;
+    stage.request(&image).await?;
     stage.until_run(&image, "5.1.0").await?;
     stage.until("a run", |preflight| !preflight.is_clear).await?;
 
-    stage.let_read("preflight-secrets", Some(secrets)).await?;
-    stage.until_told("ClusterRole preflight-secrets, rules[0].resources[0]", true).await?;
+    stage.set_reader_role("preflight-secrets", Some(secrets)).await?;
+    stage
+        .until_failure_contains("ClusterRole preflight-secrets, rules[0].resources[0]", true)
+        .await?;
     stage.until_reason("PreflightFailed", "ReaderRoleRefused").await?;
     stage.until_reason("PreflightRunning", "Stopped").await?;
     stage.until_clear().await?;
 
-    stage.want(None).await?;
+    stage.set_desired_update(None).await?;
     stage.until_reason("PreflightRunning", "NotRequested").await?;
-    stage.ask(&image).await?;
+    stage.request(&image).await?;
     stage.until_reason("PreflightFailed", "ReaderRoleRefused").await?;
     stage.until_clear().await?;
-    stage.let_read("preflight-secrets", None).await?;
-    stage.let_read("preflight-widgets", None).await
+    stage.set_reader_role("preflight-secrets", None).await?;
+    stage.set_reader_role("preflight-widgets", None).await
 }
 
 #[tokio::test]
-async fn an_operator_that_starts_removes_what_nobody_asks_for() -> Result<()> {
-    let mut stage = Stage::begin().await?;
+async fn restarted_operator_removes_withdrawn_run() -> Result<()> {
+    let mut stage = PreflightStage::new().await?;
     let image = stage.release("5.1.0")?;
-    stage.ask(&image).await?;
+    stage.request(&image).await?;
     stage.until_run(&image, "5.1.0").await?;
     stage.stop();
-    stage.want(None).await?;
+    stage.set_desired_update(None).await?;
     stage.start("node-1")?;
     stage.until_clear().await
 }
 
 #[tokio::test]
-async fn what_cannot_be_carried_out_is_told_and_nothing_begins() -> Result<()> {
-    let mut stage = Stage::begin().await?;
+async fn unsupported_requests_are_reported_and_start_nothing() -> Result<()> {
+    let mut stage = PreflightStage::new().await?;
     let image = stage.release("5.1.0")?;
-    let asked = |image: &str, version: Option<&str>, mode| Update {
+    let update = |image: &str, version: Option<&str>, mode| Update {
         image: Some(image.to_owned()),
         version: version.map(str::to_owned),
         mode: Some(mode),
@@ -243,19 +245,19 @@ async fn what_cannot_be_carried_out_is_told_and_nothing_begins() -> Result<()> {
     };
     let preflight = || UpdateMode::Preflight;
     for (update, reason) in [
-        (asked(&image, None, preflight()), "ImageVerificationFailed"),
-        (asked(&image, Some("5.7.0"), preflight()), "VerifyPayloadVersion"),
-        (asked("registry.example/release:5.1.0", None, preflight()), "RetrievePayload"),
+        (update(&image, None, preflight()), "ImageVerificationFailed"),
+        (update(&image, Some("5.7.0"), preflight()), "VerifyPayloadVersion"),
+        (update("registry.example/release:5.1.0", None, preflight()), "RetrievePayload"),
     ] {
-        stage.want(Some(&update)).await?;
-        let said = stage.until_reason("PreflightFailed", reason).await?;
+        stage.set_desired_update(Some(&update)).await?;
+        let output = stage.until_reason("PreflightFailed", reason).await?;
         let waits = reason == "ImageVerificationFailed";
-        let running = said.conditions[0].status == ConditionStatus::True;
-        assert_eq!(running, waits, "only a signature may still come: {said:#?}");
+        let running = output.conditions[0].status == ConditionStatus::True;
+        assert_eq!(running, waits, "only a signature may still come: {output:#?}");
     }
     stage.settings.enabled = false;
     stage.start("node-1")?;
-    stage.ask(&image).await?;
+    stage.request(&image).await?;
     stage.until_reason("PreflightFailed", "PreflightDisabled").await?;
     stage.until_clear().await
 }

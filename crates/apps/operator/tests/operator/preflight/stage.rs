@@ -1,4 +1,4 @@
-//! The stage at work on a cluster, and releases that can be asked.
+//! Harness: the stage on a cluster, with target releases.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +14,9 @@ use fairway_operator::election::Leadership;
 use fairway_operator::metrics::Metrics;
 use fairway_operator::own_release::{self, OwnRelease};
 use fairway_operator::settings::{PreflightSettings, ResultsDirectory, SelectionSettings};
-use fairway_operator::stage::preflight::{Hands, Inputs, Place, Preflight, run};
+use fairway_operator::stage::preflight::{
+    Inputs, Preflight, PreflightPlacement, PreflightWriter, run,
+};
 use fairway_operator::stage::updates::Updates;
 use fairway_release::inclusion::DEFAULT_PROFILE;
 use fairway_testkit::releases::TestRelease;
@@ -35,11 +37,11 @@ use tokio_util::task::TaskTracker;
 const NAME: &str = "cluster-version-operator-preflight";
 const RUN: &str = "fairway.dev/preflight-run";
 
-/// A cluster at 5.0.0 and what the stage looks at.
-pub(crate) struct Stage {
+/// A cluster at 5.0.0 with the inputs of the stage.
+pub(crate) struct PreflightStage {
     running: Option<Running>,
-    sight: Sight,
-    /// Nobody has asked the update service.
+    watches: Sight,
+    /// `None` until a test sets the response of the update service.
     updates: watch::Sender<Option<Arc<Updates>>>,
     pub(crate) settings: PreflightSettings,
     pub(crate) namespace: TestNamespace,
@@ -47,7 +49,7 @@ pub(crate) struct Stage {
     cluster: TestCluster,
 }
 
-/// The stage at work, until this value goes.
+/// The running stage; dropping it aborts the stage.
 struct Running {
     preflight: watch::Receiver<Option<Arc<Preflight>>>,
     task: JoinHandle<()>,
@@ -60,7 +62,7 @@ impl Drop for Running {
     }
 }
 
-/// A run in the cluster, from within.
+/// A run in the cluster, as the target release sees it.
 pub(crate) struct Run {
     pub(crate) id: String,
     pub(crate) directory: PathBuf,
@@ -69,7 +71,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// What it has found, as far as it has looked.
+    /// Results of one passed check.
     pub(crate) fn document(&self, execution_status: ExecutionStatus) -> Document {
         let check = CheckReport {
             name: "dns".to_owned(),
@@ -88,7 +90,7 @@ impl Run {
         }
     }
 
-    /// Writes results as a run does.
+    /// Writes results atomically, like the target release.
     pub(crate) fn write(&self, document: &Document) -> Result<()> {
         let draft = self.directory.join("draft");
         fs::write(&draft, serde_json::to_vec(document)?)?;
@@ -96,27 +98,28 @@ impl Run {
     }
 }
 
-impl Stage {
-    pub(crate) async fn begin() -> Result<Self> {
-        // What the stage logs is shown where a test fails; an error means that it is already.
+impl PreflightStage {
+    pub(crate) async fn new() -> Result<Self> {
+        // Fails if another test of the process has set the subscriber already.
         let _ = tracing_subscriber::fmt().with_test_writer().try_init();
         let _ = rustls::crypto::ring::default_provider().install_default();
         let cluster = TestCluster::in_turn().await?;
         let namespace = cluster.namespace("preflight").await?;
         let versions: Api<ClusterVersion> = Api::all(cluster.client());
         versions.create(&PostParams::default(), &objects::cluster_version()).await?;
-        let sight = Sight::open(&cluster.client(), &TaskTracker::new());
+        let watches = Sight::open(&cluster.client(), &TaskTracker::new());
         let files = tempfile::tempdir()?;
         TestRelease::new("5.0.0").write(&files.path().join("own"))?;
         let results = ResultsDirectory::at(files.path().join("results"));
         let settings = PreflightSettings { results, ..PreflightSettings::default() };
         let updates = watch::Sender::new(None);
-        let mut stage = Self { running: None, sight, updates, settings, namespace, files, cluster };
+        let mut stage =
+            Self { running: None, watches, updates, settings, namespace, files, cluster };
         stage.start("node-1")?;
         Ok(stage)
     }
 
-    /// Starts the stage of an operator on that node; one that runs ends at once, wherever it is.
+    /// Starts the stage of an operator on a node. A running stage is aborted first.
     pub(crate) fn start(&mut self, node: &str) -> Result<()> {
         self.running = None;
         let (term, leadership) = Leadership::until(Instant::now() + PATIENCE * 2);
@@ -125,28 +128,29 @@ impl Stage {
         let inputs = Inputs {
             own: Arc::new(OwnRelease::read(&payload, &image)?),
             own_content: Arc::new(own_release::content(&payload, &image, DEFAULT_PROFILE)?),
-            cluster_version: self.sight.cluster_version.clone(),
-            proxy: self.sight.proxy.clone(),
-            trusted_ca: self.sight.trusted_ca.clone(),
-            features: self.sight.features.clone(),
-            surroundings: self.sight.surroundings.clone(),
-            reader_roles: self.sight.reader_roles.clone(),
+            cluster_version: self.watches.cluster_version.clone(),
+            proxy: self.watches.proxy.clone(),
+            trusted_ca: self.watches.trusted_ca.clone(),
+            features: self.watches.features.clone(),
+            surroundings: self.watches.surroundings.clone(),
+            reader_roles: self.watches.reader_roles.clone(),
             updates: self.updates.subscribe(),
         };
-        let place = Place {
+        let placement = PreflightPlacement {
             namespace: self.namespace.name().to_owned(),
             node: node.to_owned(),
             layouts: vec![self.layout()],
             selection: SelectionSettings::default(),
         };
         let metrics = Metrics::default().preflight();
-        let hands = Hands { client: self.cluster.client(), leadership };
-        let task = tokio::spawn(run(inputs, place, self.settings.clone(), hands, metrics, out));
+        let writer = PreflightWriter { client: self.cluster.client(), leadership };
+        let task =
+            tokio::spawn(run(inputs, placement, self.settings.clone(), writer, metrics, out));
         self.running = Some(Running { preflight, task, _term: term });
         Ok(())
     }
 
-    /// Ends it, wherever it is.
+    /// Aborts the stage.
     pub(crate) fn stop(&mut self) {
         self.running = None;
     }
@@ -155,24 +159,24 @@ impl Stage {
         self.files.path().join("images")
     }
 
-    /// Makes a release that can be asked, and says how its image is called.
+    /// Creates a target release and returns its image.
     pub(crate) fn release(&self, version: &str) -> Result<String> {
         self.store(&TestRelease::new(version))
     }
 
-    /// Lets a release be asked, and says how its image is called.
+    /// Stores a target release and returns its image.
     pub(crate) fn store(&self, release: &TestRelease) -> Result<String> {
         Ok(release.store(&self.layout())?.0)
     }
 
-    /// No release can be fetched any more.
-    pub(crate) fn lose_releases(&self) -> Result<()> {
+    /// Removes all target releases.
+    pub(crate) fn remove_releases(&self) -> Result<()> {
         Ok(fs::remove_dir_all(self.layout())?)
     }
 
-    /// Asks for the opinion of a release. Nobody has signed it.
-    pub(crate) async fn ask(&self, image: &str) -> Result<()> {
-        self.want(Some(&Update {
+    /// Requests a preflight of an unsigned release.
+    pub(crate) async fn request(&self, image: &str) -> Result<()> {
+        self.set_desired_update(Some(&Update {
             image: Some(image.to_owned()),
             mode: Some(UpdateMode::Preflight),
             force: Some(true),
@@ -182,8 +186,13 @@ impl Stage {
         Ok(())
     }
 
-    /// The update service knows one release; it was asked for the spec of that generation.
-    pub(crate) fn answer(&self, generation: i64, version: &str, image: &str) -> Result<()> {
+    /// Sets the response of the update service for a generation: one release.
+    pub(crate) fn set_update_service(
+        &self,
+        generation: i64,
+        version: &str,
+        image: &str,
+    ) -> Result<()> {
         let node = json!({"version": version, "payload": image});
         let answer = json!({"version": 1, "nodes": [node], "edges": []}).to_string();
         let (graph, _) = wire::read("answer", answer.as_bytes())?;
@@ -192,8 +201,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Changes what is asked for, and says which generation that makes.
-    pub(crate) async fn want(&self, update: Option<&Update>) -> Result<i64> {
+    /// Sets `spec.desiredUpdate` and returns the new generation.
+    pub(crate) async fn set_desired_update(&self, update: Option<&Update>) -> Result<i64> {
         let desired = update.map(Update::merge_patch).transpose()?.unwrap_or(Value::Null);
         let patch = Patch::Merge(json!({"spec": {"desiredUpdate": desired}}));
         let versions: Api<ClusterVersion> = Api::all(self.cluster.client());
@@ -201,15 +210,15 @@ impl Stage {
         changed.metadata.generation.context("it has a generation")
     }
 
-    /// Waits until it says something.
+    /// Waits for an output of the stage.
     pub(crate) async fn until(
         &self,
         what: &str,
         says: impl Fn(&Preflight) -> bool,
     ) -> Result<Arc<Preflight>> {
         let mut published = self.running.as_ref().context("it runs")?.preflight.clone();
-        let said = published.wait_for(|it| it.as_deref().is_some_and(&says));
-        let waited = timeout(PATIENCE, said).await.ok().and_then(Result::ok);
+        let output = published.wait_for(|it| it.as_deref().is_some_and(&says));
+        let waited = timeout(PATIENCE, output).await.ok().and_then(Result::ok);
         let found = waited.and_then(|found| found.clone());
         let last = || {
             let published = self.running.as_ref().map(|it| it.preflight.borrow().clone());
@@ -218,7 +227,7 @@ impl Stage {
         found.with_context(last)
     }
 
-    /// Waits until a condition has that reason.
+    /// Waits until a condition has this reason.
     pub(crate) async fn until_reason(&self, type_: &str, reason: &str) -> Result<Arc<Preflight>> {
         self.until(&format!("{type_}/{reason}"), |preflight| {
             let found = preflight.conditions.iter().find(|condition| condition.type_ == type_);
@@ -227,18 +236,22 @@ impl Stage {
         .await
     }
 
-    /// Waits until what goes wrong is told in such words, or in none such. A cluster without nodes
-    /// has troubles of its own.
-    pub(crate) async fn until_told(&self, words: &str, is_told: bool) -> Result<Arc<Preflight>> {
-        self.until(words, |preflight| {
+    /// Waits until the message of `PreflightFailed` contains a text, or no longer does. Other
+    /// errors may exist: the cluster has no nodes.
+    pub(crate) async fn until_failure_contains(
+        &self,
+        text: &str,
+        expected: bool,
+    ) -> Result<Arc<Preflight>> {
+        self.until(text, |preflight| {
             let [_, _, failed] = &preflight.conditions;
-            failed.message.as_deref().unwrap_or_default().contains(words) == is_told
+            failed.message.as_deref().unwrap_or_default().contains(text) == expected
         })
         .await
     }
 
-    /// The platform adds a `ClusterRole` to what preflights may read, or takes it back.
-    pub(crate) async fn let_read(&self, name: &str, rule: Option<Value>) -> Result<()> {
+    /// Creates a ClusterRole that is aggregated for preflights, or deletes it.
+    pub(crate) async fn set_reader_role(&self, name: &str, rule: Option<Value>) -> Result<()> {
         let roles: Api<ClusterRole> = Api::all(self.cluster.client());
         let Some(rule) = rule else {
             roles.delete(name, &DeleteParams::default()).await?;
@@ -250,11 +263,11 @@ impl Stage {
         Ok(())
     }
 
-    /// The cluster is somebody for registries, or nobody again.
-    pub(crate) async fn be_known_to_registries(&self, is_known: bool) -> Result<()> {
+    /// Creates the cluster's pull secret, or deletes it.
+    pub(crate) async fn set_pull_secret(&self, exists: bool) -> Result<()> {
         let client = self.cluster.client();
         let secrets: Api<Secret> = Api::namespaced(client.clone(), "openshift-config");
-        if !is_known {
+        if !exists {
             secrets.delete("pull-secret", &DeleteParams::default()).await?;
             return Ok(());
         }
@@ -274,8 +287,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Waits until a run knows who the cluster is for registries.
-    pub(crate) async fn until_known(&self, run: &Run) -> Result<String> {
+    /// Waits for a run's copy of the pull secret.
+    pub(crate) async fn until_pull_secret(&self, run: &Run) -> Result<String> {
         let name = format!("{NAME}-{}", run.id);
         let secrets: Api<Secret> = self.namespace.api();
         wait::until(&name, async || Ok(secrets.get_opt(&name).await?.map(|_| name.clone()))).await
@@ -290,7 +303,7 @@ impl Stage {
         self.until_another_run("", image, version).await
     }
 
-    /// Waits for a run of a release that is not that one.
+    /// Waits for a run of a release with another ID.
     pub(crate) async fn until_another_run(
         &self,
         other: &str,
@@ -313,13 +326,13 @@ impl Stage {
         .await
     }
 
-    /// Every run that has a directory.
+    /// IDs of all runs that have a directory.
     pub(crate) fn directories(&self) -> Result<Vec<String>> {
         let Ok(found) = fs::read_dir(&self.settings.results.here) else { return Ok(Vec::new()) };
         found.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
     }
 
-    /// Waits until nothing of any run is left.
+    /// Waits until no object or directory of a run is left.
     pub(crate) async fn until_clear(&self) -> Result<()> {
         self.until("everything to be gone", |preflight| preflight.is_clear).await?;
         let left = self.deployments().list(&ListParams::default()).await?.items;

@@ -1,12 +1,10 @@
-//! The judge by tables, and the whole check against a cluster.
-
 use anyhow::Result;
 use fairway_testkit::TestCluster;
 use fairway_testkit::releases::TestRelease;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::{create, define, define_as, hide, seen, target, told};
+use crate::testing::{create, define, define_as, hide, reader, render, target};
 
 const BACKUPS: Resource = Resource::new("example.dev", "v1beta1", "Backup", "backups");
 
@@ -15,15 +13,20 @@ fn count(api: &str, removed_in: &str, requests: u64) -> Count {
     Count { api: api.to_owned(), removed_in, requests, clients: vec!["helm/3 of ci".to_owned()] }
 }
 
-fn gone_in(kubernetes: &str) -> Seen {
+fn gone_in(kubernetes: &str) -> ReadState {
     let kubernetes = Minor::parse(kubernetes).unwrap();
     let served = ["batch/v1beta1", "batch/v1", "policy/v1beta1"].map(str::to_owned).into();
     let gone = built_in(kubernetes, &served);
-    Seen { kubernetes: Some(kubernetes), gone, counts: Some(Vec::new()), ..Seen::default() }
+    ReadState {
+        kubernetes: Some(kubernetes),
+        gone,
+        counts: Some(Vec::new()),
+        ..ReadState::default()
+    }
 }
 
 #[test]
-fn apis_go_that_are_served_and_not_by_the_target() {
+fn built_in_returns_served_apis_that_target_removes() {
     let apis = |kubernetes: &str| -> Vec<String> {
         gone_in(kubernetes).gone.into_iter().map(|gone| gone.api).collect()
     };
@@ -40,7 +43,7 @@ fn apis_go_that_are_served_and_not_by_the_target() {
 }
 
 #[test]
-fn requests_count_that_the_target_would_not_answer() {
+fn finding_of_requests_for_removed_apis() {
     for (kubernetes, count, is_found) in [
         ("1.25", count("cronjobs.v1beta1.batch", "1.25", 1), true),
         ("1.24", count("cronjobs.v1beta1.batch", "1.25", 1), false),
@@ -48,25 +51,27 @@ fn requests_count_that_the_target_would_not_answer() {
         ("1.38", count("things.v1.new.k8s.io", "1.39", 1), false),
         ("1.25", count("cronjobs.v1.batch", "", 9), false),
     ] {
-        let told = format!("{kubernetes} {count:?}");
-        let seen = Seen { counts: Some(vec![count]), ..gone_in(kubernetes) };
-        assert_eq!(judge::judge(&seen).findings.len() == 1, is_found, "{told}");
+        let render = format!("{kubernetes} {count:?}");
+        let state = ReadState { counts: Some(vec![count]), ..gone_in(kubernetes) };
+        assert_eq!(evaluate(&state).findings.len() == 1, is_found, "{render}");
     }
-    let unknown =
-        Seen { counts: Some(vec![count("cronjobs.v1beta1.batch", "1.25", 1)]), ..Seen::default() };
-    assert!(judge::judge(&unknown).findings.is_empty());
+    let unknown = ReadState {
+        counts: Some(vec![count("cronjobs.v1beta1.batch", "1.25", 1)]),
+        ..ReadState::default()
+    };
+    assert!(evaluate(&unknown).findings.is_empty());
 }
 
 #[test]
-fn everything_that_is_found_says_what_to_do() {
-    let written = |object: &str, by: &str| Written {
+fn findings_have_remediation() {
+    let written = |object: &str, by: &str| ManifestWrite {
         object: object.to_owned(),
         api_version: "batch/v1beta1".to_owned(),
         by: by.to_owned(),
     };
-    let definition =
-        |name: &str| Deleted { definition: name.to_owned(), resource: ApiResource::from(BACKUPS) };
-    let seen = Seen {
+    let crd =
+        |name: &str| DeletedCrd { crd: name.to_owned(), resource: ApiResource::from(BACKUPS) };
+    let state = ReadState {
         counts: Some(vec![
             count("cronjobs.v1beta1.batch", "1.25", 120),
             count("podsecuritypolicies.v1beta1.policy", "1.25", 1),
@@ -75,15 +80,15 @@ fn everything_that_is_found_says_what_to_do() {
             written("CronJob a/nightly", "helm"),
             written("CronJob b/hourly", "kubectl apply"),
         ],
-        stored: vec![Stored {
-            definition: "backups.example.dev".to_owned(),
+        stored: vec![StoredVersions {
+            crd: "backups.example.dev".to_owned(),
             lost: vec!["v1alpha1".to_owned(), "v1beta1".to_owned()],
             storage: "v1".to_owned(),
         }],
-        deleted: vec![(definition("old.example.dev"), 1), (definition("empty.example.dev"), 0)],
+        deleted: vec![(crd("old.example.dev"), 1), (crd("empty.example.dev"), 0)],
         ..gone_in("1.25")
     };
-    insta::assert_snapshot!(told(&judge::judge(&seen).findings), @r#"
+    insta::assert_snapshot!(render(&evaluate(&state).findings), @r#"
     RemovedApisInManifests (info): 2 objects were written through APIs that the target release does not serve: CronJob a/nightly (batch/v1beta1, by helm), CronJob b/hourly (batch/v1beta1, by kubectl apply). Further writes through these APIs will fail.
       Replace batch/v1beta1 with batch/v1 in the source of these manifests, do the same for the other APIs, and apply them before the update: kubectl apply -f FILE
       https://kubernetes.io/docs/reference/using-api/deprecation-guide/
@@ -96,28 +101,28 @@ fn everything_that_is_found_says_what_to_do() {
       Rewrite all objects in the storage version, then remove the old version from status.storedVersions: kubectl get backups.example.dev -A -o json | kubectl replace -f -; kubectl patch crd backups.example.dev --subresource=status --type=merge -p '{"status":{"storedVersions":["v1"]}}'
       https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#upgrade-existing-objects-to-a-new-stored-version
     "#);
-    let uncounted = Seen { counts: None, ..seen };
-    let severities: Vec<_> = judge::judge(&uncounted)
-        .findings
-        .iter()
-        .map(|finding| finding.severity.to_string())
-        .collect();
+    let uncounted = ReadState { counts: None, ..state };
+    let severities: Vec<_> =
+        evaluate(&uncounted).findings.iter().map(|finding| finding.severity.to_string()).collect();
     assert_eq!(severities, ["warning", "critical", "critical"]);
 }
 
 #[test]
-fn what_was_not_looked_at_is_said() {
-    let told = |seen: Seen| {
-        let Answer { unknown, left_out, .. } = judge::judge(&seen);
-        format!("unknown: {}\nleft out: {left_out}", unknown.join(" "))
+fn result_reports_what_is_unknown() {
+    let render = |state: ReadState| {
+        let BuiltInResult { unknown, not_covered, .. } = evaluate(&state);
+        format!("unknown: {}\nleft out: {not_covered}", unknown.join(" "))
     };
-    let told = [
-        told(Seen::default()),
-        told(gone_in("1.25")),
-        told(Seen { counts: None, ..gone_in("1.25") }),
-        told(Seen { unseen: vec!["cronjobs cannot be read.".to_owned()], ..gone_in("1.40") }),
+    let render = [
+        render(ReadState::default()),
+        render(gone_in("1.25")),
+        render(ReadState { counts: None, ..gone_in("1.25") }),
+        render(ReadState {
+            unread: vec!["cronjobs cannot be read.".to_owned()],
+            ..gone_in("1.40")
+        }),
     ];
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(render.join("\n"), @"
     unknown: The target release does not declare its Kubernetes version, so the check did not examine the APIs of Kubernetes.
     left out: 
     unknown: 
@@ -149,7 +154,7 @@ fn backups(versions: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn a_version_that_goes_is_found_where_it_is_stored_written_and_asked_for() -> Result<()> {
+async fn run_finds_version_that_is_stored_written_and_requested() -> Result<()> {
     let cluster = TestCluster::own().await?;
     define_as(&cluster, backups(&["v1beta1"])).await?;
     let applied = json!({"apiVersion": "example.dev/v1beta1", "kind": "Backup"}).to_string();
@@ -163,12 +168,12 @@ async fn a_version_that_goes_is_found_where_it_is_stored_written_and_asked_for()
     create(&cluster, BACKUPS, backup).await?;
     let release = TestRelease::new("5.2.0").object("0000_10_backups", backups(&["v1"]));
     let target = target("5.1.0", &release)?;
-    let run = async || Ok::<_, CannotTell>(RemovedApis.run(&seen(&cluster), &target).await?);
-    let names = |answer: &Answer| -> Vec<String> {
+    let run = async || Ok::<_, NoResult>(RemovedApis.run(&reader(&cluster), &target).await?);
+    let names = |answer: &BuiltInResult| -> Vec<String> {
         answer.findings.iter().map(|finding| finding.name.clone()).collect()
     };
     assert_eq!(names(&run().await?), ["RemovedApisInManifests", "StoredVersionsRemoved"]);
-    assert_eq!(RemovedApis.looks_also_at(&seen(&cluster), &target).await, [BACKUPS]);
+    assert_eq!(RemovedApis.watched_at_run_time(&reader(&cluster), &target).await, [BACKUPS]);
 
     define(&cluster, COUNTS, "Cluster").await?;
     let count = json!({
@@ -186,20 +191,20 @@ async fn a_version_that_goes_is_found_where_it_is_stored_written_and_asked_for()
 }
 
 #[tokio::test]
-async fn a_definition_that_goes_is_found_while_it_has_objects() -> Result<()> {
+async fn run_finds_deleted_crd_with_objects() -> Result<()> {
     let cluster = TestCluster::own().await?;
     define_as(&cluster, backups(&["v1beta1"])).await?;
     let mut gone = backups(&["v1beta1"]);
     gone["metadata"]["annotations"]["release.openshift.io/delete"] = json!("true");
     let target = target("5.1.0", &TestRelease::new("5.2.0").object("0000_10_backups", gone))?;
     let run =
-        async || Ok::<_, CannotTell>(RemovedApis.run(&seen(&cluster), &target).await?.findings);
+        async || Ok::<_, NoResult>(RemovedApis.run(&reader(&cluster), &target).await?.findings);
     assert_eq!(run().await?, []);
     let backup = json!({
         "apiVersion": "example.dev/v1beta1", "kind": "Backup", "metadata": {"name": "nightly"},
     });
     create(&cluster, BACKUPS, backup).await?;
-    insta::assert_snapshot!(told(&run().await?), @"
+    insta::assert_snapshot!(render(&run().await?), @"
     RemovedKindsHaveObjects (critical): The target release deletes CRDs and all their objects: backups.example.dev (1 object).
       Migrate the clients of these CRDs, and save the objects that you need: kubectl get backups.example.dev -A -o yaml > backups.example.dev.yaml
     ");
@@ -207,7 +212,7 @@ async fn a_definition_that_goes_is_found_while_it_has_objects() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_not_unused() -> Result<()> {
+async fn run_with_unreadable_objects_has_no_result() -> Result<()> {
     let cluster = TestCluster::own().await?;
     define_as(&cluster, backups(&["v1beta1"])).await?;
     let release = TestRelease::new("5.2.0").object("0000_10_backups", backups(&["v1"]));
@@ -215,7 +220,8 @@ async fn what_cannot_be_read_is_not_unused() -> Result<()> {
     if !hide(&cluster, "backups") {
         return Ok(());
     }
-    let Answer { findings, unknown, .. } = RemovedApis.run(&seen(&cluster), &target).await?;
+    let BuiltInResult { findings, unknown, .. } =
+        RemovedApis.run(&reader(&cluster), &target).await?;
     let names: Vec<&str> = findings.iter().map(|finding| finding.name.as_str()).collect();
     assert_eq!(names, ["StoredVersionsRemoved"], "what is sure stays");
     assert!(unknown.iter().any(|why| why.starts_with("cannot read backups")), "{unknown:?}");

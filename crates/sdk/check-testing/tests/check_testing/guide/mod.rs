@@ -1,10 +1,10 @@
-//! The guide for authors of checks: its code is the code of these files, and works as it says.
+//! Tests of the guide for authors of checks.
 
 mod storage;
 
 use std::process::Command;
 
-use fairway_findings::answer::{self, Ending};
+use fairway_findings::check_result::{self, ContainerTermination};
 use fairway_findings::jobs::JobRequest;
 use fairway_findings::{CheckStatus, environment, vet};
 use serde_json::Value;
@@ -14,7 +14,7 @@ const SCRIPT: &str = include_str!("preflight.sh");
 const JOB: &str = include_str!("preflight.yaml");
 const ACCESS: &str = include_str!("access.yaml");
 
-/// The files that the guide shows, each whole.
+/// Files that the guide contains completely.
 const SHOWN: [(&str, &str); 5] = [
     ("rust", include_str!("../../../../check/examples/storage.rs")),
     ("rust", include_str!("storage.rs")),
@@ -23,7 +23,7 @@ const SHOWN: [(&str, &str); 5] = [
     ("sh", SCRIPT),
 ];
 
-/// The blocks of code in these languages.
+/// Code blocks of the guide, with their languages.
 fn blocks() -> Vec<(&'static str, &'static str)> {
     let fenced = GUIDE.split("```").skip(1).step_by(2);
     let blocks = fenced.filter_map(|block| block.split_once('\n'));
@@ -31,7 +31,7 @@ fn blocks() -> Vec<(&'static str, &'static str)> {
 }
 
 #[test]
-fn the_guide_shows_the_files_as_they_are() {
+fn guide_contains_tested_files() {
     assert_eq!(blocks(), SHOWN);
 }
 
@@ -40,10 +40,10 @@ fn objects(yaml: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_manifests_of_the_guide_are_not_refused() {
+fn guide_manifests_are_accepted() {
     let by_digest = format!("registry.example/storage-operator@sha256:{}", "0".repeat(64));
     let mut manifest = objects(JOB).remove(0);
-    // As the release does it.
+    // The release build resolves images to digests.
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = by_digest.into();
     let mut request = JobRequest {
         name: "storage-preflight-x7k2q".to_owned(),
@@ -59,7 +59,7 @@ fn the_manifests_of_the_guide_are_not_refused() {
 }
 
 #[test]
-fn the_script_of_the_guide_is_understood() {
+fn guide_script_prints_valid_result() {
     let understood = |source: &str| {
         let output = Command::new("sh")
             .args(["-c", SCRIPT])
@@ -67,9 +67,13 @@ fn the_script_of_the_guide_is_understood() {
             .output()
             .unwrap();
         let exit_code = output.status.code().unwrap();
-        answer::understand(
+        check_result::interpret(
             "storage",
-            &Ending { log: &output.stdout, exit_code, ..Ending::default() },
+            &ContainerTermination {
+                log: &output.stdout,
+                exit_code,
+                ..ContainerTermination::default()
+            },
         )
     };
     assert_eq!(understood("5.0.0").status, CheckStatus::Passed);

@@ -1,4 +1,4 @@
-//! The check of the guide, tested as the guide says.
+//! Tests of the storage check.
 
 use std::time::Duration;
 
@@ -27,20 +27,20 @@ fn update() -> Fixture {
 }
 
 #[tokio::test]
-async fn a_driver_that_is_gone_is_found() -> Result<()> {
-    let said = update().run(Storage).await?;
-    insta::assert_snapshot!(said, @"
+async fn run_finds_removed_driver() -> Result<()> {
+    let result = update().run(Storage).await?;
+    insta::assert_snapshot!(result, @"
     critical StorageDriverRemoved: 5.2.0 does not bring the storage driver disk.platform.example, which is in use.
       remediation: Move volumes to another class: `kubectl get storageclasses`
       url: https://platform.example/storage/drivers
     ");
-    let kept = RELEASE.replace("flash", "disk");
-    assert!(update().manifest("kept.yaml", &kept).run(Storage).await?.is_clean());
+    let retained = RELEASE.replace("flash", "disk");
+    assert!(update().manifest("kept.yaml", &retained).run(Storage).await?.is_clean());
     Ok(())
 }
 
 #[tokio::test]
-async fn where_it_cannot_look_it_cannot_tell() -> Result<()> {
+async fn run_with_unreadable_cluster_has_no_result() -> Result<()> {
     let slow = Fault::delay(Duration::from_mins(10));
     for broken in [
         update().without("storageclasses"),
@@ -48,16 +48,16 @@ async fn where_it_cannot_look_it_cannot_tell() -> Result<()> {
         update().fault(Fault::refuse(500)),
         update().fault(slow).within(Duration::from_millis(50)),
     ] {
-        let said = broken.run(Storage).await?;
-        assert_eq!(said.names(), ["StorageCompatibilityUnknown"]);
-        assert!(said.cannot_tell().is_some());
+        let result = broken.run(Storage).await?;
+        assert_eq!(result.names(), ["StorageCompatibilityUnknown"]);
+        assert!(result.cannot_tell().is_some());
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn a_server_that_comes_back_is_asked_again() -> Result<()> {
-    let said = update().fault(Fault::refuse(503).times(2)).run(Storage).await?;
-    assert_eq!(said.names(), ["StorageDriverRemoved"]);
+async fn run_after_503_retries() -> Result<()> {
+    let result = update().fault(Fault::refuse(503).times(2)).run(Storage).await?;
+    assert_eq!(result.names(), ["StorageDriverRemoved"]);
     Ok(())
 }

@@ -3,11 +3,14 @@ use fairway_findings::{CheckKind, CheckReport, CheckStatus, ExecutionStatus, Fin
 
 use super::*;
 
-const TARGET: Named<'_> =
-    Named { version: Some("5.2.0"), image: "registry.example/release@sha256:52", unverified: None };
+const TARGET: TargetName<'_> = TargetName {
+    version: Some("5.2.0"),
+    image: "registry.example/release@sha256:52",
+    unverified: None,
+};
 
-fn told(situation: &Situation) -> String {
-    let lines = conditions(situation).map(|condition| {
+fn render(input: &ConditionInput) -> String {
+    let lines = conditions(input).map(|condition| {
         let (reason, message) = (condition.reason.as_deref(), condition.message.as_deref());
         let (type_, status) = (condition.type_.as_str(), &condition.status);
         format!("{type_}={status} {}: {}", reason.unwrap_or_default(), message.unwrap_or_default())
@@ -16,7 +19,7 @@ fn told(situation: &Situation) -> String {
 }
 
 fn in_phase(phase: Phase) -> String {
-    told(&Situation { phase, document: None, troubles: &[], kept: &[] })
+    render(&ConditionInput { phase, document: None, errors: &[], stored: &[] })
 }
 
 fn check(kind: CheckKind, name: &str, status: CheckStatus) -> CheckReport {
@@ -40,20 +43,20 @@ fn document(
 
 fn with_document(document: &Document) -> String {
     let phase = Phase::Running(TARGET);
-    told(&Situation { phase, document: Some(document), troubles: &[], kept: &[] })
+    render(&ConditionInput { phase, document: Some(document), errors: &[], stored: &[] })
 }
 
 #[test]
-fn nobody_asks() {
+fn conditions_without_request() {
     insta::assert_snapshot!(in_phase(Phase::NotRequested), @"
     PreflightRunning=False NotRequested: No preflight is requested.
     PreflightCompleted=False NotRequested: No preflight is requested.
     PreflightFailed=False NotRequested: No preflight is requested.
     ");
-    let kept = ["5.1.0 (3 h ago)".to_owned(), "5.2.0 (5 min ago)".to_owned()];
-    let situation =
-        Situation { phase: Phase::NotRequested, document: None, troubles: &[], kept: &kept };
-    insta::assert_snapshot!(told(&situation), @"
+    let stored = ["5.1.0 (3 h ago)".to_owned(), "5.2.0 (5 min ago)".to_owned()];
+    let input =
+        ConditionInput { phase: Phase::NotRequested, document: None, errors: &[], stored: &stored };
+    insta::assert_snapshot!(render(&input), @"
     PreflightRunning=False NotRequested: No preflight is requested.
     PreflightCompleted=True NotMonitored: The stored results are no longer updated: 5.1.0 (3 h ago), 5.2.0 (5 min ago).
     PreflightFailed=False NotRequested: No preflight is requested.
@@ -61,39 +64,39 @@ fn nobody_asks() {
 }
 
 #[test]
-fn requests_that_are_held_say_why() {
+fn conditions_of_held_requests() {
     let version = || "5.7.0".to_owned();
-    let held = [
-        Held::UnknownMode { mode: "Dance".to_owned() },
-        Held::Disabled,
-        Held::NoRelease,
-        Held::NotRetrieved { version: version(), why: "It is down.".to_owned() },
-        Held::NotFound { version: version(), channel: Some("stable-5.1".to_owned()) },
-        Held::NotFound { version: version(), channel: None },
-        Held::Several { version: version() },
-        Held::NotByDigest { image: "registry.example/release:5.7.0".to_owned() },
+    let hold = [
+        HoldReason::UnknownMode { mode: "Dance".to_owned() },
+        HoldReason::Disabled,
+        HoldReason::NoRelease,
+        HoldReason::NotRetrieved { version: version(), why: "It is down.".to_owned() },
+        HoldReason::NotFound { version: version(), channel: Some("stable-5.1".to_owned()) },
+        HoldReason::NotFound { version: version(), channel: None },
+        HoldReason::Several { version: version() },
+        HoldReason::NotByDigest { image: "registry.example/release:5.7.0".to_owned() },
     ];
-    let told: Vec<String> = held.iter().map(|held| in_phase(Phase::Held(held))).collect();
-    insta::assert_snapshot!(told.join("\n\n"));
+    let rendered: Vec<String> = hold.iter().map(|hold| in_phase(Phase::Held(hold))).collect();
+    insta::assert_snapshot!(rendered.join("\n\n"));
 }
 
 #[test]
-fn the_way_to_a_run() {
-    let forced = Named { unverified: Some("nobody has signed it"), ..TARGET };
-    let told = [
+fn conditions_before_run_exists() {
+    let forced = TargetName { unverified: Some("no signature found"), ..TARGET };
+    let rendered = [
         in_phase(Phase::LookingUp("5.2.0")),
         in_phase(Phase::Retrieving(TARGET)),
-        in_phase(Phase::Retrieving(Named { version: None, ..TARGET })),
+        in_phase(Phase::Retrieving(TargetName { version: None, ..TARGET })),
         in_phase(Phase::Clearing(TARGET)),
         in_phase(Phase::Starting(forced)),
         in_phase(Phase::Restarting(TARGET, "node-2")),
         in_phase(Phase::Running(TARGET)),
     ];
-    insta::assert_snapshot!(told.join("\n\n"));
+    insta::assert_snapshot!(rendered.join("\n\n"));
 }
 
 #[test]
-fn a_run_tells_how_far_it_is() {
+fn conditions_of_first_pass_report_progress() {
     use CheckKind::{BuiltIn, Operator};
     let checks = vec![
         check(Operator, "dns", CheckStatus::Passed),
@@ -112,17 +115,17 @@ fn a_run_tells_how_far_it_is() {
 }
 
 #[test]
-fn a_run_that_is_through_tells_what_it_has_found() {
+fn conditions_of_complete_results_name_findings() {
     let passed = || vec![check(CheckKind::Operator, "dns", CheckStatus::Passed)];
     let names: Vec<String> = (1..=12).map(|number| format!("Risk{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let told = [&[][..], &["OneRisk"], &names]
+    let rendered = [&[][..], &["OneRisk"], &names]
         .map(|risks| with_document(&document(ExecutionStatus::Completed, passed(), risks)));
-    insta::assert_snapshot!(told.join("\n\n"));
+    insta::assert_snapshot!(rendered.join("\n\n"));
 }
 
 #[test]
-fn checks_without_an_answer_are_told() {
+fn conditions_of_checks_without_result_name_reasons() {
     let with = |statuses: &[CheckStatus]| {
         let mut checks = vec![check(CheckKind::Operator, "dns", CheckStatus::Passed)];
         for (number, status) in statuses.iter().enumerate() {
@@ -133,7 +136,7 @@ fn checks_without_an_answer_are_told() {
         }
         with_document(&document(ExecutionStatus::Completed, checks, &[]))
     };
-    let told = [
+    let rendered = [
         with(&[CheckStatus::TimedOut]),
         with(&[CheckStatus::Failed, CheckStatus::Failed]),
         with(&[CheckStatus::Failed, CheckStatus::Refused, CheckStatus::AccessRefused]),
@@ -141,35 +144,38 @@ fn checks_without_an_answer_are_told() {
         with(&[CheckStatus::CannotTell]),
         with(&[CheckStatus::VersionSkew]),
     ];
-    insta::assert_snapshot!(told.join("\n\n"));
+    insta::assert_snapshot!(rendered.join("\n\n"));
 }
 
 #[test]
-fn what_stands_in_the_way_is_told() {
-    let pull = Trouble::passing(
+fn conditions_with_errors_list_them() {
+    let pull = PreflightError::transient(
         preflight_failed::IMAGE_PULL_BACK_OFF,
         "the node cannot pull the release image: no such host".to_owned(),
     );
-    let results =
-        Trouble::passing(preflight_failed::INVALID_RESULTS, "the results are rubbish".to_owned());
-    let (phase, troubles) = (Phase::Running(TARGET), [pull, results]);
-    let one = told(&Situation { phase, document: None, troubles: &troubles[..1], kept: &[] });
-    let both = told(&Situation { phase, document: None, troubles: &troubles, kept: &[] });
+    let results = PreflightError::transient(
+        preflight_failed::INVALID_RESULTS,
+        "the results are rubbish".to_owned(),
+    );
+    let (phase, errors) = (Phase::Running(TARGET), [pull, results]);
+    let one = render(&ConditionInput { phase, document: None, errors: &errors[..1], stored: &[] });
+    let both = render(&ConditionInput { phase, document: None, errors: &errors, stored: &[] });
     let phase = Phase::Stopped(TARGET);
-    let stopped = told(&Situation { phase, document: None, troubles: &troubles[..1], kept: &[] });
+    let stopped =
+        render(&ConditionInput { phase, document: None, errors: &errors[..1], stored: &[] });
     insta::assert_snapshot!([one, both, stopped].join("\n\n"));
 }
 
 #[test]
-fn results_of_a_run_that_was_given_up_stand_and_age() {
+fn conditions_of_stopped_run_report_age_of_results() {
     let checks = vec![check(CheckKind::Operator, "dns", CheckStatus::Passed)];
     let updated = Some("2026-03-01T10:00:00Z".parse().unwrap());
     let document = Document { updated, ..document(ExecutionStatus::Completed, checks, &["Old"]) };
     let silent = "timed out: no heartbeat for 1h".to_owned();
-    let troubles = [Trouble::lasting(preflight_failed::NO_RESULTS_IN_TIME, silent)];
+    let errors = [PreflightError::permanent(preflight_failed::NO_RESULTS_IN_TIME, silent)];
     let phase = Phase::Stopped(TARGET);
-    let situation = Situation { phase, document: Some(&document), troubles: &troubles, kept: &[] };
-    insta::assert_snapshot!(told(&situation), @"
+    let input = ConditionInput { phase, document: Some(&document), errors: &errors, stored: &[] };
+    insta::assert_snapshot!(render(&input), @"
     PreflightRunning=False Stopped: The preflight of 5.2.0 stopped; see the condition PreflightFailed. Run `fairway upgrade --clear-preflight` to withdraw the request.
     PreflightCompleted=True RisksFound: All checks of 5.2.0 completed; 1 risk found: Old. These results are from 2026-03-01T10:00:00Z and are no longer updated.
     PreflightFailed=True NoResultsInTime: Preflight of 5.2.0: timed out: no heartbeat for 1h.

@@ -1,11 +1,11 @@
 use serde_json::{Value, json};
 
-use super::super::surroundings::OwnPod;
+use super::super::deployment::OperatorPod;
 use super::*;
 use fairway_install::manifests::own_manifests;
 
-fn run() -> Run {
-    Run {
+fn run() -> PreflightRun {
+    PreflightRun {
         id: RunId::parse(&"5e".repeat(16)).unwrap(),
         image: "registry.example/release@sha256:51".to_owned(),
         version: "5.1.0+build 7".to_owned(),
@@ -15,18 +15,18 @@ fn run() -> Run {
     }
 }
 
-/// The operator's own Deployment, as releases have it.
-fn own() -> OwnPod {
+/// The operator's Deployment in releases.
+fn own() -> OperatorPod {
     let manifests = own_manifests();
     let (path, text) =
         manifests.iter().find(|(path, _)| path.ends_with("_deployment.yaml")).unwrap();
     let value: Value = fairway_api::read::document(path, text.as_bytes()).unwrap();
-    OwnPod::of(&serde_json::from_value(value).unwrap())
+    OperatorPod::from_deployment(&serde_json::from_value(value).unwrap())
 }
 
-fn made(surroundings: &Surroundings, limits: &PreflightPod) -> Deployment {
+fn made(defaults: &PodDefaults, limits: &PreflightPod) -> Deployment {
     let results = Path::new("/var/lib/fairway/preflight");
-    deployment(&run(), "openshift-cluster-version", results, surroundings, limits)
+    deployment(&run(), "openshift-cluster-version", results, defaults, limits)
 }
 
 fn pod_of(deployment: Deployment) -> PodSpec {
@@ -34,20 +34,20 @@ fn pod_of(deployment: Deployment) -> PodSpec {
 }
 
 #[test]
-fn it_is_beside_the_operator_with_fewer_rights() {
-    let surroundings = Surroundings { own: own(), has_pull_secret: true };
-    let made = made(&surroundings, &PreflightPod::default());
+fn deployment_runs_beside_operator_read_only() {
+    let defaults = PodDefaults { own: own(), has_pull_secret: true };
+    let made = made(&defaults, &PreflightPod::default());
     let mut shown = serde_json::to_value(&made).unwrap();
     let pod = &mut shown["spec"]["template"]["spec"];
     let tolerations = pod["tolerations"].take();
-    assert_eq!(tolerations, json!(own().tolerations), "as the operator has them");
+    assert_eq!(tolerations, json!(own().tolerations), "same as the operator");
     assert_eq!(pod["containers"][0]["ports"], Value::Null);
     insta::assert_snapshot!(serde_json::to_string_pretty(&shown).unwrap());
 }
 
 #[test]
-fn an_operator_that_is_a_mere_process_starts_it_as_well() {
-    let pod = pod_of(made(&Surroundings::default(), &PreflightPod::default()));
+fn deployment_without_operator_deployment_has_defaults() {
+    let pod = pod_of(made(&PodDefaults::default(), &PreflightPod::default()));
     assert_eq!(pod.tolerations.map(|tolerations| tolerations.len()), Some(2));
     assert_eq!(pod.volumes.map(|volumes| volumes.len()), Some(1));
     assert_eq!(pod.image_pull_secrets, None);
@@ -56,7 +56,7 @@ fn an_operator_that_is_a_mere_process_starts_it_as_well() {
 }
 
 #[test]
-fn whoever_deploys_the_operator_decides_where_it_runs_and_what_it_uses() {
+fn deployment_uses_pod_settings() {
     let tolerations = vec![Toleration { key: Some("mine".to_owned()), ..Toleration::default() }];
     let limits = PreflightPod {
         memory_limit: "1Gi".to_owned(),
@@ -65,8 +65,8 @@ fn whoever_deploys_the_operator_decides_where_it_runs_and_what_it_uses() {
         node_selector: [("disk".to_owned(), "large".to_owned())].into(),
         priority_class: Some("low".to_owned()),
     };
-    let surroundings = Surroundings { own: own(), has_pull_secret: false };
-    let pod = pod_of(made(&surroundings, &limits));
+    let defaults = PodDefaults { own: own(), has_pull_secret: false };
+    let pod = pod_of(made(&defaults, &limits));
     assert_eq!(pod.tolerations, Some(tolerations));
     assert_eq!(pod.priority_class_name.as_deref(), Some("low"));
     assert_eq!(pod.node_selector, Some(limits.node_selector.clone()));
@@ -76,36 +76,52 @@ fn whoever_deploys_the_operator_decides_where_it_runs_and_what_it_uses() {
 }
 
 #[test]
-fn what_the_operator_knows_from_secrets_stays_with_it() {
+fn operator_pod_environment_excludes_secrets() {
     let own = json!({"spec": {"selector": {}, "template": {"spec": {"containers": [{"name": "a", "env": [
         {"name": "HTTPS_PROXY", "value": "http://proxy.example"},
         {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}},
         {"name": "SETTING", "valueFrom": {"configMapKeyRef": {"name": "a", "key": "b"}}},
         {"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
     ]}]}}}});
-    let own = OwnPod::of(&serde_json::from_value(own).unwrap());
+    let own = OperatorPod::from_deployment(&serde_json::from_value(own).unwrap());
     let names: Vec<_> = own.environment.iter().map(|variable| variable.name.as_str()).collect();
     assert_eq!(names, ["HTTPS_PROXY", "NODE_NAME"]);
 }
 
 #[test]
-fn a_run_is_known_again_by_its_deployment() {
-    let made = made(&Surroundings::default(), &PreflightPod::default());
+fn read_deployment_returns_run() {
+    let made = made(&PodDefaults::default(), &PreflightPod::default());
     assert_eq!(read(&made), Some(run()));
-    let forced = Run { forced: true, ..run() };
+    let forced = PreflightRun { forced: true, ..run() };
     let marked = Deployment { metadata: metadata(&forced), ..made };
     assert_eq!(read(&marked), Some(forced));
     assert_eq!(read(&Deployment::default()), None);
 }
 
 #[test]
-fn deployment_of_v0_1_is_read_as_a_run() {
+fn read_deployment_of_v0_1_returns_run() {
     let recording = fairway_testkit::recorded::v0_1();
     let object = recording.json("annotated-objects/preflight-deployment.json");
     let deployment: Deployment = serde_json::from_value(object).unwrap();
     let run = read(&deployment).unwrap();
     let labelled = deployment.metadata.labels.as_ref().unwrap();
     assert_eq!(labels(&run).iter().find(|(name, value)| labelled.get(*name) != Some(*value)), None);
-    assert_eq!(deployment.metadata.name.as_deref(), Some(NAME));
+    assert_eq!(deployment.metadata.name.as_deref(), Some(DEPLOYMENT_NAME));
     assert_eq!((run.version.as_str(), run.forced), ("5.2.0", true));
+}
+
+#[test]
+fn random_ids_differ_and_parse() {
+    let (one, other) = (RunId::random().unwrap(), RunId::random().unwrap());
+    assert_ne!(one, other);
+    assert_eq!(RunId::parse(one.as_str()), Some(one));
+}
+
+#[test]
+fn parse_rejects_everything_else() {
+    let long = "0".repeat(33);
+    for text in ["", "..", "0123", "../../../../../../../etc/passwd", &long] {
+        assert_eq!(RunId::parse(text), None, "{text}");
+    }
+    assert_eq!(RunId::parse("0123456789ABCDEF0123456789ABCDEF"), None);
 }

@@ -23,20 +23,23 @@ fn container(status: &Value) -> Arc<Pod> {
     pod(&json!({"phase": "Running", "containerStatuses": [status]}))
 }
 
-fn waiting(reason: &str, message: &str) -> Seen {
+fn waiting(reason: &str, message: &str) -> RunObservation {
     let state = json!({"waiting": {"reason": reason, "message": message}});
-    Seen { pods: Some(vec![container(&json!({"state": state}))]), ..Seen::default() }
+    RunObservation {
+        pods: Some(vec![container(&json!({"state": state}))]),
+        ..RunObservation::default()
+    }
 }
 
-/// A program that has ended once, and waits.
-fn ended(code: i32, reason: &str, message: &str) -> Seen {
+/// A container that exited once and waits for its restart.
+fn ended(code: i32, reason: &str, message: &str) -> RunObservation {
     let ended = json!({"terminated": {"exitCode": code, "reason": reason, "message": message}});
     let state = json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}});
     let status = json!({"state": state, "lastState": ended});
-    Seen { pods: Some(vec![container(&status)]), ..Seen::default() }
+    RunObservation { pods: Some(vec![container(&status)]), ..RunObservation::default() }
 }
 
-fn telling(mut seen: Seen, reason: &str, message: &str) -> Seen {
+fn telling(mut seen: RunObservation, reason: &str, message: &str) -> RunObservation {
     let event = json!({
         "metadata": {"name": "e"}, "involvedObject": {"name": "preflight-1"},
         "reason": reason, "message": message,
@@ -45,37 +48,37 @@ fn telling(mut seen: Seen, reason: &str, message: &str) -> Seen {
     seen
 }
 
-fn of_pod(status: &Value) -> Seen {
-    Seen { pods: Some(vec![pod(status)]), ..Seen::default() }
+fn of_pod(status: &Value) -> RunObservation {
+    RunObservation { pods: Some(vec![pod(status)]), ..RunObservation::default() }
 }
 
-fn refused(message: &str) -> Seen {
+fn refused(message: &str) -> RunObservation {
     let deployment = json!({"metadata": {"name": "d"}, "status": {"conditions": [
         {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message},
     ]}});
     let deployment = Arc::new(serde_json::from_value(deployment).unwrap());
-    Seen { deployment: Some(deployment), ..Seen::default() }
+    RunObservation { deployment: Some(deployment), ..RunObservation::default() }
 }
 
 #[test]
-fn every_failure_is_told_apart() {
+fn error_distinguishes_all_failures() {
     let nowhere = json!({"phase": "Pending", "conditions": [{
         "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
         "message": "0/1 nodes are available: 1 Insufficient memory.",
     }]});
-    let evicted = |reason: &str, message: &str| json!({"phase": "Failed", "reason": reason, "message": message});
+    let eviction_error = |reason: &str, message: &str| json!({"phase": "Failed", "reason": reason, "message": message});
     let backing_off = || waiting("ImagePullBackOff", "Back-off pulling image \"r.example/a\"");
     let creating = || waiting("ContainerCreating", "");
-    let told: Vec<String> = [
+    let rendered: Vec<String> = [
         refused(r#"admission webhook "policy.example" denied the request: no"#),
         refused(r#"pods "a" is forbidden: violates PodSecurity "restricted": host namespaces"#),
         refused(r#"pods "a" is forbidden: unable to validate against any security context constraint: []"#),
         refused(r#"pods "a" is forbidden: exceeded quota: compute, requested: cpu=1"#),
         refused(r#"pods "a" is forbidden: error looking up service account a/preflight-runner"#),
         of_pod(&nowhere),
-        of_pod(&evicted("OutOfmemory", "Node didn't have enough resource: memory")),
-        of_pod(&evicted("Evicted", "The node was low on resource: ephemeral-storage.")),
-        of_pod(&evicted("Preempting", "Preempted in order to admit critical pod")),
+        of_pod(&eviction_error("OutOfmemory", "Node didn't have enough resource: memory")),
+        of_pod(&eviction_error("Evicted", "The node was low on resource: ephemeral-storage.")),
+        of_pod(&eviction_error("Preempting", "Preempted in order to admit critical pod")),
         waiting("ErrImagePull", "manifest for r.example/a not found"),
         telling(
             backing_off(),
@@ -104,11 +107,11 @@ fn every_failure_is_told_apart() {
     ]
     .iter()
     .map(|seen| {
-        let Trouble { reason, message, is_final } = seen.trouble(false).expect("there is trouble");
-        format!("{}{}: {message}", reason.code, if is_final { "!" } else { "" })
+        let PreflightError { reason, message, is_permanent } = seen.error(false).expect("there is trouble");
+        format!("{}{}: {message}", reason.code, if is_permanent { "!" } else { "" })
     })
     .collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(rendered.join("\n"), @r#"
     AdmissionDenied: the cluster refuses the preflight Pods: admission webhook "policy.example" denied the request: no
     AdmissionDenied: the cluster refuses the preflight Pods: pods "a" is forbidden: violates PodSecurity "restricted": host namespaces
     AdmissionDenied: the cluster refuses the preflight Pods: pods "a" is forbidden: unable to validate against any security context constraint: []; apply the SecurityContextConstraints of deploy/operator/openshift.yaml
@@ -135,35 +138,35 @@ fn every_failure_is_told_apart() {
 }
 
 #[test]
-fn all_is_well_while_nothing_is_told() {
+fn error_of_starting_run_is_none() {
     let running = json!({"state": {"running": {}}});
     for seen in [
-        Seen::default(),
+        RunObservation::default(),
         waiting("ContainerCreating", ""),
         waiting("PodInitializing", ""),
-        Seen { pods: Some(vec![container(&running)]), ..Seen::default() },
+        RunObservation { pods: Some(vec![container(&running)]), ..RunObservation::default() },
     ] {
-        assert_eq!(seen.trouble(false), None);
+        assert_eq!(seen.error(false), None);
     }
 }
 
 #[test]
-fn a_program_that_has_said_something_knows_preflights() {
-    let told = ended(2, "Error", "Usage: fairway").trouble(true).unwrap();
-    assert_eq!(told.reason, preflight_failed::CRASH_LOOP_BACK_OFF);
+fn error_of_usage_after_results_is_crash() {
+    let rendered = ended(2, "Error", "Usage: fairway").error(true).unwrap();
+    assert_eq!(rendered.reason, preflight_failed::CRASH_LOOP_BACK_OFF);
 }
 
 #[test]
-fn how_a_program_ended_is_no_trouble_once_it_runs_again_and_has_spoken() {
+fn error_of_restarted_container_with_results_is_none() {
     let ended = json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}});
     let status = json!({"restartCount": 1, "state": {"running": {}}, "lastState": ended});
-    let seen = Seen { pods: Some(vec![container(&status)]), ..Seen::default() };
-    assert_eq!(seen.trouble(false).map(|it| it.reason), Some(preflight_failed::OOM_KILLED));
-    assert_eq!(seen.trouble(true), None);
+    let seen = RunObservation { pods: Some(vec![container(&status)]), ..RunObservation::default() };
+    assert_eq!(seen.error(false).map(|it| it.reason), Some(preflight_failed::OOM_KILLED));
+    assert_eq!(seen.error(true), None);
 }
 
 #[test]
-fn crashes_are_counted_over_all_pods() {
+fn crashes_are_summed_over_pods() {
     let crashed = |restarts: u32, state: &Value| {
         container(&json!({"restartCount": restarts, "state": state}))
     };
@@ -171,7 +174,7 @@ fn crashes_are_counted_over_all_pods() {
     let waiting = json!({"waiting": {"reason": "CrashLoopBackOff"}});
     let over = json!({"terminated": {"exitCode": 1}});
     let pulling = json!({"waiting": {"reason": "ErrImagePull"}});
-    assert_eq!(Seen::default().crashes(), None, "nobody has looked");
+    assert_eq!(RunObservation::default().crashes(), None, "unknown before the first list");
     for (pods, expected) in [
         (vec![], 0),
         (vec![crashed(0, &running)], 0),
@@ -182,13 +185,17 @@ fn crashes_are_counted_over_all_pods() {
         (vec![crashed(2, &waiting)], 3),
         (vec![crashed(1, &waiting), crashed(0, &over)], 3),
     ] {
-        assert_eq!(Seen { pods: Some(pods), ..Seen::default() }.crashes(), Some(expected));
+        assert_eq!(
+            RunObservation { pods: Some(pods), ..RunObservation::default() }.crashes(),
+            Some(expected)
+        );
     }
 }
 
 #[test]
-fn a_volume_that_was_slow_is_no_trouble_once_the_program_runs() {
+fn error_of_mount_event_after_start_is_none() {
     let running = json!({"state": {"running": {}}});
-    let seen = Seen { pods: Some(vec![container(&running)]), ..Seen::default() };
-    assert_eq!(telling(seen, "FailedMount", "timed out").trouble(false), None);
+    let seen =
+        RunObservation { pods: Some(vec![container(&running)]), ..RunObservation::default() };
+    assert_eq!(telling(seen, "FailedMount", "timed out").error(false), None);
 }

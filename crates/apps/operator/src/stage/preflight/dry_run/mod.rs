@@ -1,14 +1,21 @@
-//! `dry-run`: whether the API server would take every object of the release.
+//! The check `dry-run`: tests whether the API server would accept every object of a release.
 //!
-//! The check asks the API server about each manifest that this cluster gets, as the update would
-//! write it, with `dryRun=All`: nothing is written. It needs the right to write, and is therefore
-//! made by the release that runs. Found are objects that are not valid here (`ManifestInvalid`),
-//! whose fields cannot be changed any more (`ManifestImmutable`), that a quota or the like forbids
-//! (`ManifestForbidden`), that a policy or a webhook denies (`ManifestDenied`), or whose kind or
-//! namespace nobody brings (`ManifestPrerequisiteMissing`). What the release itself brings first, and
-//! what webhooks do not let be tried is counted, and no finding. Objects that the release deletes, that only have to be there and are, and
-//! that `spec.overrides` leaves to the administrator are not tried.
+//! The check sends each manifest that this cluster gets as the update would write it, with
+//! `dryRun=All`. It needs write permissions, so the operator runs it instead of the target release.
+//!
+//! | finding | the object |
+//! | --- | --- |
+//! | `ManifestInvalid` | is invalid in this cluster |
+//! | `ManifestImmutable` | changes an immutable field |
+//! | `ManifestForbidden` | is forbidden, for example by a quota |
+//! | `ManifestDenied` | is denied by a policy or a webhook |
+//! | `ManifestPrerequisiteMissing` | has a kind or namespace that neither the cluster nor the release has |
+//!
+//! Objects that depend on others of the release, or on webhooks without dry-run support, are only
+//! counted. The check skips objects that the release deletes, create-only objects that exist, and
+//! unmanaged objects of `spec.overrides`.
 
+pub(super) mod periodic;
 mod report;
 mod verdict;
 
@@ -21,65 +28,67 @@ use fairway_release::{Manifest, with_zero_values};
 use kube::Client;
 use tokio::time::Instant;
 
-pub(super) use self::report::NAME;
+use self::report::NAME;
 use self::report::Tally;
-use self::verdict::{Brought, Verdict};
+use self::verdict::{ObjectVerdict, ReleaseContents};
 use crate::apply::{Context, Rehearsal};
 
-/// How often an object is tried that gets no answer.
-const ROUNDS: usize = 3;
+/// Maximum attempts for an object without a response.
+const MAX_ROUNDS: usize = 3;
 
-/// An API server that gives so many no answer, one after the other, answers none.
-const SILENCE: usize = 10;
+/// Number of consecutive objects without a response after which the API server counts as down.
+const MAX_CONSECUTIVE_SILENT: usize = 10;
 
-/// What is tried.
+#[doc(hidden)]
+pub use self::{DryRunSettings as Settings, DryRunTarget as Trial};
+
+/// Manifests that a dry run tests.
 #[derive(Clone, Copy, Debug)]
-pub struct Trial<'a> {
-    /// The version of the release.
+pub struct DryRunTarget<'a> {
+    /// Version of the release.
     pub version: &'a str,
-    /// Its manifests.
+    /// Manifests of the release.
     pub manifests: &'a [Manifest],
-    /// Which of them this cluster gets.
+    /// Selects the manifests that this cluster gets.
     pub filter: &'a Filter,
-    /// What they become in this cluster.
+    /// Parameters with which the operator renders manifests.
     pub context: &'a Context,
 }
 
-/// How much of the API server's time it takes.
+/// Rate of a dry run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// The time between two requests: the API server has others to serve. At twenty a second a
-    /// platform of 900 objects is done within a minute.
+pub struct DryRunSettings {
+    /// Time between two requests. With 20 requests per second, 900 objects take less than a minute.
     pub between: Duration,
-    /// How long an API server has that does not answer, before it is asked again.
+    /// Delay before the API server is asked again about objects without a response.
     pub pause: Duration,
 }
 
-impl Default for Settings {
+impl Default for DryRunSettings {
     fn default() -> Self {
         Self { between: Duration::from_millis(50), pause: Duration::from_secs(5) }
     }
 }
 
-/// Asks the API server about every manifest. `progress` is told how many of how many are done.
-/// Whoever drops the future ends it, and nothing is left behind.
+/// Tests every manifest. `progress` gets the number of completed manifests and the total. Dropping
+/// the future stops the dry run; it leaves nothing behind.
 pub async fn dry_run(
     client: Client,
-    trial: &Trial<'_>,
-    settings: Settings,
+    target: &DryRunTarget<'_>,
+    settings: DryRunSettings,
     mut progress: impl FnMut(usize, usize),
 ) -> (CheckReport, Vec<Finding>) {
     let started = fairway_clock::now();
-    let wanted = with_zero_values(&trial.wanted());
-    let mut inquiry = Inquiry::new(client, trial, &wanted, settings);
-    let mut pending: Vec<&Manifest> = wanted.iter().collect();
+    let selected = with_zero_values(&target.selected());
+    let mut requests = DryRunRequests::new(client, target, &selected, settings);
+    let mut pending: Vec<&Manifest> = selected.iter().collect();
     let total = pending.len();
     let mut tally = Tally::default();
-    for round in 1..=ROUNDS {
+    for round in 1..=MAX_ROUNDS {
         let mut silent = Vec::new();
         for manifest in pending {
-            let verdict = inquiry.ask(manifest).await;
-            if round < ROUNDS && verdict.is_silence() {
+            let verdict = requests.ask(manifest).await;
+            if round < MAX_ROUNDS && verdict.is_no_response() {
                 silent.push(manifest);
             } else {
                 tally.add(&manifest.id, verdict);
@@ -90,17 +99,17 @@ pub async fn dry_run(
             break;
         }
         pending = silent;
-        inquiry.silence = 0;
+        requests.silence = 0;
         fairway_clock::sleep_until(Some(Instant::now() + settings.pause)).await;
     }
     let report =
         CheckReport { started: Some(started), ended: Some(fairway_clock::now()), ..tally.report() };
-    (report, tally.findings(trial.version))
+    (report, tally.findings(target.version))
 }
 
-impl<'a> Trial<'a> {
-    /// The manifests that this cluster gets, each once.
-    fn wanted(&self) -> Vec<&'a Manifest> {
+impl<'a> DryRunTarget<'a> {
+    /// The manifests that this cluster gets, without duplicates.
+    fn selected(&self) -> Vec<&'a Manifest> {
         let mut seen = BTreeSet::new();
         let manifests = self.manifests.iter();
         manifests
@@ -111,32 +120,37 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// What the API server is asked on behalf of a release.
-struct Inquiry<'a> {
+/// Sends the requests of a dry run.
+struct DryRunRequests<'a> {
     rehearsal: Rehearsal,
     context: &'a Context,
-    brought: Brought,
-    /// How many got no answer, one after the other.
+    contents: ReleaseContents,
+    /// Number of consecutive objects without a response.
     silence: usize,
 }
 
-impl<'a> Inquiry<'a> {
-    fn new(client: Client, trial: &Trial<'a>, wanted: &[Manifest], settings: Settings) -> Self {
+impl<'a> DryRunRequests<'a> {
+    fn new(
+        client: Client,
+        target: &DryRunTarget<'a>,
+        selected: &[Manifest],
+        settings: DryRunSettings,
+    ) -> Self {
         Self {
             rehearsal: Rehearsal::new(client, settings.between),
-            context: trial.context,
-            brought: Brought::by(wanted),
+            context: target.context,
+            contents: ReleaseContents::from_manifests(selected),
             silence: 0,
         }
     }
 
-    async fn ask(&mut self, manifest: &Manifest) -> Verdict {
-        if self.silence >= SILENCE {
-            return Verdict::Unanswered("the API server does not respond".to_owned());
+    async fn ask(&mut self, manifest: &Manifest) -> ObjectVerdict {
+        if self.silence >= MAX_CONSECUTIVE_SILENT {
+            return ObjectVerdict::NoResponse("the API server does not respond".to_owned());
         }
         let answer = self.rehearsal.rehearse(manifest, self.context).await;
-        let verdict = verdict::of(manifest, answer, &self.brought);
-        self.silence = if verdict.is_silence() { self.silence + 1 } else { 0 };
+        let verdict = verdict::evaluate(manifest, answer, &self.contents);
+        self.silence = if verdict.is_no_response() { self.silence + 1 } else { 0 };
         verdict
     }
 }

@@ -1,61 +1,61 @@
-//! What is said about all objects together.
+//! Summary of a dry run: the check report and its findings.
 
 use std::collections::BTreeMap;
 
 use fairway_findings::{CheckKind, CheckReport, CheckStatus, Finding, Reason};
 use fairway_release::ObjectId;
 
-use super::verdict::{Refusal, Verdict};
+use super::verdict::{ObjectVerdict, Refusal};
 
-/// What the check is called.
-pub(in crate::stage::preflight) const NAME: &str = "dry-run";
+/// Name of the check.
+pub(super) const NAME: &str = "dry-run";
 
-/// Objects that a message names: as many as people read; the rest is counted.
-const NAMED: usize = 5;
+/// Maximum number of objects that a message names.
+const MAX_NAMED: usize = 5;
 
-/// An object, and what was said about it.
-type Told = (ObjectId, String);
+/// An object and the message about it.
+type ObjectMessage = (ObjectId, String);
 
-/// What came of the objects of a release so far.
+/// Results of the objects of a release.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    good: usize,
-    left: usize,
-    not_yet: usize,
-    untried: Vec<Told>,
-    unanswered: Vec<Told>,
-    refused: BTreeMap<Refusal, Vec<Told>>,
+    accepted: usize,
+    unchanged: usize,
+    deferred: usize,
+    untested: Vec<ObjectMessage>,
+    no_response: Vec<ObjectMessage>,
+    refused: BTreeMap<Refusal, Vec<ObjectMessage>>,
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, id: &ObjectId, verdict: Verdict) {
-        let told = |why| (id.clone(), why);
+    pub(super) fn add(&mut self, id: &ObjectId, verdict: ObjectVerdict) {
+        let messages = |why| (id.clone(), why);
         match verdict {
-            Verdict::Good => self.good += 1,
-            Verdict::Left => self.left += 1,
-            Verdict::NotYet => self.not_yet += 1,
-            Verdict::Untried(why) => self.untried.push(told(why)),
-            Verdict::Unanswered(why) => self.unanswered.push(told(why)),
-            Verdict::Refused(refusal, why) => {
-                self.refused.entry(refusal).or_default().push(told(why));
+            ObjectVerdict::Accepted => self.accepted += 1,
+            ObjectVerdict::Unchanged => self.unchanged += 1,
+            ObjectVerdict::Deferred => self.deferred += 1,
+            ObjectVerdict::Untested(why) => self.untested.push(messages(why)),
+            ObjectVerdict::NoResponse(why) => self.no_response.push(messages(why)),
+            ObjectVerdict::Refused(refusal, why) => {
+                self.refused.entry(refusal).or_default().push(messages(why));
             }
         }
     }
 
-    /// Objects of which something is known.
+    /// Number of objects with a verdict.
     pub(super) fn done(&self) -> usize {
-        let told = self.untried.len() + self.unanswered.len() + self.answered();
-        told + self.left + self.not_yet
+        let messages = self.untested.len() + self.no_response.len() + self.answered();
+        messages + self.unchanged + self.deferred
     }
 
-    /// Objects about which the API server has decided.
+    /// Number of objects that the API server accepted or refused.
     fn answered(&self) -> usize {
-        self.good + self.refused.values().map(Vec::len).sum::<usize>()
+        self.accepted + self.refused.values().map(Vec::len).sum::<usize>()
     }
 
-    /// What became of the check. Only an API server that gives no answer leaves it without one.
+    /// Report of the check. It has no result if an object got no response and none was refused.
     pub(super) fn report(&self) -> CheckReport {
-        let status = match (self.refused.is_empty(), self.unanswered.is_empty()) {
+        let status = match (self.refused.is_empty(), self.no_response.is_empty()) {
             (false, _) => CheckStatus::Found,
             (true, true) => CheckStatus::Passed,
             (true, false) => CheckStatus::CannotTell,
@@ -70,39 +70,42 @@ impl Tally {
         }
     }
 
-    /// How many objects were tried, and why the others were not.
+    /// Number of tested objects, and why others were not tested.
     fn message(&self) -> String {
         let mut parts = vec![format!("objects tested: {} of {}", self.answered(), self.done())];
-        if self.left > 0 {
-            parts.push(format!("not changed by the update: {}", self.left));
+        if self.unchanged > 0 {
+            parts.push(format!("not changed by the update: {}", self.unchanged));
         }
-        if self.not_yet > 0 {
+        if self.deferred > 0 {
             parts.push(format!(
                 "dependent on objects that the release creates first: {}",
-                self.not_yet
+                self.deferred
             ));
         }
-        for (told, what) in
-            [(&self.untried, "without dry-run support"), (&self.unanswered, "without a result")]
+        for (messages, what) in
+            [(&self.untested, "without dry-run support"), (&self.no_response, "without a result")]
         {
-            if let Some((id, why)) = told.first() {
-                parts.push(format!("{what}: {}, such as {id} ({why})", told.len()));
+            if let Some((id, why)) = messages.first() {
+                parts.push(format!("{what}: {}, such as {id} ({why})", messages.len()));
             }
         }
         parts.join("; ")
     }
 
-    /// What was found, in the order of names.
+    /// Findings, by name.
     pub(super) fn findings(&self, version: &str) -> Vec<Finding> {
-        let mut findings: Vec<Finding> =
-            self.refused.iter().filter_map(|(kind, told)| finding(*kind, told, version)).collect();
+        let mut findings: Vec<Finding> = self
+            .refused
+            .iter()
+            .filter_map(|(kind, messages)| finding(*kind, messages, version))
+            .collect();
         findings.sort_by(|a, b| a.name.cmp(&b.name));
         findings
     }
 }
 
-fn finding(refusal: Refusal, told: &[Told], version: &str) -> Option<Finding> {
-    let (first, _) = told.first()?;
+fn finding(refusal: Refusal, messages: &[ObjectMessage], version: &str) -> Option<Finding> {
+    let (first, _) = messages.first()?;
     let (name, because) = match refusal {
         Refusal::Invalid => ("ManifestInvalid", "as invalid"),
         Refusal::Immutable => ("ManifestImmutable", "as changes of immutable fields"),
@@ -112,14 +115,14 @@ fn finding(refusal: Refusal, told: &[Told], version: &str) -> Option<Finding> {
             ("ManifestPrerequisiteMissing", "because a required kind or namespace does not exist")
         }
     };
-    let objects = if told.len() == 1 { "object" } else { "objects" };
+    let objects = if messages.len() == 1 { "object" } else { "objects" };
     let message = format!(
         "The API server would refuse {} {objects} of {version} {because}: {}.",
-        told.len(),
-        listed(told),
+        messages.len(),
+        listed(messages),
     );
     let found = match refusal {
-        // A component of the release may still make it when it runs.
+        // A component of the release may create it at run time.
         Refusal::Missing => Finding::warning(name, message),
         _ => Finding::critical(name, message),
     };
@@ -127,20 +130,20 @@ fn finding(refusal: Refusal, told: &[Told], version: &str) -> Option<Finding> {
         target_version: version.to_owned(),
         check: NAME.to_owned(),
         reason: Reason::PreflightValidation,
-        ..found.remediation(remedy(refusal, first))
+        ..found.remediation(remediation(refusal, first))
     })
 }
 
-fn listed(told: &[Told]) -> String {
+fn listed(messages: &[ObjectMessage]) -> String {
     let named: Vec<String> =
-        told.iter().take(NAMED).map(|(id, why)| format!("{id} ({why})")).collect();
-    let more = told.len().saturating_sub(NAMED);
+        messages.iter().take(MAX_NAMED).map(|(id, why)| format!("{id} ({why})")).collect();
+    let more = messages.len().saturating_sub(MAX_NAMED);
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };
     format!("{}{more}", named.join("; "))
 }
 
-fn remedy(refusal: Refusal, first: &ObjectId) -> String {
-    let (in_namespace, object) = addressed(first);
+fn remediation(refusal: Refusal, first: &ObjectId) -> String {
+    let (in_namespace, object) = kubectl_arguments(first);
     match refusal {
         Refusal::Invalid => format!(
             "Compare the object with the error: `kubectl{in_namespace} get {object} -o yaml`. To \
@@ -166,8 +169,8 @@ fn remedy(refusal: Refusal, first: &ObjectId) -> String {
     }
 }
 
-/// How `kubectl` is told which object is meant.
-fn addressed(id: &ObjectId) -> (String, String) {
+/// Arguments of `kubectl` for an object: namespace, kind and name.
+fn kubectl_arguments(id: &ObjectId) -> (String, String) {
     let ObjectId { group, kind, namespace, name } = id;
     let kind = kind.to_lowercase();
     let kind = if group.is_empty() { kind } else { format!("{kind}.{group}") };
@@ -189,7 +192,7 @@ mod tests {
         }
     }
 
-    fn tally(verdicts: Vec<Verdict>) -> Tally {
+    fn tally(verdicts: Vec<ObjectVerdict>) -> Tally {
         let mut tally = Tally::default();
         for (number, verdict) in verdicts.into_iter().enumerate() {
             tally.add(&id(number), verdict);
@@ -197,7 +200,7 @@ mod tests {
         tally
     }
 
-    fn told(tally: &Tally) -> String {
+    fn messages(tally: &Tally) -> String {
         let CheckReport { name, status, message, .. } = tally.report();
         let findings = tally.findings("5.1.0").into_iter().map(|finding| {
             let Finding { name, severity, message, remediation, .. } = finding;
@@ -208,12 +211,21 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_tried_is_counted_and_no_finding() {
+    fn report_counts_untested_objects_without_findings() {
         let why = || "x".to_owned();
-        let good = tally(vec![Verdict::Good, Verdict::Good, Verdict::NotYet, Verdict::Left]);
-        let untried = tally(vec![Verdict::Good, Verdict::Untried(why()), Verdict::Untried(why())]);
-        let unanswered = tally(vec![Verdict::Good, Verdict::Unanswered(why())]);
-        insta::assert_snapshot!([good, untried, unanswered].map(|it| told(&it)).join("\n"), @r#"
+        let accepted = tally(vec![
+            ObjectVerdict::Accepted,
+            ObjectVerdict::Accepted,
+            ObjectVerdict::Deferred,
+            ObjectVerdict::Unchanged,
+        ]);
+        let untested = tally(vec![
+            ObjectVerdict::Accepted,
+            ObjectVerdict::Untested(why()),
+            ObjectVerdict::Untested(why()),
+        ]);
+        let no_response = tally(vec![ObjectVerdict::Accepted, ObjectVerdict::NoResponse(why())]);
+        insta::assert_snapshot!([accepted, untested, no_response].map(|it| messages(&it)).join("\n"), @r#"
         dry-run Passed: objects tested: 2 of 4; not changed by the update: 1; dependent on objects that the release creates first: 1
         dry-run Passed: objects tested: 1 of 3; without dry-run support: 2, such as deployment "shop/web-1" (x)
         dry-run CannotTell: objects tested: 1 of 2; without a result: 1, such as deployment "shop/web-1" (x)
@@ -221,14 +233,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_named_with_what_to_do() {
-        let refused = |refusal| Verdict::Refused(refusal, format!("{refusal:?} it is"));
-        let mut verdicts = vec![Verdict::Good; 2];
+    fn findings_of_refused_objects_have_remediation() {
+        let refused = |refusal| ObjectVerdict::Refused(refusal, format!("{refusal:?} it is"));
+        let mut verdicts = vec![ObjectVerdict::Accepted; 2];
         verdicts.extend([Refusal::Denied, Refusal::Immutable, Refusal::Forbidden].map(refused));
         verdicts.push(refused(Refusal::Missing));
         verdicts.extend(vec![refused(Refusal::Invalid); 7]);
-        verdicts.push(Verdict::Unanswered("x".to_owned()));
-        insta::assert_snapshot!(told(&tally(verdicts)), @r#"
+        verdicts.push(ObjectVerdict::NoResponse("x".to_owned()));
+        insta::assert_snapshot!(messages(&tally(verdicts)), @r#"
         dry-run Found: objects tested: 13 of 14; without a result: 1, such as deployment "shop/web-13" (x)
         ManifestDenied (critical): The API server would refuse 1 object of 5.1.0 as denied by a policy or a webhook: deployment "shop/web-2" (Denied it is).
           Change the policy or the webhook that the message names, so that it allows the objects of the release: `kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations`.

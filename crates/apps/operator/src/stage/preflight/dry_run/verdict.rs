@@ -1,4 +1,4 @@
-//! What an answer of the API server means for the update.
+//! Interpretation of the API server's responses to a dry run.
 
 use std::collections::BTreeSet;
 
@@ -10,81 +10,81 @@ use serde_json::Value;
 use crate::apply::{ApplyError, Rehearsed};
 use crate::text;
 
-/// What an answer means.
+/// Result of the dry run of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// The update can write the object.
-    Good,
-    /// The update does not write it.
-    Left,
-    /// The release itself brings first what the object needs.
-    NotYet,
-    /// Somebody in between does not let it be tried: why.
-    Untried(String),
-    /// There is no answer: why.
-    Unanswered(String),
-    /// The update cannot write it: why.
+pub(super) enum ObjectVerdict {
+    /// The API server accepts the object.
+    Accepted,
+    /// The update does not change the object.
+    Unchanged,
+    /// The object depends on another one that the release creates first.
+    Deferred,
+    /// A webhook or proxy does not support dry runs: its message.
+    Untested(String),
+    /// There is no usable response: why.
+    NoResponse(String),
+    /// The API server refuses the object: why.
     Refused(Refusal, String),
 }
 
-impl Verdict {
-    pub(super) fn is_silence(&self) -> bool {
-        matches!(self, Self::Unanswered(_))
+impl ObjectVerdict {
+    pub(super) fn is_no_response(&self) -> bool {
+        matches!(self, Self::NoResponse(_))
     }
 }
 
-/// Why an object is refused.
+/// Why the API server refuses an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Refusal {
-    /// It makes no sense to this API server.
+    /// The object is invalid.
     Invalid,
-    /// It has a field that can only be chosen when it is created.
+    /// The object changes an immutable field.
     Immutable,
-    /// A quota or the like does not allow it.
+    /// The object is forbidden, for example by a quota.
     Forbidden,
-    /// A policy or a webhook does not allow it.
+    /// A policy or a webhook denies the object.
     Denied,
-    /// Its kind or its namespace is not there, and the release does not bring it.
+    /// The kind or namespace exists neither in the cluster nor in the release.
     Missing,
 }
 
-/// What a release brings for its own objects.
+/// Kinds and namespaces that a release creates.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Brought {
-    /// Kinds, by group and name.
+pub(super) struct ReleaseContents {
+    /// Kinds of its CRDs, by group and name.
     kinds: BTreeSet<(String, String)>,
     namespaces: BTreeSet<String>,
 }
 
-impl Brought {
-    pub(super) fn by<'a>(manifests: impl IntoIterator<Item = &'a Manifest>) -> Self {
-        let mut brought = Self::default();
+impl ReleaseContents {
+    pub(super) fn from_manifests<'a>(manifests: impl IntoIterator<Item = &'a Manifest>) -> Self {
+        let mut contents = Self::default();
         for manifest in manifests {
             match (manifest.id.group.as_str(), manifest.id.kind.as_str()) {
                 ("apiextensions.k8s.io", "CustomResourceDefinition") => {
-                    brought.kinds.extend(defined_kind(manifest));
+                    contents.kinds.extend(defined_kind(manifest));
                 }
                 ("", "Namespace") => {
-                    brought.namespaces.insert(manifest.id.name.clone());
+                    contents.namespaces.insert(manifest.id.name.clone());
                 }
                 _ => {}
             }
         }
-        brought
+        contents
     }
 
     fn defines(&self, ObjectId { group, kind, .. }: &ObjectId) -> bool {
         self.kinds.contains(&(group.clone(), kind.clone()))
     }
 
-    /// Whether the kind of an object is there before the object is written.
-    fn may_bring(&self, id: &ObjectId) -> bool {
-        // With a release comes its Kubernetes, and that may have kinds that this one has not.
+    /// Whether the kind of an object exists when the update writes it.
+    fn may_provide(&self, id: &ObjectId) -> bool {
+        // A new Kubernetes version, which the release contains, may serve more built-in kinds.
         let is_of_kubernetes = !id.group.contains('.') || id.group.ends_with(".k8s.io");
         is_of_kubernetes || self.defines(id)
     }
 
-    /// Whether an answer is about the namespace of an object, and the release does not bring that.
+    /// Whether the namespace of an object exists neither in the cluster nor in the release.
     fn lacks_namespace(&self, id: &ObjectId, status: &Status) -> bool {
         let about = format!("namespaces \"{}\" not found", id.namespace);
         status.code == 404
@@ -99,61 +99,69 @@ fn defined_kind(manifest: &Manifest) -> Option<(String, String)> {
     Some((text("/spec/group")?, text("/spec/names/kind")?))
 }
 
-/// What an answer means for an object of a release that brings this.
-pub(super) fn of(
+/// Verdict on an object of a release with these CRDs and namespaces.
+pub(super) fn evaluate(
     manifest: &Manifest,
     answer: Result<Rehearsed, ApplyError>,
-    brought: &Brought,
-) -> Verdict {
+    contents: &ReleaseContents,
+) -> ObjectVerdict {
     let id = &manifest.id;
     match answer {
-        Ok(Rehearsed::Taken) => Verdict::Good,
-        Ok(Rehearsed::Left) => Verdict::Left,
-        Ok(Rehearsed::UnknownKind) if brought.may_bring(id) => Verdict::NotYet,
+        Ok(Rehearsed::Taken) => ObjectVerdict::Accepted,
+        Ok(Rehearsed::Left) => ObjectVerdict::Unchanged,
+        Ok(Rehearsed::UnknownKind) if contents.may_provide(id) => ObjectVerdict::Deferred,
         Ok(Rehearsed::UnknownKind) => {
             let why = format!("the API server does not serve {} in {}", id.kind, id.group);
-            Verdict::Refused(Refusal::Missing, why)
+            ObjectVerdict::Refused(Refusal::Missing, why)
         }
-        Err(ApplyError::Manifest(error)) => Verdict::Refused(Refusal::Invalid, error.to_string()),
+        Err(ApplyError::Manifest(error)) => {
+            ObjectVerdict::Refused(Refusal::Invalid, error.to_string())
+        }
         Err(ApplyError::Write(WriteError::Api(kube::Error::Api(status))))
-            if brought.lacks_namespace(id, &status) =>
+            if contents.lacks_namespace(id, &status) =>
         {
-            Verdict::Refused(Refusal::Missing, format!("namespace {} does not exist", id.namespace))
+            ObjectVerdict::Refused(
+                Refusal::Missing,
+                format!("namespace {} does not exist", id.namespace),
+            )
         }
         Err(ApplyError::Write(WriteError::Api(kube::Error::Api(status)))) => {
-            match of_status(&status) {
-                // The definition changes before the object does.
-                Verdict::Refused(Refusal::Invalid, _) if brought.defines(id) => Verdict::NotYet,
+            match evaluate_status(&status) {
+                // The update changes the CRD before its objects.
+                ObjectVerdict::Refused(Refusal::Invalid, _) if contents.defines(id) => {
+                    ObjectVerdict::Deferred
+                }
                 verdict => verdict,
             }
         }
-        Err(error) => Verdict::Unanswered(text::cause(&error)),
+        Err(error) => ObjectVerdict::NoResponse(text::cause(&error)),
     }
 }
 
-/// What admission says when something is not there that the release may bring.
+/// Messages of admission about missing objects that the release may create.
 const MISSING: [&str; 2] = ["not found", "no PriorityClass with name"];
 
-/// Proxies and some servers answer with a code alone, so that counts; admission chooses its own.
-fn of_status(status: &Status) -> Verdict {
-    let says = |words: &str| status.message.contains(words);
+/// Uses the status code where possible, because proxies return nothing else. Admission plugins
+/// choose codes freely, so their messages come first.
+fn evaluate_status(status: &Status) -> ObjectVerdict {
+    let contains = |words: &str| status.message.contains(words);
     let why = text::excerpt(&text::one_line(&status.message)).into_owned();
-    if says("does not support dry run") {
-        return Verdict::Untried(why);
+    if contains("does not support dry run") {
+        return ObjectVerdict::Untested(why);
     }
-    if says("denied the request") || says("denied request") {
-        return Verdict::Refused(Refusal::Denied, why);
+    if contains("denied the request") || contains("denied request") {
+        return ObjectVerdict::Refused(Refusal::Denied, why);
     }
     match status.code {
-        404 => Verdict::NotYet,
-        403 if MISSING.into_iter().any(says) => Verdict::NotYet,
-        403 => Verdict::Refused(Refusal::Forbidden, why),
-        405 => Verdict::Untried(why),
-        422 if says("field is immutable") || says("updates to statefulset spec") => {
-            Verdict::Refused(Refusal::Immutable, why)
+        404 => ObjectVerdict::Deferred,
+        403 if MISSING.into_iter().any(contains) => ObjectVerdict::Deferred,
+        403 => ObjectVerdict::Refused(Refusal::Forbidden, why),
+        405 => ObjectVerdict::Untested(why),
+        422 if contains("field is immutable") || contains("updates to statefulset spec") => {
+            ObjectVerdict::Refused(Refusal::Immutable, why)
         }
-        400 | 413 | 422 => Verdict::Refused(Refusal::Invalid, why),
-        _ => Verdict::Unanswered(why),
+        400 | 413 | 422 => ObjectVerdict::Refused(Refusal::Invalid, why),
+        _ => ObjectVerdict::NoResponse(why),
     }
 }
 
@@ -175,17 +183,18 @@ mod tests {
         releases::manifest(&widget).unwrap()
     }
 
-    /// The verdict without its words.
-    fn kind(verdict: &Verdict) -> String {
-        let told = format!("{verdict:?}");
-        told.split_once(", \"")
-            .or_else(|| told.split_once("(\""))
-            .map_or(&*told, |it| it.0)
+    /// Name of the verdict, without its message.
+    fn kind(verdict: &ObjectVerdict) -> String {
+        let rendered = format!("{verdict:?}");
+        rendered
+            .split_once(", \"")
+            .or_else(|| rendered.split_once("(\""))
+            .map_or(&*rendered, |it| it.0)
             .to_owned()
     }
 
     #[test]
-    fn only_what_the_update_cannot_write_is_refused() {
+    fn verdict_of_status_codes() {
         for (code, message, expected) in [
             (422, r#"Widget "a" is invalid: spec.size: Required value"#, "Refused(Invalid"),
             (
@@ -204,9 +213,13 @@ mod tests {
             (
                 403,
                 r#"pods "a" is forbidden: error looking up service account b/c: serviceaccount "c" not found"#,
-                "NotYet",
+                "Deferred",
             ),
-            (403, r#"pods "a" is forbidden: no PriorityClass with name high was found"#, "NotYet"),
+            (
+                403,
+                r#"pods "a" is forbidden: no PriorityClass with name high was found"#,
+                "Deferred",
+            ),
             (403, r#"admission webhook "w.example.com" denied the request: no"#, "Refused(Denied"),
             (400, r#"admission webhook "w.example.com" denied the request: no"#, "Refused(Denied"),
             (
@@ -214,24 +227,25 @@ mod tests {
                 "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
                 "Refused(Denied",
             ),
-            (400, r#"admission webhook "w.example.com" does not support dry run"#, "Untried"),
-            (405, "the server does not allow this method on the requested resource", "Untried"),
-            (404, r#"namespaces "b" not found"#, "NotYet"),
-            (409, "the object has been modified", "Unanswered"),
-            (429, "too many requests", "Unanswered"),
+            (400, r#"admission webhook "w.example.com" does not support dry run"#, "Untested"),
+            (405, "the server does not allow this method on the requested resource", "Untested"),
+            (404, r#"namespaces "b" not found"#, "Deferred"),
+            (409, "the object has been modified", "NoResponse"),
+            (429, "too many requests", "NoResponse"),
             (
                 500,
                 r#"Internal error occurred: failed calling webhook "w.example.com""#,
-                "Unanswered",
+                "NoResponse",
             ),
-            (503, "", "Unanswered"),
-            (401, "Unauthorized", "Unanswered"),
+            (503, "", "NoResponse"),
+            (401, "Unauthorized", "NoResponse"),
         ] {
-            let verdict = of(&widget(), refused(code, message), &Brought::default());
+            let verdict = evaluate(&widget(), refused(code, message), &ReleaseContents::default());
             assert_eq!(kind(&verdict), expected, "{code} {message}");
         }
-        let silence = of(&widget(), Err(WriteError::NoAnswer.into()), &Brought::default());
-        assert_eq!(kind(&silence), "Unanswered");
+        let silence =
+            evaluate(&widget(), Err(WriteError::NoAnswer.into()), &ReleaseContents::default());
+        assert_eq!(kind(&silence), "NoResponse");
     }
 
     fn definition() -> Manifest {
@@ -244,42 +258,50 @@ mod tests {
     }
 
     #[test]
-    fn what_a_new_definition_says_is_not_known_yet() {
-        let brought = Brought::by([&definition(), &widget()]);
-        let invalid = of(&widget(), refused(422, "spec.size: Unsupported value"), &brought);
-        assert_eq!(invalid, Verdict::NotYet);
-        let denied = of(&widget(), refused(403, "exceeded quota: q"), &brought);
-        assert_eq!(kind(&denied), "Refused(Forbidden", "that has nothing to do with it");
+    fn verdict_of_invalid_object_with_changed_crd_is_not_yet() {
+        let contents = ReleaseContents::from_manifests([&definition(), &widget()]);
+        let invalid = evaluate(&widget(), refused(422, "spec.size: Unsupported value"), &contents);
+        assert_eq!(invalid, ObjectVerdict::Deferred);
+        let denied = evaluate(&widget(), refused(403, "exceeded quota: q"), &contents);
+        assert_eq!(kind(&denied), "Refused(Forbidden", "independent of the CRD");
     }
 
     #[test]
-    fn a_kind_that_nobody_brings_is_missing() {
-        let unknown = |manifest: &Manifest, brought: &Brought| {
-            kind(&of(manifest, Ok(Rehearsed::UnknownKind), brought))
+    fn verdict_of_unknown_kind_depends_on_release() {
+        let unknown = |manifest: &Manifest, contents: &ReleaseContents| {
+            kind(&evaluate(manifest, Ok(Rehearsed::UnknownKind), contents))
         };
-        assert_eq!(unknown(&widget(), &Brought::by([&definition()])), "NotYet");
-        assert_eq!(unknown(&widget(), &Brought::default()), "Refused(Missing");
+        assert_eq!(
+            unknown(&widget(), &ReleaseContents::from_manifests([&definition()])),
+            "Deferred"
+        );
+        assert_eq!(unknown(&widget(), &ReleaseContents::default()), "Refused(Missing");
         for api_version in ["policy/v3", "flowcontrol.apiserver.k8s.io/v9"] {
             let object =
                 json!({"apiVersion": api_version, "kind": "New", "metadata": {"name": "a"}});
             let object = releases::manifest(&object).unwrap();
-            assert_eq!(unknown(&object, &Brought::default()), "NotYet", "Kubernetes may bring it");
+            assert_eq!(
+                unknown(&object, &ReleaseContents::default()),
+                "Deferred",
+                "a newer Kubernetes may serve it"
+            );
         }
     }
 
     #[test]
-    fn a_namespace_that_nobody_brings_is_missing() {
+    fn verdict_of_missing_namespace_depends_on_release() {
         let object = |kind: &str, metadata| {
             let object = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata});
             releases::manifest(&object).unwrap()
         };
         let map = object("ConfigMap", json!({"name": "a", "namespace": "b"}));
         let namespace = object("Namespace", json!({"name": "b"}));
-        let asked =
-            |message: &str, brought: &Brought| kind(&of(&map, refused(404, message), brought));
+        let verdict_of = |message: &str, contents: &ReleaseContents| {
+            kind(&evaluate(&map, refused(404, message), contents))
+        };
         let absent = r#"namespaces "b" not found"#;
-        assert_eq!(asked(absent, &Brought::by([&namespace])), "NotYet");
-        assert_eq!(asked(absent, &Brought::default()), "Refused(Missing");
-        assert_eq!(asked("page not found", &Brought::default()), "NotYet");
+        assert_eq!(verdict_of(absent, &ReleaseContents::from_manifests([&namespace])), "Deferred");
+        assert_eq!(verdict_of(absent, &ReleaseContents::default()), "Refused(Missing");
+        assert_eq!(verdict_of("page not found", &ReleaseContents::default()), "Deferred");
     }
 }

@@ -1,40 +1,43 @@
-//! What is new in what is asked for, and what is gone.
+//! Difference between requested and existing Jobs, and the rate limit for new ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairway_findings::jobs::{JobRequest, MAX_JOBS};
 use jiff::{SignedDuration, Timestamp};
 
-/// Jobs that may be created at once: as many as there may be.
-const BURST: u32 = 64;
+/// Maximum number of Jobs that are created at once: the maximum that may exist.
+const MAX_BURST: u32 = 64;
 
-/// One more after that: each of 64 checks is repeated up to seven times an hour while what it looks at
-/// changes.
-const EVERY: SignedDuration = SignedDuration::from_secs(8);
+/// Interval at which another Job becomes available. It lets each of 64 checks repeat up to seven
+/// times an hour.
+const REFILL_INTERVAL: SignedDuration = SignedDuration::from_secs(8);
 
-/// What is to be done so that those Jobs exist that are asked for.
+/// Changes that turn the existing Jobs into the requested ones.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Changes<'a> {
-    /// Those that are asked for no more, by name.
+pub(super) struct JobChanges<'a> {
+    /// Names of Jobs that are no longer requested.
     pub(super) gone: Vec<String>,
-    /// Those that are to be looked at and created.
+    /// Requests to verify and create.
     pub(super) new: Vec<&'a JobRequest>,
-    /// Those that are not even looked at, and why.
+    /// Requests to refuse without verification, with the reason.
     pub(super) refused: Vec<(&'a JobRequest, &'static str)>,
 }
 
-/// What changed. `known` has the check of every Job that was asked for before.
-pub(super) fn between<'a>(known: &BTreeMap<&str, &str>, asked: &'a [JobRequest]) -> Changes<'a> {
-    let names: BTreeSet<&str> = asked.iter().map(|request| request.name.as_str()).collect();
+/// Compares requests with the existing Jobs. `known` maps the name of each Job to its check.
+pub(super) fn between<'a>(
+    known: &BTreeMap<&str, &str>,
+    requested: &'a [JobRequest],
+) -> JobChanges<'a> {
+    let names: BTreeSet<&str> = requested.iter().map(|request| request.name.as_str()).collect();
     let is_asked = |name: &&&str| names.contains(**name);
-    let mut changes = Changes {
+    let mut changes = JobChanges {
         gone: known.keys().filter(|name| !is_asked(name)).map(|name| (*name).to_owned()).collect(),
-        ..Changes::default()
+        ..JobChanges::default()
     };
     let mut checks: BTreeSet<&str> =
         known.iter().filter(|(name, _)| is_asked(name)).map(|(_, check)| *check).collect();
     let mut seen: BTreeSet<&str> = known.keys().copied().collect();
-    for request in asked {
+    for request in requested {
         if !seen.insert(&request.name) {
             continue;
         }
@@ -49,31 +52,31 @@ pub(super) fn between<'a>(known: &BTreeMap<&str, &str>, asked: &'a [JobRequest])
     changes
 }
 
-/// How many Jobs may be created: a release that asks for ever new ones has to wait.
+/// Token bucket for new Jobs. A release that continuously requests new Jobs is delayed.
 #[derive(Clone, Debug)]
-pub(super) struct Budget {
+pub(super) struct JobRateLimit {
     left: u32,
-    /// Since when what is left is not counted yet.
+    /// Time up to which `left` is computed.
     since: Timestamp,
 }
 
-impl Budget {
+impl JobRateLimit {
     pub(super) fn new(now: Timestamp) -> Self {
-        Self { left: BURST, since: now }
+        Self { left: MAX_BURST, since: now }
     }
 
-    /// Whether there is one left.
-    pub(super) fn is_left(&mut self, now: Timestamp) -> bool {
-        let earned = now.duration_since(self.since).as_secs() / EVERY.as_secs();
+    /// Whether a Job may be created now.
+    pub(super) fn allows(&mut self, now: Timestamp) -> bool {
+        let earned = now.duration_since(self.since).as_secs() / REFILL_INTERVAL.as_secs();
         if let Ok(earned @ 1..) = u32::try_from(earned) {
-            self.left = self.left.saturating_add(earned).min(BURST);
+            self.left = self.left.saturating_add(earned).min(MAX_BURST);
             self.since = now;
         }
         self.left > 0
     }
 
-    /// Takes one.
-    pub(super) fn spend(&mut self) {
+    /// Takes one token.
+    pub(super) fn take(&mut self) {
         self.left = self.left.saturating_sub(1);
     }
 }
@@ -86,28 +89,29 @@ mod tests {
         JobRequest { name: name.to_owned(), check: check.to_owned(), ..JobRequest::default() }
     }
 
-    fn told(known: &[(&'static str, &'static str)], asked: &[JobRequest]) -> String {
-        let Changes { gone, new, refused } = between(&known.iter().copied().collect(), asked);
+    fn rendered(known: &[(&'static str, &'static str)], requested: &[JobRequest]) -> String {
+        let JobChanges { gone, new, refused } =
+            between(&known.iter().copied().collect(), requested);
         let new: Vec<_> = new.iter().map(|request| request.name.as_str()).collect();
         let refused: Vec<_> = refused.iter().map(|(request, why)| (&request.name, why)).collect();
         format!("gone {gone:?}, new {new:?}, refused {refused:?}")
     }
 
     #[test]
-    fn what_is_asked_for_is_compared_with_what_is_known() {
+    fn changes_between_known_and_requested_jobs() {
         let known = [("dns-1", "dns"), ("etcd-1", "etcd")];
         let [dns, etcd, again] =
             [request("dns-1", "dns"), request("etcd-1", "etcd"), request("dns-2", "dns")];
         let twice = [dns.clone(), dns.clone(), etcd.clone()];
-        let told = [
-            told(&known, &[dns.clone(), etcd.clone()]),
-            told(&known, std::slice::from_ref(&etcd)),
-            told(&known, &[etcd, again.clone()]),
-            told(&known, &[dns, again]),
-            told(&[], &twice),
-            told(&[], &[]),
+        let rendered = [
+            rendered(&known, &[dns.clone(), etcd.clone()]),
+            rendered(&known, std::slice::from_ref(&etcd)),
+            rendered(&known, &[etcd, again.clone()]),
+            rendered(&known, &[dns, again]),
+            rendered(&[], &twice),
+            rendered(&[], &[]),
         ];
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(rendered.join("\n"), @r#"
         gone [], new [], refused []
         gone ["dns-1"], new [], refused []
         gone ["dns-1"], new ["dns-2"], refused []
@@ -118,20 +122,20 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_jobs_than_a_platform_has_operators() {
-        let asked: Vec<_> =
+    fn changes_refuse_jobs_beyond_maximum() {
+        let requested: Vec<_> =
             (0..70).map(|n| request(&format!("a-{n}"), &format!("check-{n}"))).collect();
-        let changes = between(&BTreeMap::new(), &asked);
+        let changes = between(&BTreeMap::new(), &requested);
         assert_eq!((changes.new.len(), changes.refused.len()), (MAX_JOBS, 6));
     }
 
     #[test]
-    fn who_asks_for_ever_new_jobs_gets_no_more() {
+    fn rate_limit_refills_up_to_burst() {
         let mut now: Timestamp = "2026-02-09T10:00:00Z".parse().unwrap();
-        let mut budget = Budget::new(now);
+        let mut rate_limit = JobRateLimit::new(now);
         let mut spent = |now: Timestamp| {
-            let mut spend = || budget.is_left(now).then(|| budget.spend());
-            std::iter::from_fn(&mut spend).take(100).count()
+            let mut take = || rate_limit.allows(now).then(|| rate_limit.take());
+            std::iter::from_fn(&mut take).take(100).count()
         };
         assert_eq!(spent(now), 64);
         now += SignedDuration::from_secs(60);
@@ -139,6 +143,6 @@ mod tests {
         now += SignedDuration::from_hours(48);
         assert_eq!(spent(now), 64);
         now -= SignedDuration::from_hours(1);
-        assert_eq!(spent(now), 0, "a clock that is set back gives nothing");
+        assert_eq!(spent(now), 0, "a clock set back adds nothing");
     }
 }

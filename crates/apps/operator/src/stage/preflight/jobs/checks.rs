@@ -1,4 +1,4 @@
-//! What the release that was verified has for a preflight: nothing else is created for its checks.
+//! Checks of a verified release. The operator creates nothing else for its checks.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use crate::text;
 
-/// Bytes that are quoted of a name that somebody else chose.
-const QUOTED: usize = 100;
+/// Maximum bytes of a quoted name.
+const MAX_QUOTED_BYTES: usize = 100;
 
-/// What a release has for a preflight of this cluster, by operator, as it is in the release.
+/// Preflight manifests of a release that this cluster gets, by component.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Checks(BTreeMap<String, Vec<Value>>);
+pub struct ReleaseChecks(BTreeMap<String, Vec<Value>>);
 
-impl FromIterator<(String, Value)> for Checks {
+impl FromIterator<(String, Value)> for ReleaseChecks {
     fn from_iter<I: IntoIterator<Item = (String, Value)>>(objects: I) -> Self {
         let mut checks: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         for (operator, object) in objects {
@@ -27,16 +27,16 @@ impl FromIterator<(String, Value)> for Checks {
     }
 }
 
-impl Checks {
-    /// Those of these manifests that this cluster would get.
+impl ReleaseChecks {
+    /// Selects the preflight manifests that this cluster gets.
     pub fn of(manifests: &[Manifest], filter: &Filter) -> Self {
         let checks = filter.select(manifests).preflight_checks.into_iter();
         checks.map(|manifest| (manifest.operator().to_owned(), manifest.object())).collect()
     }
 
-    /// Looks whether the release has just what is asked for: what became of it otherwise, and why.
-    pub fn vouch(&self, request: &JobRequest) -> Result<(), (JobState, String)> {
-        let Some(objects) = self.of_check(&request.check) else {
+    /// Verifies that the release contains all objects of a request, unchanged.
+    pub fn verify(&self, request: &JobRequest) -> Result<(), (JobState, String)> {
+        let Some(objects) = self.objects_of(&request.check) else {
             return Err((JobState::Refused, "the release contains no check for it".to_owned()));
         };
         let known = |object: &Value| objects.contains(object);
@@ -53,9 +53,9 @@ impl Checks {
         }
     }
 
-    /// Says which of the checks that ran were granted something, and what. Whatever the document said
-    /// about that goes: it is not for it to say.
-    pub fn tell(&self, document: &mut Document) {
+    /// Sets the granted permissions of all checks that ran. Replaces what the target release
+    /// reported about them, which is not trusted.
+    pub fn set_granted(&self, document: &mut Document) {
         for check in &mut document.checks {
             let has_run = check.kind == CheckKind::Operator && check.status.has_run();
             check.granted = if has_run { self.granted(&check.name) } else { Vec::new() };
@@ -63,14 +63,14 @@ impl Checks {
     }
 
     fn granted(&self, check: &str) -> Vec<String> {
-        let objects = self.of_check(check).unwrap_or_default();
+        let objects = self.objects_of(check).unwrap_or_default();
         let (jobs, access): (Vec<Value>, Vec<Value>) = objects.iter().cloned().partition(is_job);
         jobs.first().map(|job| vet::granted(check, job, &access)).unwrap_or_default()
     }
 
-    /// What belongs to a check. It is called by its operator, or `etcd-operator` where a built-in
-    /// check has that name.
-    fn of_check(&self, check: &str) -> Option<&[Value]> {
+    /// Objects of a check. Its name is the component, with the suffix `-operator` where a built-in
+    /// check has the same name.
+    fn objects_of(&self, check: &str) -> Option<&[Value]> {
         let operator = check.strip_suffix("-operator").and_then(|operator| self.0.get(operator));
         self.0.get(check).or(operator).map(Vec::as_slice)
     }
@@ -80,10 +80,10 @@ fn is_job(object: &Value) -> bool {
     object["kind"] == "Job"
 }
 
-/// Kind and name of an object that somebody else made.
+/// Kind and name of an untrusted object.
 fn named(object: &Value) -> String {
     let word = |value: &Value| {
-        fairway_text::excerpt(&text::one_line(value.as_str().unwrap_or_default()), QUOTED)
+        fairway_text::excerpt(&text::one_line(value.as_str().unwrap_or_default()), MAX_QUOTED_BYTES)
             .into_owned()
     };
     format!("{} {}", word(&object["kind"]), word(&object["metadata"]["name"]))
@@ -108,7 +108,7 @@ mod tests {
         json!({"apiVersion": version, "kind": kind, "metadata": metadata})
     }
 
-    fn checks() -> Checks {
+    fn checks() -> ReleaseChecks {
         let mut job = object("Job", "dns");
         job["spec"]["template"]["spec"]["serviceAccountName"] = json!("reader");
         let mut role = object("Role", "reader");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_release_has_is_asked_for() {
+    fn verify_accepts_only_objects_of_release() {
         let checks = checks();
         let [dns, etcd] = ["dns", "etcd"].map(|operator| checks.0[operator].clone());
         let mut other_image = dns[0].clone();
@@ -138,7 +138,7 @@ mod tests {
         other_rules["rules"][0]["resourceNames"] = json!(["crown-jewels"]);
         let mut other_namespace = dns[2].clone();
         other_namespace["metadata"]["namespace"] = json!("kube-system");
-        let told: Vec<_> = [
+        let rendered: Vec<_> = [
             request("dns", &dns[0], &dns[1..]),
             request("etcd-operator", &etcd[0], &[]),
             request("shiny", &dns[0], &[]),
@@ -151,12 +151,12 @@ mod tests {
             request("dns", &json!({"kind": "Job"}), &[]),
         ]
         .iter()
-        .map(|request| match checks.vouch(request) {
+        .map(|request| match checks.verify(request) {
             Ok(()) => "it has it".to_owned(),
             Err((state, why)) => format!("{state}: {why}"),
         })
         .collect();
-        insta::assert_snapshot!(told.join("\n"), @r"
+        insta::assert_snapshot!(rendered.join("\n"), @r"
         it has it
         it has it
         refused: the release contains no check for it
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_granted_is_for_nobody_else_to_say() {
+    fn set_granted_replaces_reported_permissions() {
         let check = |name: &str, status| CheckReport {
             name: name.to_owned(),
             status,
@@ -187,9 +187,10 @@ mod tests {
             ],
             ..Document::default()
         };
-        checks().tell(&mut document);
-        let told: Vec<_> = document.checks.iter().map(|check| check.granted.join("; ")).collect();
+        checks().set_granted(&mut document);
+        let rendered: Vec<_> =
+            document.checks.iter().map(|check| check.granted.join("; ")).collect();
         let granted = "own ServiceAccount reader; get secrets (key) in openshift-dns";
-        assert_eq!(told, [granted, "", "", ""]);
+        assert_eq!(rendered, [granted, "", "", ""]);
     }
 }

@@ -1,10 +1,11 @@
-//! The Jobs of a run: what the target release asks for is looked at, created, answered and removed.
+//! Jobs of a run: verified, created, reported and removed on request of the target release.
 //!
-//! The target release may write nothing: it says in a file which Jobs are to exist. `changes` says
-//! what is new in that and what is gone, `checks` whether the release that was verified has it,
-//! `fairway_findings::vet` what may be created, and `objects` do it. Whatever belongs to a run has its label, and goes with it.
+//! The target release has no write access. It writes a file with the Jobs that should exist.
+//! `changes` compares it with the existing Jobs, `checks` verifies that the release contains them,
+//! `fairway_findings::vet` that they are read-only, and `objects` creates them. All objects have
+//! the label of their run and are removed with it.
 
-mod admission;
+mod broker;
 mod changes;
 mod checks;
 mod objects;
@@ -14,80 +15,80 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_findings::jobs::{FORMAT, JobAnswer, JobAnswers, JobRequest, JobRequests, JobState};
-use fairway_findings::labels::{self, By};
-use fairway_findings::vet::{self, Plan};
+use fairway_findings::labels::{self, RunOwner};
+use fairway_findings::vet::{self, CheckObjects};
 use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Client;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::pull_secret;
-use crate::election::Leadership;
-use changes::{Budget, Changes};
-use objects::{Object, Objects};
+use super::writer::{PreflightWriter, RequestError, pull_secret_copy};
+use changes::{JobChanges, JobRateLimit};
+use objects::ObjectKey;
 
-pub use admission::explain;
-pub use checks::Checks;
+pub(super) use broker::JobBroker;
+pub use checks::ReleaseChecks;
 pub use objects::ObjectError;
 
-/// When what the API server did not do is tried again.
-const AGAIN: Duration = Duration::from_secs(5);
+/// Delay before failed requests to the API server are retried.
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The Jobs of one run.
+/// Reconciles the Jobs of one run.
 pub struct Jobs {
-    run: vet::Run,
-    objects: Objects,
-    budget: Budget,
-    /// What became of every Job that is asked for, by its name.
-    known: BTreeMap<String, Known>,
-    /// What is to go and could not be removed so far.
-    leaving: Vec<Object>,
-    /// Whether something may exist of which an operator before this one knew.
-    is_inherited: bool,
-    /// Who the cluster is for registries, as nodes were told for its Pods.
-    credentials: Option<ByteString>,
+    run: vet::RunParameters,
+    writer: PreflightWriter,
+    rate_limit: JobRateLimit,
+    /// Requested Jobs, by name.
+    known: BTreeMap<String, JobRecord>,
+    /// Objects that still have to be removed.
+    to_remove: Vec<ObjectKey>,
+    /// Whether Jobs of a previous operator process may exist.
+    may_have_orphans: bool,
+    /// Content of the pull secret that was copied for the run's Pods.
+    copied_pull_secret: Option<ByteString>,
 }
 
-/// What became of a Job.
-struct Known {
+/// State of a requested Job and the objects created for it.
+struct JobRecord {
     check: String,
     state: JobState,
     message: String,
-    objects: Vec<Object>,
+    objects: Vec<ObjectKey>,
 }
 
 impl Jobs {
-    /// The Jobs of a run, of which nothing is known yet: those that exist already are found when
-    /// they are asked for.
-    pub fn new(client: Client, leadership: Leadership, run: vet::Run) -> Self {
-        let budget = Budget::new(fairway_clock::now());
-        let objects = Objects::new(client, leadership);
-        let (known, leaving) = (BTreeMap::new(), Vec::new());
-        let (is_inherited, credentials) = (true, None);
-        Self { run, objects, budget, known, leaving, is_inherited, credentials }
+    /// Jobs of a run. Existing Jobs are adopted when they are requested.
+    pub fn new(writer: PreflightWriter, run: vet::RunParameters) -> Self {
+        let rate_limit = JobRateLimit::new(fairway_clock::now());
+        let (known, to_remove) = (BTreeMap::new(), Vec::new());
+        let (may_have_orphans, copied_pull_secret) = (true, None);
+        Self { run, writer, rate_limit, known, to_remove, may_have_orphans, copied_pull_secret }
     }
 
-    /// Creates what is new, removes what is asked for no more, and says what became of the rest. Only
-    /// what the release has for a preflight is created. What the API server has no answer to in time
-    /// is left for the next time, and has none here; so is what is too much at once.
-    pub async fn reconcile(&mut self, requests: &JobRequests, release: &Checks) -> JobAnswers {
-        if self.is_inherited {
-            self.is_inherited = self.disinherit(&requests.jobs).await.is_err();
+    /// Creates new Jobs, removes those that are no longer requested, and returns the state of all.
+    /// Creates only objects of the release. A Job gets no answer yet if the API server did not
+    /// respond, or if it exceeds the rate limit; the next call retries it.
+    pub async fn reconcile(
+        &mut self,
+        requests: &JobRequests,
+        release: &ReleaseChecks,
+    ) -> JobAnswers {
+        if self.may_have_orphans {
+            self.may_have_orphans = self.remove_unrequested(&requests.jobs).await.is_err();
         }
         let checks = self.known.iter().map(|(name, known)| (name.as_str(), known.check.as_str()));
-        let Changes { gone, new, refused } = changes::between(&checks.collect(), &requests.jobs);
+        let JobChanges { gone, new, refused } = changes::between(&checks.collect(), &requests.jobs);
         for name in gone {
             let objects = self.known.remove(&name).map(|known| known.objects);
-            self.leaving.extend(objects.into_iter().flatten());
+            self.to_remove.extend(objects.into_iter().flatten());
         }
-        self.remove_what_leaves().await;
+        self.remove_pending().await;
         for (request, why) in refused {
-            let known = Known::without_job(request, JobState::NotCreated, why.to_owned());
+            let known = JobRecord::without_job(request, JobState::NotCreated, why.to_owned());
             self.known.insert(request.name.clone(), known);
         }
         for request in new {
-            if !self.budget.is_left(fairway_clock::now()) {
+            if !self.rate_limit.allows(fairway_clock::now()) {
                 tracing::warn!(job = request.name, "preflight Job delayed by rate limit");
                 break;
             }
@@ -103,93 +104,96 @@ impl Jobs {
         self.answers()
     }
 
-    /// Keeps to what is asked for, and answers, until nobody asks any more. Nothing is done before it
-    /// is known what the release has.
+    /// Reconciles Jobs until the request channel closes. Does nothing before the checks of the
+    /// release are known.
     pub async fn follow(
         mut self,
-        mut asked: watch::Receiver<JobRequests>,
-        mut release: watch::Receiver<Option<Arc<Checks>>>,
+        mut requested: watch::Receiver<JobRequests>,
+        mut release: watch::Receiver<Option<Arc<ReleaseChecks>>>,
         answers: watch::Sender<JobAnswers>,
     ) {
         loop {
             let known = release.borrow_and_update().clone();
-            let requests = asked.borrow_and_update().clone();
-            let mut again = None;
+            let requests = requested.borrow_and_update().clone();
+            let mut retry = None;
             if let Some(release) = known {
                 answers.send_replace(self.reconcile(&requests, &release).await);
                 let is_known = |job: &JobRequest| self.known.contains_key(&job.name);
-                let is_done = requests.jobs.iter().all(is_known) && self.leaving.is_empty();
-                again = (!is_done).then(|| Instant::now() + AGAIN);
+                let is_done = requests.jobs.iter().all(is_known) && self.to_remove.is_empty();
+                retry = (!is_done).then(|| Instant::now() + RETRY_INTERVAL);
             }
             tokio::select! {
-                changed = asked.changed() => if changed.is_err() { return },
+                changed = requested.changed() => if changed.is_err() { return },
                 changed = release.changed() => if changed.is_err() { return },
-                () = fairway_clock::sleep_until(again) => {}
+                () = fairway_clock::sleep_until(retry) => {}
             }
         }
     }
 
-    /// Removes everything that exists for this run.
-    pub async fn end(&self) -> Result<(), ObjectError> {
-        self.objects.remove_all(&format!("{}={}", labels::RUN, self.run.id)).await.map(drop)
+    /// Removes all objects of this run.
+    pub async fn end(&self) -> Result<(), RequestError> {
+        self.writer.remove_objects(&format!("{}={}", labels::RUN, self.run.id)).await.map(drop)
     }
 
-    /// Removes what an operator before this one created and nobody asks for any more.
-    async fn disinherit(&self, asked: &[JobRequest]) -> Result<(), ObjectError> {
-        let names: Vec<String> = asked.iter().map(|job| labels::value(&job.name)).collect();
+    /// Removes Jobs that a previous operator process created and that are no longer requested.
+    async fn remove_unrequested(&self, requested: &[JobRequest]) -> Result<(), RequestError> {
+        let names: Vec<String> = requested.iter().map(|job| labels::value(&job.name)).collect();
         let others = if names.is_empty() {
             String::new()
         } else {
             format!(",{} notin ({})", labels::JOB, names.join(","))
         };
-        // What exists for all Jobs of the run stays for those that come.
+        // Requiring the label JOB keeps objects that all Jobs of the run share, such as the pull
+        // secret.
         let selector = format!("{}={},{}{others}", labels::RUN, self.run.id, labels::JOB);
-        self.objects.remove_all(&selector).await.map(drop)
+        self.writer.remove_objects(&selector).await.map(drop)
     }
 
     async fn create(
         &mut self,
         request: &JobRequest,
-        release: &Checks,
-    ) -> Result<Known, ObjectError> {
-        if let Err((state, why)) = release.vouch(request) {
-            return Ok(Known::without_job(request, state, why));
+        release: &ReleaseChecks,
+    ) -> Result<JobRecord, ObjectError> {
+        if let Err((state, why)) = release.verify(request) {
+            return Ok(JobRecord::without_job(request, state, why));
         }
-        if let Err(error) = self.bring_credentials().await {
+        if let Err(error) = self.copy_pull_secret().await {
+            let error = ObjectError::from(error);
             let why = error.refusal().ok_or(error)?;
-            return Ok(Known::without_job(request, JobState::NotCreated, why));
+            return Ok(JobRecord::without_job(request, JobState::NotCreated, why));
         }
-        let Plan { access, job } = match vet::plan(request, &self.run, fairway_clock::now()) {
+        let CheckObjects { access, job } = match vet::plan(request, &self.run, fairway_clock::now())
+        {
             Ok(plan) => plan,
             Err(refusal) => {
-                return Ok(Known::without_job(request, refusal.state(), refusal.to_string()));
+                return Ok(JobRecord::without_job(request, refusal.state(), refusal.to_string()));
             }
         };
-        self.budget.spend();
+        self.rate_limit.take();
         let mut created = Vec::new();
         for object in access.into_iter().chain([job]) {
-            match self.objects.create(object, &self.run.id).await {
+            match self.writer.create_object(object, &self.run.id).await {
                 Ok(object) => created.push(object),
                 Err(error) => {
-                    self.leaving.append(&mut created);
+                    self.to_remove.append(&mut created);
                     let why = error.refusal().ok_or(error)?;
-                    return Ok(Known::without_job(request, JobState::NotCreated, why));
+                    return Ok(JobRecord::without_job(request, JobState::NotCreated, why));
                 }
             }
         }
         let (check, state) = (request.check.clone(), JobState::Created);
         tracing::info!(job = request.name, check, "preflight check started");
-        Ok(Known { check, state, message: String::new(), objects: created })
+        Ok(JobRecord { check, state, message: String::new(), objects: created })
     }
 
-    /// Tells nodes who the cluster is for registries, where they pull images for checks: by a Secret
-    /// that no account there can read, and that goes with the run.
-    async fn bring_credentials(&mut self) -> Result<(), ObjectError> {
-        let Some(bytes) = self.objects.pull_secret().await? else { return Ok(()) };
-        if self.credentials.as_ref() == Some(&bytes) {
+    /// Copies the pull secret to the namespace of checks, for the kubelets. No ServiceAccount there
+    /// can read it, and it is removed with the run.
+    async fn copy_pull_secret(&mut self) -> Result<(), RequestError> {
+        let Some(bytes) = self.writer.pull_secret().await? else { return Ok(()) };
+        if self.copied_pull_secret.as_ref() == Some(&bytes) {
             return Ok(());
         }
-        let vet::Run { id, by, target_version, .. } = &self.run;
+        let vet::RunParameters { id, by, target_version, .. } = &self.run;
         let name = format!("preflight-pull-secret-{id}");
         let mut marks = labels::of_run(id, target_version);
         marks.insert(labels::BY.to_owned(), by.as_str().to_owned());
@@ -199,17 +203,18 @@ impl Jobs {
             labels: Some(marks),
             ..ObjectMeta::default()
         };
-        self.objects.bring(&pull_secret::copy(metadata, bytes.clone())).await?;
-        (self.run.pull_secret, self.credentials) = (Some(name), Some(bytes));
+        self.writer.apply_secret(&pull_secret_copy(metadata, bytes.clone())).await?;
+        (self.run.pull_secret, self.copied_pull_secret) = (Some(name), Some(bytes));
         Ok(())
     }
 
-    async fn remove_what_leaves(&mut self) {
+    async fn remove_pending(&mut self) {
         let mut left = Vec::new();
-        // Jobs were created last, and go first: what they may read goes when nobody reads.
-        while let Some(object) = self.leaving.last().cloned() {
-            let removed = self.objects.remove(&object).await;
-            self.leaving.pop();
+        // Removes in reverse order: Jobs were created last, and their permissions must outlive
+        // them.
+        while let Some(object) = self.to_remove.last().cloned() {
+            let removed = self.writer.remove_object(&object).await;
+            self.to_remove.pop();
             if let Err(error) = removed {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, %object, "cannot remove object of check; retrying");
@@ -217,11 +222,11 @@ impl Jobs {
             }
         }
         left.reverse();
-        self.leaving = left;
+        self.to_remove = left;
     }
 
     fn answers(&self) -> JobAnswers {
-        let answer = |(name, known): (&String, &Known)| JobAnswer {
+        let answer = |(name, known): (&String, &JobRecord)| JobAnswer {
             name: name.clone(),
             state: known.state,
             message: known.message.clone(),
@@ -234,7 +239,7 @@ impl Jobs {
     }
 }
 
-impl Known {
+impl JobRecord {
     fn without_job(request: &JobRequest, state: JobState, message: String) -> Self {
         let (job, check) = (&request.name, &request.check);
         tracing::warn!(job, check, error = message, "preflight check not started");
@@ -242,14 +247,11 @@ impl Known {
     }
 }
 
-/// Removes everything that exists for runs of an operator, except for one. How much of it was still
-/// there: it is gone when nothing was. What somebody runs by hand is left to them.
-pub async fn sweep(
-    client: Client,
-    leadership: Leadership,
-    keep: Option<&str>,
-) -> Result<usize, ObjectError> {
+/// Removes all objects of the operator's runs, except for one run, and returns how many still
+/// existed. Runs of `fairway` commands are not affected.
+pub async fn sweep(writer: PreflightWriter, keep: Option<&str>) -> Result<usize, RequestError> {
     let others = keep.map(|run| format!(",{}!={run}", labels::RUN)).unwrap_or_default();
-    let selector = format!("{},{}={}{others}", labels::RUN, labels::BY, By::Operator.as_str());
-    Objects::new(client, leadership).remove_all(&selector).await
+    let selector =
+        format!("{},{}={}{others}", labels::RUN, labels::BY, RunOwner::Operator.as_str());
+    writer.remove_objects(&selector).await
 }

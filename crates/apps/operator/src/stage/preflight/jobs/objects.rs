@@ -1,51 +1,43 @@
-//! Objects that exist for a check: created, and removed.
+//! Creation and removal of the objects of checks.
 
 use std::fmt;
-use std::time::Duration;
 
-use fairway_findings::kinds::{KINDS, Kind, PODS};
+use fairway_findings::kinds::{CheckObjectKind, KINDS, PODS};
 use fairway_findings::{labels, vet};
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{GroupVersionKind, PartialObjectMeta};
 use kube::discovery::ApiResource;
-use kube::{Api, Client, ResourceExt as _};
+use kube::{Api, ResourceExt as _};
 use serde_json::Value;
-use tokio::time::timeout;
 
-use crate::election::Leadership;
-use crate::stage::preflight::pull_secret;
+use crate::stage::preflight::writer::{PreflightWriter, RequestError, in_time};
 use crate::text;
 
-/// How long the API server may take for one request.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Field manager of server-side apply.
+const FIELD_MANAGER: &str = "fairway-preflight";
 
-/// Who the fields belong to that are applied here.
-const OWNER: &str = "fairway-preflight";
-
-/// Why something was not done.
+/// Why an object was not created or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
-    /// It took too long.
-    #[error("request to the API server timed out after {} seconds", PATIENCE.as_secs())]
-    TooSlow,
-    /// The API server did not do it.
-    #[error("request to the API server failed")]
-    Refused(#[from] kube::Error),
-    /// Somebody else has something of that name.
+    /// The request failed.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// An object of another owner has the same name.
     #[error("{0} already exists and does not belong to this run")]
-    Taken(Object),
-    /// It is nothing that exists for a check.
+    Taken(ObjectKey),
+    /// Not a kind of object that checks may have.
     #[error("not an object of a check")]
     Unknown,
 }
 
 impl ObjectError {
-    /// What the API server says against it; nothing where it may do it another time.
+    /// Message of a permanent refusal; `None` if a retry may succeed.
     pub(super) fn refusal(&self) -> Option<String> {
         match self {
-            Self::Refused(kube::Error::Api(status)) if status.code < 500 && status.code != 429 => {
+            Self::Request(RequestError::Failed(kube::Error::Api(status)))
+                if status.code < 500 && status.code != 429 =>
+            {
                 Some(text::one_line(&status.message))
             }
             Self::Taken(_) | Self::Unknown => Some(self.to_string()),
@@ -54,24 +46,24 @@ impl ObjectError {
     }
 }
 
-/// Which object.
+/// Identity of an object.
 #[derive(Clone, Debug)]
-pub struct Object {
+pub struct ObjectKey {
     resource: ApiResource,
-    /// Empty where it has none.
+    /// Empty for cluster-scoped objects.
     namespace: String,
     name: String,
 }
 
-impl Object {
-    fn of(value: &Value) -> Option<Self> {
-        let kind = Kind::of(value)?;
+impl ObjectKey {
+    fn from_value(value: &Value) -> Option<Self> {
+        let kind = CheckObjectKind::of_object(value)?;
         let text = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_owned();
         Some(Self { resource: resource(kind), namespace: text("namespace"), name: text("name") })
     }
 }
 
-impl fmt::Display for Object {
+impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { resource, namespace, name } = self;
         match namespace.as_str() {
@@ -81,31 +73,24 @@ impl fmt::Display for Object {
     }
 }
 
-fn resource(Kind { group, kind, plural, .. }: &Kind) -> ApiResource {
+fn resource(CheckObjectKind { group, kind, plural, .. }: &CheckObjectKind) -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural)
 }
 
-/// The hands with which they are created and removed.
-#[derive(Clone)]
-pub(super) struct Objects {
-    client: Client,
-    leadership: Leadership,
-}
-
-impl Objects {
-    pub(super) fn new(client: Client, leadership: Leadership) -> Self {
-        Self { client, leadership }
-    }
-
-    /// Creates an object; one that this run has created before will do.
-    pub(super) async fn create(&self, value: Value, run: &str) -> Result<Object, ObjectError> {
-        let object = Object::of(&value).ok_or(ObjectError::Unknown)?;
-        let wanted: DynamicObject =
+impl PreflightWriter {
+    /// Creates an object, or adopts one that this run created before.
+    pub(super) async fn create_object(
+        &self,
+        value: Value,
+        run: &str,
+    ) -> Result<ObjectKey, ObjectError> {
+        let object = ObjectKey::from_value(&value).ok_or(ObjectError::Unknown)?;
+        let manifest: DynamicObject =
             serde_json::from_value(value).map_err(|_| ObjectError::Unknown)?;
         let api = self.api(&object);
         let parameters = PostParams::default();
-        match self.write(api.create(&parameters, &wanted)).await {
-            Err(ObjectError::Refused(kube::Error::Api(status))) if status.code == 409 => {
+        match self.write(api.create(&parameters, &manifest)).await {
+            Err(error) if error.code() == Some(409) => {
                 let found = in_time(api.get_metadata_opt(&object.name)).await?;
                 let is_ours = |found: &PartialObjectMeta<_>| {
                     found.labels().get(labels::RUN).is_some_and(|label| label == run)
@@ -113,33 +98,28 @@ impl Objects {
                 let is_ours = found.is_some_and(|found| is_ours(&found));
                 if is_ours { Ok(object) } else { Err(ObjectError::Taken(object)) }
             }
-            created => created.map(|_| object),
+            created => created.map(|_| object).map_err(Into::into),
         }
     }
 
-    /// Brings a Secret to where checks run, as it is now.
-    pub(super) async fn bring(&self, secret: &Secret) -> Result<(), ObjectError> {
+    /// Applies a Secret in the namespace of checks.
+    pub(super) async fn apply_secret(&self, secret: &Secret) -> Result<(), RequestError> {
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), vet::NAMESPACE);
-        let (name, parameters) = (secret.name_any(), PatchParams::apply(OWNER).force());
+        let (name, parameters) = (secret.name_any(), PatchParams::apply(FIELD_MANAGER).force());
         self.write(secrets.patch(&name, &parameters, &Patch::Apply(secret))).await.map(drop)
     }
 
-    /// Who the cluster is for registries.
-    pub(super) async fn pull_secret(&self) -> Result<Option<ByteString>, ObjectError> {
-        in_time(pull_secret::of_cluster(&self.client)).await
-    }
-
-    /// Removes an object, and what it has made.
-    pub(super) async fn remove(&self, object: &Object) -> Result<(), ObjectError> {
+    /// Deletes an object and, in the background, its dependents.
+    pub(super) async fn remove_object(&self, object: &ObjectKey) -> Result<(), RequestError> {
         let parameters = DeleteParams::background();
         match self.write(self.api(object).delete(&object.name, &parameters)).await {
-            Err(ObjectError::Refused(kube::Error::Api(status))) if status.code == 404 => Ok(()),
+            Err(error) if error.code() == Some(404) => Ok(()),
             removed => removed.map(drop),
         }
     }
 
-    /// Removes everything with those labels. How much of it there was, with Pods that are left.
-    pub(super) async fn remove_all(&self, selector: &str) -> Result<usize, ObjectError> {
+    /// Deletes all objects that match a selector. Returns how many existed, including Pods.
+    pub(super) async fn remove_objects(&self, selector: &str) -> Result<usize, RequestError> {
         let labelled = ListParams::default().labels(selector);
         let mut found = 0;
         for kind in &KINDS {
@@ -148,43 +128,27 @@ impl Objects {
                 found += 1;
                 let namespace = object.namespace().unwrap_or_default();
                 let (resource, name) = (resource.clone(), object.name_any());
-                self.remove(&Object { resource, namespace, name }).await?;
+                self.remove_object(&ObjectKey { resource, namespace, name }).await?;
             }
         }
         let pods = in_time(self.all(&PODS).list_metadata(&labelled)).await?;
         Ok(found + pods.items.len())
     }
 
-    fn all(&self, kind: &Kind) -> Api<DynamicObject> {
+    fn all(&self, kind: &CheckObjectKind) -> Api<DynamicObject> {
         let (client, resource) = (self.client.clone(), resource(kind));
-        if kind.of_checks_alone {
+        if kind.in_check_namespace {
             Api::namespaced_with(client, vet::NAMESPACE, &resource)
         } else {
             Api::all_with(client, &resource)
         }
     }
 
-    fn api(&self, object: &Object) -> Api<DynamicObject> {
-        let Object { resource, namespace, .. } = object;
+    fn api(&self, object: &ObjectKey) -> Api<DynamicObject> {
+        let ObjectKey { resource, namespace, .. } = object;
         match namespace.as_str() {
             "" => Api::all_with(self.client.clone(), resource),
             namespace => Api::namespaced_with(self.client.clone(), namespace, resource),
         }
     }
-
-    /// Writes for as long as this operator leads. Who leads no more is dropped by the election, and
-    /// until then writes nothing.
-    async fn write<T>(
-        &self,
-        write: impl Future<Output = kube::Result<T>>,
-    ) -> Result<T, ObjectError> {
-        match self.leadership.write(in_time(write)).await {
-            Ok(written) => written,
-            Err(_) => std::future::pending().await,
-        }
-    }
-}
-
-async fn in_time<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, ObjectError> {
-    Ok(timeout(PATIENCE, request).await.map_err(|_| ObjectError::TooSlow)??)
 }
