@@ -1,12 +1,11 @@
-//! What a container runs, and as whom.
+//! Command, user and capabilities of a container.
 
 use fairway_registry::ImageConfig;
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 use super::environment::expand;
 
-/// What the superuser of a container may do unless a pod says otherwise: what container engines
-/// leave.
+/// Default capabilities, as in containerd.
 const CAPABILITIES: [&str; 14] = [
     "AUDIT_WRITE",
     "CHOWN",
@@ -24,7 +23,7 @@ const CAPABILITIES: [&str; 14] = [
     "SYS_CHROOT",
 ];
 
-/// The command: the pod's replaces the image's entry point, and its arguments the image's.
+/// The command: `command` and `args` of the pod override entry point and command of the image.
 pub(crate) fn command(
     container: &Container,
     image: &ImageConfig,
@@ -44,7 +43,7 @@ pub(crate) fn command(
     }
 }
 
-/// Who a container runs as.
+/// User and groups of a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) user: u32,
@@ -52,7 +51,7 @@ pub(crate) struct Identity {
     pub(crate) groups: Vec<u32>,
 }
 
-/// Who a container runs as, by its pod, its image, and the image's list of users.
+/// Determines user and groups from the pod, the image, and /etc/passwd of the image.
 pub(crate) fn identity(
     pod: &Pod,
     container: &Container,
@@ -92,7 +91,7 @@ pub(crate) fn identity(
     Ok(Identity { user, group, groups })
 }
 
-/// `1000`, `1000:1000`, `name` or `name:1000` of an image.
+/// Parses the user of an image: `1000`, `1000:1000`, `name` or `name:1000`.
 fn image_user(text: &str, passwd: &str) -> Option<(u32, u32)> {
     if text.is_empty() {
         return Some((0, 0));
@@ -108,7 +107,7 @@ fn image_user(text: &str, passwd: &str) -> Option<(u32, u32)> {
     Some((user, group.parse().unwrap_or(own_group)))
 }
 
-/// What the superuser of a container may do; `None` for everything.
+/// Capabilities of a container; `None` for all (privileged).
 pub(crate) fn capabilities(container: &Container) -> Option<Vec<String>> {
     let context = container.security_context.as_ref();
     if context.and_then(|context| context.privileged) == Some(true) {
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_s_words_replace_the_image_s() {
+    fn command_of_pod_overrides_image() {
         let image = ImageConfig {
             entrypoint: vec!["/entry".to_owned()],
             cmd: vec!["default".to_owned()],
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn users_come_from_the_container_the_pod_or_the_image() {
+    fn identity_prefers_container_then_pod_then_image() {
         let pod: Pod = serde_json::from_value(json!({ "spec": { "containers": [],
             "securityContext": { "runAsUser": 7, "fsGroup": 9 } } }))
         .unwrap();
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn privileges_are_added_and_dropped_by_name() {
+    fn capabilities_are_added_and_dropped_by_name() {
         let change = json!({ "securityContext": { "capabilities":
             { "drop": ["ALL"], "add": ["CAP_NET_ADMIN"] } } });
         assert_eq!(capabilities(&container(change)), Some(vec!["NET_ADMIN".to_owned()]));

@@ -3,10 +3,9 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::limits::{max_surge, max_unavailable, replicas};
 use super::plan::{Action, Plan, plan};
-use super::revision::REVISION;
-use super::sets::{available, size, sum};
+use super::replica_sets::{REVISION, available, size, sum};
+use super::scale::{max_surge, max_unavailable, replicas};
 
 const NOW: &str = "2026-01-01T00:10:00Z";
 
@@ -37,20 +36,20 @@ fn strategy(surge: &Value, unavailable: &Value) -> Value {
     json!({ "spec": { "strategy": { "type": "RollingUpdate", "rollingUpdate": rolling } } })
 }
 
-/// A Deployment, its ReplicaSets, and what happens to them.
-struct World {
+/// A Deployment and its ReplicaSets, whose plans are executed in memory.
+struct Simulation {
     deployment: Deployment,
     sets: Vec<ReplicaSet>,
     made: i64,
     log: Vec<String>,
 }
 
-impl World {
+impl Simulation {
     fn new(deployment: Deployment) -> Self {
         Self { deployment, sets: Vec::new(), made: 0, log: Vec::new() }
     }
 
-    /// Carries out one plan.
+    /// Executes one plan.
     fn step(&mut self) -> Plan {
         self.step_at(now(), false)
     }
@@ -58,13 +57,13 @@ impl World {
     fn step_at(&mut self, now: Timestamp, old_pods_run: bool) -> Plan {
         let plan = plan(&self.deployment, self.sets.clone(), old_pods_run, now);
         for action in plan.actions.clone() {
-            self.carry_out(action);
+            self.execute(action);
         }
         self.deployment.status = Some(plan.status.clone());
         plan
     }
 
-    fn carry_out(&mut self, action: Action) {
+    fn execute(&mut self, action: Action) {
         match action {
             Action::Create(set) => {
                 self.made += 1;
@@ -87,14 +86,14 @@ impl World {
                 self.log.push(format!("delete {}", set.metadata.uid.as_deref().unwrap()));
                 self.sets.retain(|known| known.metadata.uid != set.metadata.uid);
             }
-            Action::Mark(revision) => {
+            Action::SetRevision(revision) => {
                 let annotations = self.deployment.metadata.annotations.get_or_insert_default();
                 annotations.insert(REVISION.to_owned(), revision);
             }
         }
     }
 
-    /// The ReplicaSets have the pods that they want, and so many of them are available.
+    /// Sets the observed pods of a ReplicaSet to the desired ones, some of them available.
     fn observe(&mut self, index: usize, available: i32) {
         let set = &mut self.sets[index];
         let (observed, generation) = (size(set), set.metadata.generation);
@@ -149,13 +148,13 @@ impl World {
     }
 
     fn revisions(&self) -> Vec<i64> {
-        self.sets.iter().map(super::revision::revision).collect()
+        self.sets.iter().map(super::replica_sets::revision).collect()
     }
 }
 
 #[test]
-fn a_first_rollout_makes_one_set_and_says_how_it_goes() {
-    let mut world = World::new(deployment(2, "a", &json!({})));
+fn first_rollout_creates_replica_set_and_reports_progress() {
+    let mut world = Simulation::new(deployment(2, "a", &json!({})));
     world.step();
     assert_eq!(world.log(), ["create 2"]);
     assert_eq!(world.condition("Progressing"), "True NewReplicaSetCreated");
@@ -186,7 +185,7 @@ fn a_first_rollout_makes_one_set_and_says_how_it_goes() {
 }
 
 #[test]
-fn pods_are_replaced_a_few_at_a_time() {
+fn rolling_update_replaces_pods_within_limits() {
     for (replicas, surge, unavailable, expected) in [
         (
             4,
@@ -213,7 +212,7 @@ fn pods_are_replaced_a_few_at_a_time() {
         (1, json!("25%"), json!("25%"), &["create 1", "1 1->0"]),
         (1, json!(0), json!(0), &["create 0", "1 1->0", "2 0->1"]),
     ] {
-        let mut world = World::new(deployment(replicas, "a", &strategy(&surge, &unavailable)));
+        let mut world = Simulation::new(deployment(replicas, "a", &strategy(&surge, &unavailable)));
         world.settle();
         world.log();
         world.image("b");
@@ -224,8 +223,8 @@ fn pods_are_replaced_a_few_at_a_time() {
 }
 
 #[test]
-fn unavailable_pods_of_old_go_first() {
-    let mut world = World::new(deployment(4, "a", &strategy(&json!(0), &json!(2))));
+fn rolling_update_scales_down_unavailable_pods_first() {
+    let mut world = Simulation::new(deployment(4, "a", &strategy(&json!(0), &json!(2))));
     world.settle();
     world.observe(0, 2);
     world.log();
@@ -235,8 +234,8 @@ fn unavailable_pods_of_old_go_first() {
 }
 
 #[test]
-fn a_rollout_that_does_not_get_available_goes_no_further() {
-    let mut world = World::new(deployment(4, "a", &strategy(&json!(1), &json!(1))));
+fn rollout_without_available_pods_stops() {
+    let mut world = Simulation::new(deployment(4, "a", &strategy(&json!(1), &json!(1))));
     world.settle();
     world.image("broken");
     world.log();
@@ -250,9 +249,9 @@ fn a_rollout_that_does_not_get_available_goes_no_further() {
 }
 
 #[test]
-fn all_old_pods_go_before_new_ones_come() {
+fn recreate_waits_for_old_pods_to_terminate() {
     let recreate = json!({ "spec": { "strategy": { "type": "Recreate" } } });
-    let mut world = World::new(deployment(3, "a", &recreate));
+    let mut world = Simulation::new(deployment(3, "a", &recreate));
     world.settle();
     world.log();
     world.image("b");
@@ -268,8 +267,8 @@ fn all_old_pods_go_before_new_ones_come() {
 }
 
 #[test]
-fn scaling_is_no_rollout() {
-    let mut world = World::new(deployment(3, "a", &json!({})));
+fn scaling_keeps_revision() {
+    let mut world = Simulation::new(deployment(3, "a", &json!({})));
     world.settle();
     world.log();
     world.change(&json!({ "spec": { "replicas": 5 } }));
@@ -287,8 +286,8 @@ fn scaling_is_no_rollout() {
 }
 
 #[test]
-fn a_rollout_is_scaled_in_proportion() {
-    let mut world = World::new(deployment(10, "a", &strategy(&json!(3), &json!(2))));
+fn scaling_during_rollout_is_proportional() {
+    let mut world = Simulation::new(deployment(10, "a", &strategy(&json!(3), &json!(2))));
     world.settle();
     world.image("b");
     world.step();
@@ -304,8 +303,8 @@ fn a_rollout_is_scaled_in_proportion() {
 }
 
 #[test]
-fn a_pause_stops_the_rollout_but_not_the_scaling() {
-    let mut world = World::new(deployment(2, "a", &json!({})));
+fn paused_deployment_scales_without_rollout() {
+    let mut world = Simulation::new(deployment(2, "a", &json!({})));
     world.settle();
     world.log();
     world.change(&json!({ "spec": { "paused": true } }));
@@ -323,8 +322,8 @@ fn a_pause_stops_the_rollout_but_not_the_scaling() {
 }
 
 #[test]
-fn a_template_that_comes_back_takes_its_set_and_the_newest_revision() {
-    let mut world = World::new(deployment(1, "a", &json!({})));
+fn rollback_reuses_replica_set_with_newest_revision() {
+    let mut world = Simulation::new(deployment(1, "a", &json!({})));
     world.settle();
     world.image("b");
     world.settle();
@@ -338,9 +337,9 @@ fn a_template_that_comes_back_takes_its_set_and_the_newest_revision() {
 }
 
 #[test]
-fn only_so_much_history_is_kept() {
+fn revision_history_limit_deletes_oldest_replica_sets() {
     let mut world =
-        World::new(deployment(1, "0", &json!({ "spec": { "revisionHistoryLimit": 2 } })));
+        Simulation::new(deployment(1, "0", &json!({ "spec": { "revisionHistoryLimit": 2 } })));
     for image in 0..6 {
         world.image(&image.to_string());
         world.settle();
@@ -349,28 +348,28 @@ fn only_so_much_history_is_kept() {
 }
 
 #[test]
-fn a_rollout_that_stands_still_runs_out_of_time() {
+fn rollout_without_progress_exceeds_deadline() {
     let mut world =
-        World::new(deployment(1, "a", &json!({ "spec": { "progressDeadlineSeconds": 60 } })));
+        Simulation::new(deployment(1, "a", &json!({ "spec": { "progressDeadlineSeconds": 60 } })));
     let plan = world.step();
-    let again = plan.again.unwrap();
-    assert_eq!(again.duration_since(now()).as_secs(), 61);
+    let requeue_at = plan.requeue_at.unwrap();
+    assert_eq!(requeue_at.duration_since(now()).as_secs(), 61);
     world.observe(0, 0);
     world.step();
-    let due = world.step().again.unwrap();
-    world.step_at(due - jiff::SignedDuration::from_secs(5), false);
+    let deadline_at = world.step().requeue_at.unwrap();
+    world.step_at(deadline_at - jiff::SignedDuration::from_secs(5), false);
     assert_eq!(world.condition("Progressing"), "True ReplicaSetUpdated");
-    let last = world.step_at(due, false);
+    let last = world.step_at(deadline_at, false);
     assert_eq!(world.condition("Progressing"), "False ProgressDeadlineExceeded");
-    assert_eq!(last.again, None);
+    assert_eq!(last.requeue_at, None);
     world.observe(0, 1);
-    world.step_at(due, false);
+    world.step_at(deadline_at, false);
     assert_eq!(world.condition("Progressing"), "True NewReplicaSetAvailable");
 }
 
 #[test]
-fn messages_are_those_of_the_real_controller() {
-    let mut world = World::new(deployment(1, "a", &json!({})));
+fn conditions_have_upstream_messages() {
+    let mut world = Simulation::new(deployment(1, "a", &json!({})));
     world.step();
     let first = world.deployment.status.clone();
     world.settle();
@@ -394,13 +393,13 @@ fn messages_are_those_of_the_real_controller() {
 
 proptest! {
     #[test]
-    fn a_rollout_keeps_its_bounds_and_ends(
+    fn rollout_stays_within_limits_and_completes(
         replicas_wanted in 0..12_i32,
         surge in prop_oneof![(0..5_i32).prop_map(|n| json!(n)), (0..=100_i32).prop_map(|n| json!(format!("{n}%")))],
         unavailable in prop_oneof![(0..5_i32).prop_map(|n| json!(n)), (0..=100_i32).prop_map(|n| json!(format!("{n}%")))],
         late in proptest::collection::vec(0..4_i32, 0..30),
     ) {
-        let mut world = World::new(deployment(replicas_wanted, "a", &strategy(&surge, &unavailable)));
+        let mut world = Simulation::new(deployment(replicas_wanted, "a", &strategy(&surge, &unavailable)));
         world.settle();
         world.image("b");
         let most = replicas(&world.deployment) + max_surge(&world.deployment);

@@ -1,6 +1,7 @@
-//! Namespaces that are deleted take their content along.
+//! Namespace controller: deletes the content of namespaces that are being deleted.
 
 mod content;
+mod defaults;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,17 +11,19 @@ use k8s_openapi::api::core::v1::Namespace;
 use serde_json::{Value, json};
 
 use self::content::Content;
-use super::machinery::{Change, Component, Controller, ObjectKey, Outcome, Scope};
+use super::runtime::{Component, Controller, ObjectKey, Requeue, WatchEvent, WatchScope};
 use crate::api::{Api, Propagation, Refusal};
 use crate::catalog::{Resource, Subresource, Verb};
 use crate::store::EventKind;
 
-/// The finalizer of namespaces that stands for their content.
+pub(super) use defaults::{RootCaPublisher, ServiceAccounts};
+
+/// Finalizer of namespaces whose content is not deleted yet.
 const CONTENT: &str = "kubernetes";
 
 pub(super) struct Namespaces {
     component: Component,
-    /// Those that are being deleted: what happens elsewhere does not matter.
+    /// Namespaces that are being deleted; events in others are ignored.
     terminating: BTreeSet<String>,
 }
 
@@ -30,7 +33,7 @@ impl Namespaces {
         Self { component, terminating: BTreeSet::new() }
     }
 
-    /// Deletes what is in a namespace; says what is left.
+    /// Deletes the content of a namespace; returns what remains.
     fn empty(&self, namespace: &str) -> Result<Content, Refusal> {
         let mut content = Content::default();
         let catalog = self.component.api().catalog();
@@ -72,8 +75,8 @@ impl Namespaces {
         let conditions = content.conditions(&status.conditions.unwrap_or_default(), now);
         status.conditions = Some(conditions);
         if namespace.status.as_ref() != Some(&status) {
-            let told = Namespace { status: Some(status), ..namespace.clone() };
-            self.component.client().update_status(&told)?;
+            let describe = Namespace { status: Some(status), ..namespace.clone() };
+            self.component.client().update_status(&describe)?;
         }
         Ok(())
     }
@@ -93,7 +96,7 @@ impl Namespaces {
 impl Controller for Namespaces {
     type Key = String;
 
-    const SCOPE: Scope = Scope::Everything;
+    const SCOPE: WatchScope = WatchScope::Everything;
 
     fn component(&self) -> &Component {
         &self.component
@@ -103,7 +106,7 @@ impl Controller for Namespaces {
         self.terminating.clear();
     }
 
-    fn affected(&mut self, change: &Change) -> Result<Vec<String>, Refusal> {
+    fn keys_for_event(&mut self, change: &WatchEvent) -> Result<Vec<String>, Refusal> {
         let ObjectKey { namespace, name } = ObjectKey::of(&change.object);
         if change.resource.kind != "Namespace" || !change.resource.group.is_empty() {
             return Ok(Some(namespace)
@@ -120,13 +123,13 @@ impl Controller for Namespaces {
         Ok(Vec::new())
     }
 
-    fn reconcile(&mut self, name: &String, now: Timestamp) -> Result<Outcome, Refusal> {
+    fn reconcile(&mut self, name: &String, now: Timestamp) -> Result<Requeue, Refusal> {
         let namespace = self.component.client().get::<Namespace>("", name)?;
         let leaving = namespace.filter(|it| it.metadata.deletion_timestamp.is_some());
-        let Some(namespace) = leaving else { return Ok(Outcome::Done) };
+        let Some(namespace) = leaving else { return Ok(Requeue::Never) };
         let finalizers = namespace.spec.as_ref().and_then(|spec| spec.finalizers.as_deref());
         if !finalizers.unwrap_or_default().iter().any(|finalizer| finalizer == CONTENT) {
-            return Ok(Outcome::Done);
+            return Ok(Requeue::Never);
         }
         let content = self.empty(name)?;
         if content.is_empty() {
@@ -134,6 +137,6 @@ impl Controller for Namespaces {
         } else {
             self.tell(&namespace, &content, now)?;
         }
-        Ok(Outcome::Done)
+        Ok(Requeue::Never)
     }
 }

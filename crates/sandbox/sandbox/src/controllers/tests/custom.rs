@@ -33,7 +33,7 @@ fn owned(name: &str, owner: &Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn custom_objects_own_and_are_owned() {
+async fn custom_resources_participate_in_garbage_collection() {
     let cluster = with_boats().await;
     let boat = cluster.create("example.com/v1", "Boat", &json!({ "metadata": { "name": "a" } }));
     let sail = cluster.create("v1", "ConfigMap", &owned("sail", &boat));
@@ -45,7 +45,7 @@ async fn custom_objects_own_and_are_owned() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_takes_custom_objects_along() {
+async fn namespace_deletion_deletes_custom_resources() {
     let cluster = with_boats().await;
     cluster.create("example.com/v1", "Boat", &json!({ "metadata": { "name": "a" } }));
     cluster.delete("Namespace", "n", Propagation::Background);
@@ -54,7 +54,7 @@ async fn a_namespace_takes_custom_objects_along() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_definition_takes_its_objects_along() {
+async fn crd_deletion_deletes_custom_resources() {
     let cluster = with_boats().await;
     let boats = cluster.resource("Boat");
     cluster.create("example.com/v1", "Boat", &json!({ "metadata": { "name": "plain" } }));
@@ -76,7 +76,7 @@ async fn a_definition_takes_its_objects_along() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_owner_of_a_kind_that_is_gone_protects_what_it_owns() {
+async fn owner_of_unserved_kind_keeps_dependents() {
     let cluster = with_boats().await;
     let boat = json!({ "apiVersion": "example.com/v1", "kind": "Ship", "metadata": { "name": "a", "uid": "1" } });
     cluster.create("v1", "ConfigMap", &owned("cargo", &boat));

@@ -1,4 +1,4 @@
-//! All controllers together.
+//! Tests of all controllers together.
 
 mod cluster;
 mod custom;

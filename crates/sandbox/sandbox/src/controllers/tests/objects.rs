@@ -15,7 +15,7 @@ fn named(name: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn namespaces_have_an_account_and_a_certificate() {
+async fn namespace_gets_service_account_and_root_ca() {
     let cluster = Cluster::new(&[]).await;
     cluster
         .eventually("the certificate", |it| it.find("ConfigMap", "kube-root-ca.crt").is_some())
@@ -34,7 +34,7 @@ async fn namespaces_have_an_account_and_a_certificate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_takes_its_content_along() {
+async fn namespace_deletion_deletes_content() {
     let cluster = Cluster::new(&[]).await;
     cluster.create("v1", "ConfigMap", &named("plain"));
     cluster.create(
@@ -44,16 +44,16 @@ async fn a_namespace_takes_its_content_along() {
     );
     cluster.delete("Namespace", "n", Propagation::Background);
     cluster.eventually("the deletion", |it| it.find("ConfigMap", "plain").is_none()).await;
-    let told = |it: &Cluster, index: usize| {
+    let describe = |it: &Cluster, index: usize| {
         it.get("Namespace", "n").pointer(&format!("/status/conditions/{index}/message")).cloned()
     };
-    cluster.eventually("the condition", |it| told(it, 3).is_some()).await;
+    cluster.eventually("the condition", |it| describe(it, 3).is_some()).await;
     assert_eq!(
-        told(&cluster, 3).unwrap(),
+        describe(&cluster, 3).unwrap(),
         "Some resources are remaining: secrets. has 1 resource instances"
     );
     assert_eq!(
-        told(&cluster, 4).unwrap(),
+        describe(&cluster, 4).unwrap(),
         "Some content in the namespace has finalizers remaining: a.b/c in 1 resource instances"
     );
     cluster.patch("Secret", "held", json!({ "metadata": { "finalizers": [] } }));
@@ -62,7 +62,7 @@ async fn a_namespace_takes_its_content_along() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_owned_goes_with_its_owner() {
+async fn owner_deletion_deletes_dependents() {
     let cluster = Cluster::new(&[]).await;
     let owner = cluster.create("v1", "ConfigMap", &named("owner"));
     let child = cluster.create("v1", "Secret", &owned("child", &owner, true));
@@ -76,7 +76,7 @@ async fn what_is_owned_goes_with_its_owner() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_owner_that_waits_goes_last() {
+async fn foreground_deletion_deletes_owner_last() {
     let cluster = Cluster::new(&[]).await;
     let owner = cluster.create("v1", "ConfigMap", &named("owner"));
     let mut held = owned("held", &owner, true);
@@ -96,7 +96,7 @@ async fn an_owner_that_waits_goes_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn orphans_stay() {
+async fn orphaning_deletion_keeps_dependents() {
     let cluster = Cluster::new(&[]).await;
     let owner = cluster.create("v1", "ConfigMap", &named("owner"));
     for index in 0..20 {
@@ -113,7 +113,7 @@ async fn orphans_stay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_owner_is_enough() {
+async fn dependent_with_remaining_owner_is_kept() {
     let cluster = Cluster::new(&[]).await;
     let (one, two) = (
         cluster.create("v1", "ConfigMap", &named("one")),
@@ -132,7 +132,7 @@ async fn one_owner_is_enough() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn owners_are_the_objects_themselves_not_their_names() {
+async fn owner_with_other_uid_is_dangling() {
     let cluster = Cluster::new(&["node"]).await;
     let owner = cluster.create("v1", "ConfigMap", &named("owner"));
     let node = cluster.get("Node", "node");
@@ -157,7 +157,7 @@ async fn owners_are_the_objects_themselves_not_their_names() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_missed_where_little_is_remembered() {
+async fn controllers_recover_from_expired_watches() {
     let cluster = Cluster::with_history(&[], 5).await;
     let owner = cluster.create("v1", "ConfigMap", &named("owner"));
     for index in 0..100 {

@@ -52,7 +52,7 @@ fn images(pods: &[Arc<Value>]) -> BTreeSet<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deployment_rolls_out_and_back() {
+async fn deployment_rolls_out_and_back() {
     let cluster = Cluster::new(&["a", "b"]).await;
     cluster.create("apps/v1", "Deployment", &deployment(4, "runs"));
     cluster.eventually("the rollout", is_rolled_out).await;
@@ -91,7 +91,7 @@ async fn a_deployment_rolls_out_and_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pods_are_replaced_adopted_and_released() {
+async fn replica_set_replaces_adopts_and_releases_pods() {
     let cluster = Cluster::new(&["a"]).await;
     cluster.create("v1", "Pod", &json!({ "metadata": { "name": "free", "labels": { "app": "web" } }, "spec": template("runs")["spec"] }));
     let set = json!({ "metadata": { "name": "web" }, "spec": {
@@ -115,7 +115,7 @@ async fn pods_are_replaced_adopted_and_released() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_ends_well() {
+async fn job_completes() {
     let cluster = Cluster::new(&["a"]).await;
     let spec = json!({ "completions": 5, "parallelism": 2, "ttlSecondsAfterFinished": 60 });
     cluster.create("batch/v1", "Job", &job("succeeds", &spec));
@@ -139,7 +139,7 @@ async fn a_job_ends_well() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_fails_at_its_limit_or_its_deadline() {
+async fn job_fails_at_backoff_limit_or_deadline() {
     let cluster = Cluster::new(&["a"]).await;
     cluster.create("batch/v1", "Job", &job("fails", &json!({ "backoffLimit": 2 })));
     cluster
@@ -162,7 +162,7 @@ async fn a_job_fails_at_its_limit_or_its_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_is_deleted_takes_its_pods_along_or_not() {
+async fn job_deletion_propagates_to_pods() {
     for (how, pods) in
         [(Propagation::Background, 0), (Propagation::Foreground, 0), (Propagation::Orphan, 1)]
     {
@@ -179,7 +179,7 @@ async fn a_job_that_is_deleted_takes_its_pods_along_or_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_node_has_a_daemon() {
+async fn daemon_set_runs_on_each_node() {
     let cluster = Cluster::new(&["a", "b"]).await;
     let set = json!({ "metadata": { "name": "agent" }, "spec": {
         "selector": { "matchLabels": { "app": "web" } }, "template": template("runs"),
@@ -209,7 +209,7 @@ async fn each_node_has_a_daemon() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_waits_for_a_node_that_suits_it() {
+async fn unschedulable_pod_waits_for_suitable_node() {
     let cluster = Cluster::new(&["a"]).await;
     let mut pod = json!({ "metadata": { "name": "choosy" }, "spec": template("runs")["spec"] });
     pod["spec"]["nodeSelector"] = json!({ "disk": "ssd" });
@@ -227,7 +227,7 @@ async fn a_pod_waits_for_a_node_that_suits_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_as_it_should_be_is_left_alone() {
+async fn controllers_in_steady_state_write_nothing() {
     let cluster = Cluster::new(&["a", "b"]).await;
     cluster.create("apps/v1", "Deployment", &deployment(3, "runs"));
     cluster.create("batch/v1", "Job", &job("succeeds", &json!({})));
@@ -252,7 +252,7 @@ async fn what_is_as_it_should_be_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pods_that_avoid_each_other_wait_for_room() {
+async fn anti_affinity_pods_wait_for_a_free_node() {
     let cluster = Cluster::new(&["a", "b"]).await;
     let mut hermits = deployment(3, "runs");
     hermits["spec"]["strategy"] =

@@ -1,4 +1,4 @@
-//! Reading a log, also while it grows.
+//! Reading and following a log.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -10,34 +10,33 @@ use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
-use super::file::{LARGEST_FILE, Progress, older};
-use super::{LogOptions, LogStream};
+use super::{LogOptions, LogPosition, LogStream, MAX_FILE_BYTES, older};
 
-/// What one piece of the stream has at most, so that a slow reader costs little.
-const PIECE: usize = 64 << 10;
+/// Maximum chunk size, which limits the memory of a slow reader.
+const MAX_CHUNK_BYTES: usize = 64 << 10;
 
 struct Reader {
     path: PathBuf,
-    progress: watch::Receiver<Progress>,
+    progress: watch::Receiver<LogPosition>,
     options: LogOptions,
     since: Option<Timestamp>,
     file: Option<BufReader<File>>,
-    /// Which of the files that were begun is open.
+    /// Number of rotations before the open file.
     opened: u64,
-    /// Lines that were read and not given yet.
+    /// Lines that were read and not sent yet.
     pending: VecDeque<Vec<u8>>,
-    /// The beginning of a line whose end is not in the file yet.
+    /// Incomplete line at the end of the file.
     partial: Vec<u8>,
-    /// Whether the next part goes on with a line.
+    /// Whether the next part continues a line.
     continues: bool,
     given: u64,
     begun: bool,
 }
 
-/// The lines that the options mean.
+/// Streams the lines that the options select.
 pub(super) fn stream(
     path: PathBuf,
-    progress: watch::Receiver<Progress>,
+    progress: watch::Receiver<LogPosition>,
     options: LogOptions,
     now: Timestamp,
 ) -> LogStream {
@@ -57,8 +56,8 @@ pub(super) fn stream(
         begun: false,
     };
     stream::unfold(reader, |mut reader| async move {
-        let piece = reader.next().await.transpose()?;
-        Some((piece, reader))
+        let chunk = reader.next().await.transpose()?;
+        Some((chunk, reader))
     })
     .boxed()
 }
@@ -69,8 +68,8 @@ impl Reader {
             if self.options.limit_bytes.is_some_and(|limit| self.given >= limit) {
                 return Ok(None);
             }
-            if let Some(piece) = self.piece() {
-                return Ok(Some(piece));
+            if let Some(chunk) = self.chunk() {
+                return Ok(Some(chunk));
             }
             let progress = *self.progress.borrow_and_update();
             self.read(progress)?;
@@ -80,22 +79,22 @@ impl Reader {
             if !self.options.follow || progress.ended {
                 return Ok(None);
             }
-            // Its writer is gone if this fails: nothing will come any more.
+            // The writer has been dropped: the log is complete.
             if self.progress.changed().await.is_err() {
                 return Ok(None);
             }
         }
     }
 
-    /// Reads as much as makes a piece; at first, with a number of lines from the end, everything.
-    fn read(&mut self, progress: Progress) -> io::Result<()> {
+    /// Reads up to a chunk; with `tail_lines`, the whole log first.
+    fn read(&mut self, progress: LogPosition) -> io::Result<()> {
         if self.file.is_none() {
             self.open_first(progress)?;
         }
         let tail = self.options.tail_lines.filter(|_| !self.begun);
         let tail = tail.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
         let mut read = 0;
-        while tail.is_some() || read < PIECE {
+        while tail.is_some() || read < MAX_CHUNK_BYTES {
             let Some(line) = self.line(progress)? else { break };
             read += line.len();
             if let Some(line) = self.selected(&line) {
@@ -109,23 +108,23 @@ impl Reader {
         Ok(())
     }
 
-    fn open_first(&mut self, progress: Progress) -> io::Result<()> {
+    fn open_first(&mut self, progress: LogPosition) -> io::Result<()> {
         let before = File::open(older(&self.path)).ok().filter(|_| progress.file > 0);
         self.opened = if before.is_some() { progress.file - 1 } else { progress.file };
         let file = before.map_or_else(|| File::open(&self.path), Ok);
         self.file = match file {
             Ok(file) => Some(BufReader::new(file)),
-            // Nothing was written so far.
+            // Nothing has been written yet.
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
         Ok(())
     }
 
-    /// The next whole line of the file, if it is there.
-    fn line(&mut self, progress: Progress) -> io::Result<Option<Vec<u8>>> {
+    /// The next complete line of the file, if any.
+    fn line(&mut self, progress: LogPosition) -> io::Result<Option<Vec<u8>>> {
         while let Some(file) = &mut self.file {
-            let limit = LARGEST_FILE;
+            let limit = MAX_FILE_BYTES;
             file.take(limit).read_until(b'\n', &mut self.partial)?;
             if self.partial.ends_with(b"\n") {
                 return Ok(Some(std::mem::take(&mut self.partial)));
@@ -139,7 +138,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// What a client sees of a line.
+    /// The output for a line, if it is selected.
     fn selected(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let entry = Entry::parse(line)?;
         if self.since.is_some_and(|since| entry.time().is_none_or(|time| time < since)) {
@@ -158,23 +157,23 @@ impl Reader {
         Some(shown)
     }
 
-    fn piece(&mut self) -> Option<Bytes> {
-        let mut piece = self.pending.pop_front()?;
-        while piece.len() < PIECE
+    fn chunk(&mut self) -> Option<Bytes> {
+        let mut chunk = self.pending.pop_front()?;
+        while chunk.len() < MAX_CHUNK_BYTES
             && let Some(line) = self.pending.pop_front()
         {
-            piece.extend_from_slice(&line);
+            chunk.extend_from_slice(&line);
         }
         if let Some(limit) = self.options.limit_bytes {
             let left = usize::try_from(limit - self.given).unwrap_or(usize::MAX);
-            piece.truncate(left);
+            chunk.truncate(left);
         }
-        self.given += piece.len() as u64;
-        Some(piece.into())
+        self.given += chunk.len() as u64;
+        Some(chunk.into())
     }
 }
 
-/// A line of the file, taken apart.
+/// A parsed log line.
 struct Entry<'a> {
     time: &'a [u8],
     is_whole: bool,
@@ -194,7 +193,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The last lines of a log, as text.
+/// The last lines of a log.
 pub(super) fn last_lines(path: &Path, lines: usize) -> String {
     let content = std::fs::read(path).unwrap_or_default();
     let entries: Vec<Entry<'_>> =
@@ -217,7 +216,7 @@ mod tests {
 
     struct Log {
         directory: tempfile::TempDir,
-        progress: watch::Sender<Progress>,
+        progress: watch::Sender<LogPosition>,
     }
 
     impl Log {
@@ -231,7 +230,8 @@ mod tests {
 
         fn write(&self, second: i64, tag: &str, text: &str) {
             let mut file = OpenOptions::new().create(true).append(true).open(self.path()).unwrap();
-            writeln!(file, "{} stdout {tag} {text}", super::super::written(at(second))).unwrap();
+            writeln!(file, "{} stdout {tag} {text}", super::super::format_time(at(second)))
+                .unwrap();
             self.progress.send_modify(|progress| progress.bytes += 1);
         }
 
@@ -241,13 +241,13 @@ mod tests {
 
         async fn read(&self, options: LogOptions) -> String {
             let pieces: Vec<_> = self.stream(options).collect().await;
-            let pieces = pieces.into_iter().flat_map(|piece| piece.unwrap().to_vec());
+            let pieces = pieces.into_iter().flat_map(|chunk| chunk.unwrap().to_vec());
             String::from_utf8(pieces.collect()).unwrap()
         }
     }
 
     #[tokio::test]
-    async fn options_choose_lines() {
+    async fn read_applies_options() {
         let log = Log::new();
         log.write(1, "F", "one");
         log.write(90, "P", "tw");
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_follows_sees_everything_once_across_files() {
+    async fn follow_reads_each_line_once_across_rotation() {
         let log = Log::new();
         log.write(1, "F", "one");
         let mut stream = log.stream(LogOptions { follow: true, ..LogOptions::default() });
@@ -280,14 +280,14 @@ mod tests {
         log.write(3, "F", "three");
         log.progress.send_modify(|progress| progress.ended = true);
         let mut rest = Vec::new();
-        while let Some(piece) = stream.next().await {
-            rest.extend_from_slice(&piece.unwrap());
+        while let Some(chunk) = stream.next().await {
+            rest.extend_from_slice(&chunk.unwrap());
         }
         assert_eq!(rest, b"two\nthree\n");
     }
 
     #[tokio::test]
-    async fn a_log_without_a_file_is_empty() {
+    async fn read_without_file_is_empty() {
         assert_eq!(Log::new().read(LogOptions::default()).await, "");
     }
 }

@@ -1,0 +1,164 @@
+//! Garbage collector: deletes objects whose owners are deleted.
+
+mod graph;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::{Value, json};
+
+use self::graph::{Action, Graph, GraphNode, OwnerState, Uid, plan};
+use super::runtime::{Component, Controller, ObjectKey, Requeue, WatchEvent, WatchScope};
+use crate::api::{Api, Refusal};
+use crate::catalog::Resource;
+use crate::store::EventKind;
+
+pub(super) struct GarbageCollector {
+    component: Component,
+    graph: Graph,
+}
+
+impl GarbageCollector {
+    pub(super) fn new(api: &Api) -> Self {
+        let component = Component::controller(api, "generic-garbage-collector");
+        Self { component, graph: Graph::default() }
+    }
+
+    /// The live object, if it still has the same UID.
+    fn current(&self, item: &GraphNode) -> Result<Option<Arc<Value>>, Refusal> {
+        let object = self.component.get(&item.resource, &item.key)?;
+        Ok(object.filter(|object| uid(object) == Some(&item.uid)))
+    }
+
+    /// State of an owner of an object.
+    fn owner(&self, item: &GraphNode, owner: &OwnerReference) -> Result<OwnerState, Refusal> {
+        let Some(resource) = self.resource(owner) else { return Ok(OwnerState::Unknown) };
+        let namespace = match (resource.namespaced, item.key.namespace.as_str()) {
+            (true, "") => return Ok(OwnerState::Unknown),
+            (true, namespace) => namespace,
+            (false, _) => "",
+        };
+        let object = self.component.get(&resource, &ObjectKey::new(namespace, &owner.name))?;
+        let found = object.and_then(|object| GraphNode::new(&resource, &object));
+        Ok(match found {
+            Some(found) if found.uid != owner.uid => OwnerState::Dangling,
+            Some(found) if found.is_deleting_dependents() => OwnerState::WaitingForDependents,
+            Some(_) => OwnerState::Solid,
+            None => OwnerState::Dangling,
+        })
+    }
+
+    fn resource(&self, owner: &OwnerReference) -> Option<Arc<Resource>> {
+        let catalog = self.component.api().catalog();
+        let mut resources = catalog.resources();
+        let is_it = |resource: &&Arc<Resource>| {
+            resource.kind == owner.kind && resource.api_version() == owner.api_version
+        };
+        resources.find(is_it).cloned()
+    }
+
+    fn execute(&self, item: &GraphNode, action: &Action) -> Result<(), Refusal> {
+        match action {
+            Action::RemoveOwners(owners) => {
+                self.edit(item, |object| without_owners(object, |uid| owners.contains(uid)))
+            }
+            Action::Delete(how) => {
+                self.component.delete(&item.resource, &item.key, &item.uid, *how)
+            }
+            Action::RemoveFinalizer(finalizer) => {
+                self.edit(item, |object| without(object, finalizer))
+            }
+            Action::Orphan(dependent) => self
+                .edit_dependent(dependent, |object| without_owners(object, |uid| *uid == item.uid)),
+            Action::Unblock(dependent) => {
+                self.edit_dependent(dependent, |object| unblocked(object, &item.uid))
+            }
+        }
+    }
+
+    fn edit_dependent(&self, uid: &str, edit: impl FnOnce(&Value) -> Value) -> Result<(), Refusal> {
+        self.graph.get(uid).map_or(Ok(()), |dependent| self.edit(dependent, edit))
+    }
+
+    /// Patches the metadata of an object that still has the same UID.
+    fn edit(&self, item: &GraphNode, edit: impl FnOnce(&Value) -> Value) -> Result<(), Refusal> {
+        let Some(object) = self.current(item)? else { return Ok(()) };
+        let mut metadata = edit(&object);
+        metadata["uid"] = json!(item.uid);
+        metadata["resourceVersion"] = object["metadata"]["resourceVersion"].clone();
+        self.component.merge(&item.resource, &item.key, json!({ "metadata": metadata }))
+    }
+}
+
+impl Controller for GarbageCollector {
+    type Key = Uid;
+
+    const SCOPE: WatchScope = WatchScope::Everything;
+
+    fn component(&self) -> &Component {
+        &self.component
+    }
+
+    fn restart(&mut self) {
+        self.graph = Graph::default();
+    }
+
+    fn keys_for_event(&mut self, change: &WatchEvent) -> Result<Vec<Uid>, Refusal> {
+        let Some(item) = GraphNode::new(&change.resource, &change.object) else {
+            return Ok(Vec::new());
+        };
+        Ok(match change.kind {
+            EventKind::Deleted => self.graph.remove(&item.uid),
+            EventKind::Added | EventKind::Modified => self.graph.observe(item),
+        })
+    }
+
+    fn reconcile(&mut self, uid: &Uid, _: Timestamp) -> Result<Requeue, Refusal> {
+        let Some(known) = self.graph.get(uid) else { return Ok(Requeue::Never) };
+        // The graph may be stale; decide with the live object.
+        let Some(object) = self.current(known)? else { return Ok(Requeue::Never) };
+        let Some(item) = GraphNode::new(&known.resource, &object) else {
+            return Ok(Requeue::Never);
+        };
+        let owners = item.owners.iter().map(|owner| self.owner(&item, owner));
+        let owners = owners.collect::<Result<Vec<_>, _>>()?;
+        let dependents: Vec<_> = self.graph.dependents(uid).collect();
+        let actions = plan(&item, &owners, &dependents);
+        actions.iter().try_for_each(|action| self.execute(&item, action))?;
+        Ok(Requeue::Never)
+    }
+}
+
+fn uid(object: &Value) -> Option<&str> {
+    object.pointer("/metadata/uid")?.as_str()
+}
+
+fn list<'a>(object: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
+    let list = object.get("metadata").and_then(|metadata| metadata.get(field));
+    list.and_then(Value::as_array).into_iter().flatten()
+}
+
+fn without(object: &Value, finalizer: &str) -> Value {
+    let others: Vec<_> = list(object, "finalizers").filter(|it| *it != finalizer).collect();
+    json!({ "finalizers": others })
+}
+
+fn without_owners(object: &Value, gone: impl Fn(&String) -> bool) -> Value {
+    let is_gone = |owner: &Value| owner["uid"].as_str().is_some_and(|uid| gone(&uid.to_owned()));
+    let others: Vec<_> = list(object, "ownerReferences").filter(|owner| !is_gone(owner)).collect();
+    json!({ "ownerReferences": others })
+}
+
+fn unblocked(object: &Value, by: &str) -> Value {
+    let unblock = |owner: &Value| {
+        let mut owner = owner.clone();
+        if owner["uid"] == by {
+            owner["blockOwnerDeletion"] = json!(false);
+        }
+        owner
+    };
+    json!({ "ownerReferences": list(object, "ownerReferences").map(unblock).collect::<Vec<_>>() })
+}
