@@ -11,7 +11,7 @@ const NAMESPACE: &str = "openshift-machine-config";
 /// ConfigMap with the requirements of the release.
 const REQUIREMENTS: &str = "machine-config-requirements";
 
-/// Label of ConfigMaps with a machine configuration.
+/// Label of `ConfigMaps` with a machine configuration.
 const LABEL: &str = "platform.example/machine-config";
 
 /// Key of the configuration.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::validation::{Errors, invalid, one_of, selector, strings_in_go, unsupported};
+use super::validation::{ErrorList, Errors, invalid, one_of, selector, strings_in_go, unsupported};
 use super::value::{default, get, get_mut, items, items_mut, text};
 use super::{DEFAULT_RULES, Rules};
 use crate::field_error::{FieldError, Path};
@@ -48,7 +48,7 @@ fn validate_cluster_role(role: &Value) -> Errors {
         let selectors = items(aggregation, "clusterRoleSelectors");
         if selectors.is_empty() {
             let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
-            errors.push(FieldError::required(&path, why));
+            errors.required_because(&path, why);
         }
         for (index, labels) in selectors.iter().enumerate() {
             selector(labels, &path.index(index), &mut errors);
@@ -62,7 +62,7 @@ fn rules(role: &Value, namespaced: bool, errors: &mut Errors) {
         let at = Path::new("rules").index(index);
         let mut require = |field: &str, why: &str| {
             if items(rule, field).is_empty() {
-                errors.push(FieldError::required(at.field(field), why));
+                errors.required_because(at.field(field), why);
             }
         };
         require("verbs", "verbs must contain at least one value");
@@ -80,7 +80,7 @@ fn rules(role: &Value, namespaced: bool, errors: &mut Errors) {
             continue;
         };
         let shown = strings_in_go(&rule["nonResourceURLs"]);
-        errors.push(FieldError::invalid_as(at.field("nonResourceURLs"), shown, why));
+        errors.invalid_as(at.field("nonResourceURLs"), shown, why);
     }
 }
 
@@ -99,7 +99,7 @@ fn validate_binding(binding: &Value, kinds: &[&str], namespaced: bool) -> Errors
     one_of(role, "apiGroup", &[GROUP], &at, &mut errors);
     one_of(role, "kind", kinds, &at, &mut errors);
     match text(role, "name") {
-        "" => errors.push(FieldError::required(at.field("name"), "")),
+        "" => errors.required(at.field("name")),
         name => invalid(&at.field("name"), name, NameRule::PathSegment.problems(name), &mut errors),
     }
     for (index, subject) in items(binding, "subjects").iter().enumerate() {
@@ -111,7 +111,7 @@ fn validate_binding(binding: &Value, kinds: &[&str], namespaced: bool) -> Errors
 fn subject(subject: &Value, namespaced: bool, at: &Path, errors: &mut Errors) {
     let name = text(subject, "name");
     if name.is_empty() {
-        errors.push(FieldError::required(at.field("name"), ""));
+        errors.required(at.field("name"));
     }
     match text(subject, "kind") {
         "ServiceAccount" => {
@@ -120,7 +120,7 @@ fn subject(subject: &Value, namespaced: bool, at: &Path, errors: &mut Errors) {
             }
             one_of(subject, "apiGroup", &[""], at, errors);
             if !namespaced && text(subject, "namespace").is_empty() {
-                errors.push(FieldError::required(at.field("namespace"), ""));
+                errors.required(at.field("namespace"));
             }
         }
         "User" | "Group" => one_of(subject, "apiGroup", &[GROUP], at, errors),
@@ -176,8 +176,7 @@ fn validate_subject(review: &Value) -> Errors {
     let mut errors = validate_self(review);
     let spec = &review["spec"];
     if text(spec, "user").is_empty() && items(spec, "groups").is_empty() {
-        let why = "at least one of user or group must be specified";
-        errors.push(FieldError::invalid("spec.user", "", why));
+        errors.invalid("spec.user", "", "at least one of user or group must be specified");
     }
     errors
 }
@@ -187,12 +186,10 @@ fn validate_local(review: &Value) -> Errors {
     let spec = &review["spec"];
     let asked = text(&spec["resourceAttributes"], "namespace");
     if asked != text(&review["metadata"], "namespace") {
-        let why = "must match metadata.namespace";
-        errors.push(FieldError::invalid("spec.resourceAttributes.namespace", asked, why));
+        errors.invalid("spec.resourceAttributes.namespace", asked, "must match metadata.namespace");
     }
     if get(spec, "nonResourceAttributes").is_some() {
-        let why = "disallowed on this kind of request";
-        errors.push(FieldError::invalid("spec.nonResourceAttributes", "", why));
+        errors.invalid("spec.nonResourceAttributes", "", "disallowed on this kind of request");
     }
     errors
 }

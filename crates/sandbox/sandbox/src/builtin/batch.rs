@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::validation::{
-    Errors, IMMUTABLE, immutable, labels_in_go, non_negative, one_of, selector as check_selector,
-    selector_in_go, unsupported,
+    ErrorList, Errors, IMMUTABLE, immutable, labels_in_go, non_negative, one_of,
+    selector as check_selector, selector_in_go, unsupported,
 };
 use super::value::{default, get, get_mut, items_mut, object_at, set, text};
 use super::{DEFAULT_RULES, Generation, Rules, pod, workload};
@@ -86,22 +86,22 @@ fn validate_job(job: &Value) -> Errors {
     }
     validate_job_spec(spec, &path, &mut errors);
     if get(spec, "selector").is_none() {
-        errors.push(FieldError::required(path.field("selector"), ""));
+        errors.required(path.field("selector"));
     } else {
         check_selector(&spec["selector"], &path.field("selector"), &mut errors);
     }
     let labels = &spec["template"]["metadata"]["labels"];
     if workload::matches(&spec["selector"], labels) == Some(false) {
-        errors.push(FieldError::invalid_as(
+        errors.invalid_as(
             path.field("template").field("metadata").field("labels"),
             labels_in_go(labels),
             "`selector` does not match template `labels`",
-        ));
+        );
     }
     errors
 }
 
-/// Validates a Job spec, also that of a CronJob's `jobTemplate`.
+/// Validates a Job spec, also that of a `CronJob`'s `jobTemplate`.
 fn validate_job_spec(spec: &Value, path: &Path, errors: &mut Errors) {
     const NUMBERS: [&str; 5] = [
         "parallelism",
@@ -113,19 +113,18 @@ fn validate_job_spec(spec: &Value, path: &Path, errors: &mut Errors) {
     non_negative(spec, &NUMBERS, path, errors);
     let mode = text(spec, "completionMode");
     if !matches!(mode, "" | "NonIndexed" | "Indexed") {
-        let words = ["Indexed", "NonIndexed"];
-        errors.push(unsupported(path.field("completionMode"), mode, &words));
+        let supported = ["Indexed", "NonIndexed"];
+        errors.push(unsupported(path.field("completionMode"), mode, &supported));
     }
     if mode == "Indexed" && get(spec, "completions").is_none() {
-        let why = "when completion mode is Indexed";
-        errors.push(FieldError::required(path.field("completions"), why));
+        errors.required_because(path.field("completions"), "when completion mode is Indexed");
     }
     pod::validate_template(&spec["template"], &path.field("template"), errors);
     if text(&spec["template"]["spec"], "restartPolicy") == "Always" {
-        errors.push(FieldError::required(
+        errors.required_because(
             path.field("template").field("spec").field("restartPolicy"),
             "valid values: \"OnFailure\", \"Never\"",
-        ));
+        );
     }
 }
 
@@ -137,7 +136,7 @@ fn generated_selector(job: &Value, path: &Path, errors: &mut Errors) {
     if *selector != generated && *selector != older {
         let why = "`selector` not auto-generated";
         let shown = selector_in_go(selector);
-        errors.push(FieldError::invalid_as(path.field("selector"), shown, why));
+        errors.invalid_as(path.field("selector"), shown, why);
     }
 }
 
@@ -150,7 +149,7 @@ fn validate_update(new: &Value, old: &Value) -> Errors {
     }
     if new["selector"] != old["selector"] {
         let shown = selector_in_go(&new["selector"]);
-        errors.push(FieldError::invalid_as(path.field("selector"), shown, IMMUTABLE));
+        errors.invalid_as(path.field("selector"), shown, IMMUTABLE);
     }
     errors
 }
@@ -181,13 +180,13 @@ fn validate_cron_job(cron_job: &Value) -> Errors {
     let name = text(&cron_job["metadata"], "name");
     if name.len() > MAX_NAME {
         let why = format!("must be no more than {MAX_NAME} characters");
-        errors.push(FieldError::invalid("metadata.name", name, why));
+        errors.invalid("metadata.name", name, why);
     }
     match text(spec, "schedule") {
-        "" => errors.push(FieldError::required(path.field("schedule"), "")),
+        "" => errors.required(path.field("schedule")),
         schedule => {
             if let Err(problem) = validate_schedule(schedule) {
-                errors.push(FieldError::invalid(path.field("schedule"), schedule, problem));
+                errors.invalid(path.field("schedule"), schedule, problem);
             }
         }
     }
@@ -200,9 +199,9 @@ fn validate_cron_job(cron_job: &Value) -> Errors {
     let job = &spec["jobTemplate"]["spec"];
     validate_job_spec(job, &template, &mut errors);
     if job["manualSelector"] == true {
-        let words = ["nil", "false"].map(Value::from);
+        let supported = ["nil", "false"].map(Value::from);
         let at = template.field("manualSelector");
-        errors.push(FieldError::not_supported(at, true, &words));
+        errors.push(FieldError::not_supported(at, true, &supported));
     }
     errors
 }
@@ -225,8 +224,8 @@ fn validate_schedule(schedule: &str) -> Result<(), String> {
     if fields.len() != FIELDS.len() {
         return Err(format!("Expected exactly 5 fields, found {}: {schedule}", fields.len()));
     }
-    for (field, (least, most, words)) in fields.into_iter().zip(FIELDS) {
-        field.split(',').try_for_each(|range| range_of(range, least, most, words))?;
+    for (field, (min, max, supported)) in fields.into_iter().zip(FIELDS) {
+        field.split(',').try_for_each(|range| range_of(range, min, max, supported))?;
     }
     Ok(())
 }
@@ -240,19 +239,19 @@ fn nickname(schedule: &str) -> Result<(), String> {
     }
 }
 
-fn range_of(range: &str, least: u32, most: u32, words: &[&str]) -> Result<(), String> {
+fn range_of(range: &str, min: u32, max: u32, supported: &[&str]) -> Result<(), String> {
     let (values, step) = match range.split_once('/') {
         Some((_, step)) if step.contains('/') => return Err(format!("Too many slashes: {range}")),
         Some((values, step)) => (values, Some(step)),
         None => (range, None),
     };
     let (start, end) = match values.split_once('-') {
-        _ if values == "*" || values == "?" => (least, most),
+        _ if values == "*" || values == "?" => (min, max),
         Some((_, end)) if end.contains('-') => return Err(format!("Too many hyphens: {range}")),
-        Some((start, end)) => (number(start, least, words)?, number(end, least, words)?),
+        Some((start, end)) => (number(start, min, supported)?, number(end, min, supported)?),
         None => {
-            let start = number(values, least, words)?;
-            (start, if step.is_some() { most } else { start })
+            let start = number(values, min, supported)?;
+            (start, if step.is_some() { max } else { start })
         }
     };
     if let Some(step) = step
@@ -260,11 +259,11 @@ fn range_of(range: &str, least: u32, most: u32, words: &[&str]) -> Result<(), St
     {
         return Err(format!("Step of range should be a positive number: {range}"));
     }
-    if start < least {
-        return Err(format!("Beginning of range ({start}) below minimum ({least}): {range}"));
+    if start < min {
+        return Err(format!("Beginning of range ({start}) below minimum ({min}): {range}"));
     }
-    if end > most {
-        return Err(format!("End of range ({end}) above maximum ({most}): {range}"));
+    if end > max {
+        return Err(format!("End of range ({end}) above maximum ({max}): {range}"));
     }
     if start > end {
         return Err(format!("Beginning of range ({start}) beyond end of range ({end}): {range}"));
@@ -273,9 +272,9 @@ fn range_of(range: &str, least: u32, most: u32, words: &[&str]) -> Result<(), St
 }
 
 /// A number, or the number that a name stands for.
-fn number(text: &str, first: u32, words: &[&str]) -> Result<u32, String> {
-    let word = (first..).zip(words).find(|(_, word)| text.eq_ignore_ascii_case(word));
-    match (word, text.parse()) {
+fn number(text: &str, first: u32, supported: &[&str]) -> Result<u32, String> {
+    let value = (first..).zip(supported).find(|(_, value)| text.eq_ignore_ascii_case(value));
+    match (value, text.parse()) {
         (Some((number, _)), _) | (None, Ok(number)) => Ok(number),
         (None, Err(_)) => Err(format!(
             "Failed to parse int from {text}: strconv.Atoi: parsing {text:?}: invalid syntax"

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::validation::{
-    Errors, amount, finalizer, immutable, max_100_percent, non_negative, one_of, qualified,
-    required, selector, unsupported,
+    ErrorList, Errors, amount, finalizer, immutable, max_100_percent, non_negative, one_of,
+    qualified, required, selector, unsupported,
 };
 use super::value::{copy, default, get, get_mut, items, object_at, set, text};
 use super::{DEFAULT_RULES, Generation, Rules};
@@ -94,10 +94,10 @@ fn validate_node(node: &Value) -> Errors {
             (text(taint, "key"), text(taint, "value"), text(taint, "effect"));
         qualified(key, &at.field("key"), &mut errors);
         for problem in value_problems(value) {
-            errors.push(FieldError::invalid(at.field("value"), value, problem));
+            errors.invalid(at.field("value"), value, problem);
         }
         match effect {
-            "" => errors.push(FieldError::required(at.field("effect"), "")),
+            "" => errors.required(at.field("effect")),
             effect if !EFFECTS.contains(&effect) => {
                 errors.push(unsupported(at.field("effect"), effect, &EFFECTS));
             }
@@ -127,8 +127,7 @@ fn validate_core_event(event: &Value) -> Errors {
     let about = text(involved, "namespace");
     let at = text(&event["metadata"], "namespace");
     if about != at && !(about.is_empty() && at == "default") {
-        let why = "does not match event.namespace";
-        errors.push(FieldError::invalid("involvedObject.namespace", about, why));
+        errors.invalid("involvedObject.namespace", about, "does not match event.namespace");
     }
     errors
 }
@@ -139,7 +138,7 @@ fn validate_event(event: &Value) -> Errors {
     let mut errors = validate_core_event(event);
     let root = Path::default();
     if get(event, "eventTime").is_none() {
-        errors.push(FieldError::required("eventTime", ""));
+        errors.required("eventTime");
     }
     required(event, "reportingController", &root, &mut errors);
     let controller = text(event, "reportingController");
@@ -155,7 +154,7 @@ fn validate_event(event: &Value) -> Errors {
     }
     let kind = text(event, "type");
     if !matches!(kind, "Normal" | "Warning") {
-        errors.push(FieldError::invalid("type", "", format!("has invalid value: {kind}")));
+        errors.invalid("type", "", format!("has invalid value: {kind}"));
     }
     errors
 }
@@ -167,8 +166,7 @@ fn validate_lease(lease: &Value) -> Errors {
     let path = Path::new("spec");
     let spec = &lease["spec"];
     if let Some(seconds) = spec["leaseDurationSeconds"].as_i64().filter(|&seconds| seconds <= 0) {
-        let why = "must be greater than 0";
-        errors.push(FieldError::invalid(path.field("leaseDurationSeconds"), seconds, why));
+        errors.invalid(path.field("leaseDurationSeconds"), seconds, "must be greater than 0");
     }
     non_negative(spec, &["leaseTransitions"], &path, &mut errors);
     errors
@@ -199,11 +197,11 @@ fn validate_priority_class(class: &Value) -> Errors {
             "priority class names with 'system-' prefix are reserved for system use only. error: \
              {name} is not a known system priority class"
         );
-        errors.push(FieldError::forbidden("metadata.name", why));
+        errors.forbidden("metadata.name", why);
     }
     if value > MAX_VALUE {
         let why = format!("maximum allowed value of a user defined priority is {MAX_VALUE}");
-        errors.push(FieldError::forbidden("value", why));
+        errors.forbidden("value", why);
     }
     let policies = ["PreemptLowerPriority", "Never"];
     one_of(class, "preemptionPolicy", &policies, &Path::default(), &mut errors);
@@ -213,7 +211,7 @@ fn validate_priority_class(class: &Value) -> Errors {
 fn validate_update(new: &Value, old: &Value) -> Errors {
     let mut errors = Errors::new();
     if new["value"] != old["value"] {
-        errors.push(FieldError::forbidden("Value", "may not be changed in an update."));
+        errors.forbidden("Value", "may not be changed in an update.");
     }
     immutable(new, old, "preemptionPolicy", &Path::default(), &mut errors);
     errors
@@ -230,8 +228,7 @@ fn validate_disruption_budget(budget: &Value) -> Errors {
     let path = Path::new("spec");
     let spec = &budget["spec"];
     if get(spec, "minAvailable").is_some() && get(spec, "maxUnavailable").is_some() {
-        let why = "minAvailable and maxUnavailable cannot be both set";
-        errors.push(FieldError::invalid(&path, spec.clone(), why));
+        errors.invalid(&path, spec.clone(), "minAvailable and maxUnavailable cannot be both set");
     }
     for field in ["minAvailable", "maxUnavailable"] {
         amount(spec, field, &path, &mut errors);

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::validation::{Errors, config_key, immutable, invalid};
+use super::validation::{ErrorList, Errors, config_key, immutable, invalid};
 use super::value::{copy, default, entries, object_at, text};
 use super::{DEFAULT_RULES, Rules};
 use crate::catalog::Subresource;
@@ -26,8 +26,7 @@ fn validate_config_map(map: &Value) -> Errors {
     for (key, value) in entries(map, "data") {
         invalid(&path.key(key), key, config_key(key), &mut errors);
         if map["binaryData"].get(key).is_some() {
-            let why = "duplicate of key present in binaryData";
-            errors.push(FieldError::invalid(path.key(key), key.as_str(), why));
+            errors.invalid(path.key(key), key.as_str(), "duplicate of key present in binaryData");
         }
         size += value.as_str().map_or(0, str::len);
     }
@@ -63,8 +62,7 @@ pub(super) fn immutable_data(new: &Value, old: &Value, fields: &[&str]) -> Error
     }
     let mut errors = Errors::new();
     let mut forbid = |field: &str| {
-        let why = "field is immutable when `immutable` is set";
-        errors.push(FieldError::forbidden(field, why));
+        errors.forbidden(field, "field is immutable when `immutable` is set");
     };
     if new["immutable"] != true {
         forbid("immutable");
@@ -118,17 +116,17 @@ fn typed(secret: &Value, path: &Path, errors: &mut Errors) {
     let has = |key: &str| secret["data"].get(key).is_some();
     let mut require = |key: &str, path: &Path| {
         if !has(key) {
-            errors.push(FieldError::required(path.key(key), ""));
+            errors.required(path.key(key));
         }
     };
     // The API server prints an unexpanded `%s` in this path.
-    let odd = path.key("%s");
+    let unexpanded = path.key("%s");
     match text(secret, "type") {
         "kubernetes.io/service-account-token" => {
             const OWNER: &str = "kubernetes.io/service-account.name";
             if text(&secret["metadata"]["annotations"], OWNER).is_empty() {
                 let path = Path::new("metadata").field("annotations").key(OWNER);
-                errors.push(FieldError::required(path, ""));
+                errors.required(path);
             }
         }
         "kubernetes.io/tls" => {
@@ -138,10 +136,10 @@ fn typed(secret: &Value, path: &Path, errors: &mut Errors) {
         }
         "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
             for key in ["username", "password"] {
-                require(key, &odd);
+                require(key, &unexpanded);
             }
         }
-        "kubernetes.io/ssh-auth" => require("ssh-privatekey", &odd),
+        "kubernetes.io/ssh-auth" => require("ssh-privatekey", &unexpanded),
         "kubernetes.io/dockerconfigjson" => json(secret, ".dockerconfigjson", path, errors),
         "kubernetes.io/dockercfg" => json(secret, ".dockercfg", path, errors),
         _ => {}
@@ -150,7 +148,7 @@ fn typed(secret: &Value, path: &Path, errors: &mut Errors) {
 
 fn json(secret: &Value, key: &str, path: &Path, errors: &mut Errors) {
     let Some(content) = secret["data"][key].as_str() else {
-        errors.push(FieldError::required(path.key(key), ""));
+        errors.required(path.key(key));
         return;
     };
     let content = STANDARD.decode(content).unwrap_or_default();
@@ -163,7 +161,7 @@ fn json(secret: &Value, key: &str, path: &Path, errors: &mut Errors) {
             }
             None => error.to_string(),
         };
-        errors.push(FieldError::invalid(path.key(key), "<secret contents redacted>", why));
+        errors.invalid(path.key(key), "<secret contents redacted>", why);
     }
 }
 

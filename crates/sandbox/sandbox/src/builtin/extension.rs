@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::validation::{
-    Errors, duplicates, immutable, invalid, one_of, required, selector, strings_in_go, unsupported,
+    ErrorList, Errors, duplicates, immutable, invalid, one_of, required, selector, strings_in_go,
+    unsupported,
 };
 use super::value::{default, get, get_mut, items, items_mut, text};
 use super::{DEFAULT_RULES, Generation, Rules};
@@ -68,8 +69,7 @@ fn validate_crd(definition: &Value) -> Vec<FieldError> {
         Err(error) => vec![FieldError::invalid("spec", Value::Null, error.to_string())],
     };
     if items(&definition["status"], "storedVersions").is_empty() {
-        let why = "must have at least one stored version";
-        errors.push(FieldError::invalid("status.storedVersions", json!([]), why));
+        errors.invalid("status.storedVersions", json!([]), "must have at least one stored version");
     }
     errors
 }
@@ -89,8 +89,7 @@ fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     for (index, stored) in items(&old["status"], "storedVersions").iter().enumerate() {
         if !versions.iter().any(|version| version["name"] == *stored) {
             let path = Path::new("status").field("storedVersions").index(index);
-            let why = "must appear in spec.versions";
-            errors.push(FieldError::invalid(path, stored.clone(), why));
+            errors.invalid(path, stored.clone(), "must appear in spec.versions");
         }
     }
     errors
@@ -117,13 +116,13 @@ fn validate_api_service(service: &Value) -> Errors {
     let expected = format!("{}.{}", text(spec, "version"), text(spec, "group"));
     if name != expected {
         let why = format!("must be `spec.version+\".\"+spec.group`: {expected:?}");
-        errors.push(FieldError::invalid("metadata.name", name, why));
+        errors.invalid("metadata.name", name, why);
     }
     for (field, limit) in [("groupPriorityMinimum", 20_000), ("versionPriority", 1000)] {
         let priority = spec[field].as_i64().unwrap_or_default();
         if !(1..=limit).contains(&priority) {
             let why = format!("must be positive and less than {limit}");
-            errors.push(FieldError::invalid(path.field(field), priority, why));
+            errors.invalid(path.field(field), priority, why);
         }
     }
     let unverified = spec["insecureSkipTLSVerify"] == true;
@@ -133,15 +132,10 @@ fn validate_api_service(service: &Value) -> Errors {
         None => {
             if has_bundle {
                 let why = "local APIServices may not have a caBundle";
-                errors.push(FieldError::invalid(
-                    path.field("caBundle"),
-                    spec["caBundle"].clone(),
-                    why,
-                ));
+                errors.invalid(path.field("caBundle"), spec["caBundle"].clone(), why);
             }
             if unverified {
-                let why = "local APIServices may not have insecureSkipTLSVerify";
-                errors.push(FieldError::invalid(at, true, why));
+                errors.invalid(at, true, "local APIServices may not have insecureSkipTLSVerify");
             }
         }
         Some(target) => {
@@ -149,8 +143,7 @@ fn validate_api_service(service: &Value) -> Errors {
                 required(target, field, &path.field("service"), &mut errors);
             }
             if unverified && has_bundle {
-                let why = "may not be true if caBundle is present";
-                errors.push(FieldError::invalid(at, true, why));
+                errors.invalid(at, true, "may not be true if caBundle is present");
             }
         }
     }
@@ -221,19 +214,17 @@ fn webhook(webhook: &Value, at: &Path, errors: &mut Errors) {
     one_of(webhook, "failurePolicy", &["Fail", "Ignore"], at, errors);
     one_of(webhook, "matchPolicy", &["Equivalent", "Exact"], at, errors);
     match get(webhook, "sideEffects").and_then(Value::as_str) {
-        None => errors.push(FieldError::required(
-            at.field("sideEffects"),
-            "must specify one of None, NoneOnDryRun",
-        )),
-        Some(word) if !SIDE_EFFECTS.contains(&word) => {
-            errors.push(unsupported(at.field("sideEffects"), word, &SIDE_EFFECTS));
+        None => errors
+            .required_because(at.field("sideEffects"), "must specify one of None, NoneOnDryRun"),
+        Some(value) if !SIDE_EFFECTS.contains(&value) => {
+            errors.push(unsupported(at.field("sideEffects"), value, &SIDE_EFFECTS));
         }
         Some(_) => {}
     }
     let seconds = webhook["timeoutSeconds"].as_i64().unwrap_or(1);
     if !(1..=30).contains(&seconds) {
         let why = "the timeout value must be between 1 and 30 seconds";
-        errors.push(FieldError::invalid(at.field("timeoutSeconds"), seconds, why));
+        errors.invalid(at.field("timeoutSeconds"), seconds, why);
     }
     for field in ["namespaceSelector", "objectSelector"] {
         selector(&webhook[field], &at.field(field), errors);
@@ -244,13 +235,13 @@ fn webhook(webhook: &Value, at: &Path, errors: &mut Errors) {
 
 fn name(name: &str, path: &Path, errors: &mut Errors) {
     if name.is_empty() {
-        errors.push(FieldError::required(path, ""));
+        errors.required(path);
         return;
     }
     let problems = subdomain(name);
     if problems.is_empty() && name.split('.').count() < 3 {
         let why = "should be a domain with at least three segments separated by dots";
-        errors.push(FieldError::invalid(path, name, why));
+        errors.invalid(path, name, why);
     }
     invalid(path, name, problems, errors);
 }
@@ -258,11 +249,10 @@ fn name(name: &str, path: &Path, errors: &mut Errors) {
 fn review_versions(webhook: &Value, path: &Path, errors: &mut Errors) {
     let versions = items(webhook, "admissionReviewVersions");
     if versions.is_empty() {
-        errors.push(FieldError::required(path, "must specify one of v1, v1beta1"));
+        errors.required_because(path, "must specify one of v1, v1beta1");
     } else if !versions.iter().any(|version| version == "v1" || version == "v1beta1") {
         let shown = strings_in_go(&webhook["admissionReviewVersions"]);
-        let why = "must include at least one of v1, v1beta1";
-        errors.push(FieldError::invalid_as(path, shown, why));
+        errors.invalid_as(path, shown, "must include at least one of v1, v1beta1");
     }
 }
 
@@ -270,15 +260,14 @@ fn rule(rule: &Value, at: &Path, errors: &mut Errors) {
     let operations = items(rule, "operations");
     for field in ["operations", "apiGroups", "apiVersions", "resources"] {
         if items(rule, field).is_empty() {
-            errors.push(FieldError::required(at.field(field), ""));
+            errors.required(at.field(field));
         }
     }
     let path = at.field("operations");
     if operations.len() > 1 && operations.iter().any(|it| it == "*") {
         let shown: Vec<_> = operations.iter().map(Value::to_string).collect();
         let shown = format!("[]admissionregistration.OperationType{{{}}}", shown.join(", "));
-        let why = "if '*' is present, must not specify other operations";
-        errors.push(FieldError::invalid_as(&path, shown, why));
+        errors.invalid_as(&path, shown, "if '*' is present, must not specify other operations");
     }
     for (index, operation) in operations.iter().enumerate() {
         let operation = operation.as_str().unwrap_or_default();
@@ -291,7 +280,7 @@ fn rule(rule: &Value, at: &Path, errors: &mut Errors) {
     if resources.iter().any(|it| it == "*") && resources.iter().filter(plain).count() > 1 {
         let shown = strings_in_go(&rule["resources"]);
         let why = "if '*' is present, must not specify other resources without subresources";
-        errors.push(FieldError::invalid_as(at.field("resources"), shown, why));
+        errors.invalid_as(at.field("resources"), shown, why);
     }
     one_of(rule, "scope", &["*", "Cluster", "Namespaced"], at, errors);
 }
@@ -300,20 +289,19 @@ fn client(config: &Value, at: &Path, errors: &mut Errors) {
     match (get(config, "url").and_then(Value::as_str), get(config, "service")) {
         (Some(url), None) => self::url(url, &at.field("url"), errors),
         (None, Some(service)) => self::service(service, &at.field("service"), errors),
-        _ => errors.push(FieldError::required(at, "exactly one of url or service is required")),
+        _ => errors.required_because(at, "exactly one of url or service is required"),
     }
 }
 
 fn url(text: &str, path: &Path, errors: &mut Errors) {
     const FORM: &str = "; desired format: https://host[/path]";
     let Ok(url) = url::Url::parse(text) else {
-        let why = format!("url must be a valid URL{FORM}");
-        errors.push(FieldError::required(path, why));
+        errors.required_because(path, format!("url must be a valid URL{FORM}"));
         return;
     };
     let mut refuse = |wrong: bool, value: &str, why: &str| {
         if wrong {
-            errors.push(FieldError::invalid(path, value, format!("{why}{FORM}")));
+            errors.invalid(path, value, format!("{why}{FORM}"));
         }
     };
     let scheme = url.scheme();
@@ -335,13 +323,13 @@ fn service(service: &Value, at: &Path, errors: &mut Errors) {
         [("name", "service name is required"), ("namespace", "service namespace is required")]
     {
         if text(service, field).is_empty() {
-            errors.push(FieldError::required(at.field(field), why));
+            errors.required_because(at.field(field), why);
         }
     }
     let port = service["port"].as_i64().unwrap_or_default();
     if !(1..=65535).contains(&port) {
         let why = "port is not valid: must be between 1 and 65535, inclusive";
-        errors.push(FieldError::invalid(at.field("port"), port, why));
+        errors.invalid(at.field("port"), port, why);
     }
     let Some(path) = get(service, "path").and_then(Value::as_str) else { return };
     let at = at.field("path");
@@ -349,13 +337,12 @@ fn service(service: &Value, at: &Path, errors: &mut Errors) {
         return;
     }
     if !path.starts_with('/') {
-        errors.push(FieldError::invalid(&at, path, "must start with a '/'"));
+        errors.invalid(&at, path, "must start with a '/'");
     }
     let segments = path.get(1..).unwrap_or_default().trim_end_matches('/').split('/');
     for (index, segment) in segments.enumerate() {
         if segment.is_empty() {
-            let why = format!("segment[{index}] may not be empty");
-            errors.push(FieldError::invalid(&at, path, why));
+            errors.invalid(&at, path, format!("segment[{index}] may not be empty"));
         } else {
             let problems = subdomain(segment);
             let problems = problems.into_iter().map(|it| format!("segment[{index}]: {it}"));

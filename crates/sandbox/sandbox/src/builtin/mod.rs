@@ -34,6 +34,7 @@ use value::{copy, set};
 #[doc(hidden)]
 pub use self::{DecodeError as ReadError, Decoded as Read};
 pub use decode::{DecodeError, Decoded};
+pub(crate) use quantity::Quantity;
 
 /// A built-in kind.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 
 use super::validation::{
-    Errors, immutable, invalid, one_of, port as check_port, port_name, port_number, selector,
-    unsupported,
+    ErrorList, Errors, immutable, invalid, one_of, port as check_port, port_name, port_number,
+    selector, unsupported,
 };
 use super::value::{default, get, get_mut, items, items_mut, text};
 use super::{DEFAULT_RULES, Generation, Rules};
@@ -57,7 +57,7 @@ fn validate_ingress(ingress: &Value) -> Errors {
     if items(spec, "rules").is_empty() && get(spec, "defaultBackend").is_none() {
         let why = "either `defaultBackend` or `rules` must be specified";
         let shown = "[]networking.IngressRule(nil)".to_owned();
-        errors.push(FieldError::invalid_as(&path, shown, why));
+        errors.invalid_as(&path, shown, why);
     }
     if let Some(backend) = get(spec, "defaultBackend") {
         self::backend(backend, &path.field("defaultBackend"), &mut errors);
@@ -75,8 +75,7 @@ fn rule(rule: &Value, at: &Path, errors: &mut Errors) {
     let host = text(rule, "host");
     let at_host = at.field("host");
     if host.parse::<IpAddr>().is_ok() {
-        let why = "must be a DNS name, not an IP address";
-        errors.push(FieldError::invalid(&at_host, host, why));
+        errors.invalid(&at_host, host, "must be a DNS name, not an IP address");
     } else if !host.is_empty() {
         let name = host.strip_prefix("*.").unwrap_or(host);
         invalid(&at_host, host, subdomain(name), errors);
@@ -84,7 +83,7 @@ fn rule(rule: &Value, at: &Path, errors: &mut Errors) {
     let Some(http) = get(rule, "http") else { return };
     let path = at.field("http").field("paths");
     if items(http, "paths").is_empty() {
-        errors.push(FieldError::required(&path, ""));
+        errors.required(&path);
     }
     for (index, entry) in items(http, "paths").iter().enumerate() {
         self::path(entry, &path.index(index), errors);
@@ -96,7 +95,7 @@ fn path(entry: &Value, at: &Path, errors: &mut Errors) {
     let path = text(entry, "path");
     match get(entry, "pathType").and_then(Value::as_str) {
         None => {
-            errors.push(FieldError::required(at.field("pathType"), "pathType must be specified"));
+            errors.required_because(at.field("pathType"), "pathType must be specified");
         }
         Some(kind) if !TYPES.contains(&kind) => {
             errors.push(unsupported(at.field("pathType"), kind, &TYPES));
@@ -104,8 +103,7 @@ fn path(entry: &Value, at: &Path, errors: &mut Errors) {
         Some(kind) => {
             let may_be_empty = kind == "ImplementationSpecific" && path.is_empty();
             if !path.starts_with('/') && !may_be_empty {
-                let why = "must be an absolute path";
-                errors.push(FieldError::invalid(at.field("path"), path, why));
+                errors.invalid(at.field("path"), path, "must be an absolute path");
             }
         }
     }
@@ -115,26 +113,24 @@ fn path(entry: &Value, at: &Path, errors: &mut Errors) {
 fn backend(backend: &Value, at: &Path, errors: &mut Errors) {
     let Some(service) = get(backend, "service") else {
         if get(backend, "resource").is_none() {
-            let why = "resource or service backend is required";
-            errors.push(FieldError::invalid(at, "", why));
+            errors.invalid(at, "", "resource or service backend is required");
         }
         return;
     };
     if get(backend, "resource").is_some() {
-        let why = "cannot set both resource and service backends";
-        errors.push(FieldError::invalid(at, "", why));
+        errors.invalid(at, "", "cannot set both resource and service backends");
     }
     let here = at.field("service");
     match text(service, "name") {
-        "" => errors.push(FieldError::required(here.field("name"), "")),
+        "" => errors.required(here.field("name")),
         name => invalid(&here.field("name"), name, letter_first_label(name), errors),
     }
     let port = &service["port"];
     match (text(port, "name"), port["number"].as_i64().unwrap_or_default()) {
-        ("", 0) => errors.push(FieldError::required(at, "port name or number is required")),
+        ("", 0) => errors.required_because(at, "port name or number is required"),
         ("", _) => port_number(&port["number"], &here.field("port").field("number"), errors),
         (name, 0) => invalid(&here.field("port").field("name"), name, port_name(name), errors),
-        _ => errors.push(FieldError::invalid(at, "", "cannot set both port name & port number")),
+        _ => errors.invalid(at, "", "cannot set both port name & port number"),
     }
 }
 
@@ -183,8 +179,7 @@ fn types(spec: &Value, path: &Path, errors: &mut Errors) {
     if types.len() > 2 {
         let shown: Vec<_> = types.iter().map(Value::to_string).collect();
         let shown = format!("[]networking.PolicyType{{{}}}", shown.join(", "));
-        let why = "may not specify more than two policyTypes";
-        errors.push(FieldError::invalid_as(path, shown, why));
+        errors.invalid_as(path, shown, "may not specify more than two policyTypes");
         return;
     }
     for (index, kind) in types.iter().enumerate() {
@@ -217,11 +212,10 @@ fn peer(peer: &Value, at: &Path, errors: &mut Errors) {
         Some(block) => {
             self::block(block, &at.field("ipBlock"), errors);
             if selectors > 0 {
-                let why = "may not specify both ipBlock and another peer";
-                errors.push(FieldError::forbidden(at, why));
+                errors.forbidden(at, "may not specify both ipBlock and another peer");
             }
         }
-        None if selectors == 0 => errors.push(FieldError::required(at, "must specify a peer")),
+        None if selectors == 0 => errors.required_because(at, "must specify a peer"),
         None => {}
     }
 }
@@ -230,8 +224,8 @@ fn block(block: &Value, at: &Path, errors: &mut Errors) {
     let Some((network, length)) = cidr(text(block, "cidr")) else {
         let at = at.field("cidr");
         match text(block, "cidr") {
-            "" => errors.push(FieldError::required(at, "")),
-            text => errors.push(FieldError::invalid(at, text, "not a valid CIDR")),
+            "" => errors.required(at),
+            text => errors.invalid(at, text, "not a valid CIDR"),
         }
         return;
     };
@@ -245,7 +239,7 @@ fn block(block: &Value, at: &Path, errors: &mut Errors) {
             }
             Some(_) => "must be a strict subset of `cidr`",
         };
-        errors.push(FieldError::invalid(at, except, why));
+        errors.invalid(at, except, why);
     }
 }
 

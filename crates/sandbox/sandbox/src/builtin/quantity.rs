@@ -85,6 +85,11 @@ impl Quantity {
         Self { nanos: (self.nanos / THOUSANDTH + more) * THOUSANDTH, ..self }
     }
 
+    /// The quantity in thousandths, rounded up; `None` if negative.
+    pub(crate) fn to_millis(self) -> Option<u128> {
+        u128::try_from(self.nanos).ok().map(|nanos| nanos.div_ceil(1_000_000))
+    }
+
     /// Whether the quantity is less than zero.
     pub(crate) fn is_negative(self) -> bool {
         self.nanos < 0

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::pod::{resource_amount, resource_quantity, standard_resource};
-use super::validation::{Errors, duplicates};
+use super::validation::{ErrorList, Errors, duplicates};
 use super::value::{entries, get_mut, items, items_mut, object_at, text};
 use super::{DEFAULT_RULES, Rules};
 use crate::field_error::{FieldError, Path};
@@ -30,7 +30,7 @@ fn validate_resource_quota(quota: &Value) -> Errors {
                 "must be a standard resource type or fully qualified",
                 "must be a standard resource for quota",
             ] {
-                errors.push(FieldError::invalid(&at, name.as_str(), why));
+                errors.invalid(&at, name.as_str(), why);
             }
         }
         resource_amount(name, amount, &at, &mut errors);
@@ -38,8 +38,7 @@ fn validate_resource_quota(quota: &Value) -> Errors {
     let scopes = items(&quota["spec"], "scopes");
     let unknown = |scope: &&Value| scope.as_str().is_none_or(|scope| !SCOPES.contains(&scope));
     if scopes.iter().any(|scope| unknown(&scope)) {
-        let why = "unsupported scope";
-        errors.push(FieldError::invalid_as("spec.scopes", in_go(scopes), why));
+        errors.invalid_as("spec.scopes", in_go(scopes), "unsupported scope");
     }
     errors
 }
@@ -94,17 +93,16 @@ fn validate_limit_range(range: &Value) -> Errors {
         let at = path.index(index);
         for (low, high, low_name, high_name, shown) in ORDER {
             for (name, amount) in entries(limit, low) {
-                let (Some(least), Some(most)) =
+                let (Some(min), Some(max)) =
                     (resource_quantity(amount), resource_quantity(&limit[high][name]))
                 else {
                     continue;
                 };
-                if least > most {
-                    let why = format!(
-                        "{low_name} value {least} is greater than {high_name} value {most}"
-                    );
+                if min > max {
+                    let why =
+                        format!("{low_name} value {min} is greater than {high_name} value {max}");
                     let path = at.field(shown).key(name);
-                    errors.push(FieldError::invalid(path, amount.clone(), why));
+                    errors.invalid(path, amount.clone(), why);
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 
 use super::validation::{
-    Errors, duplicates, invalid, ip_address, one_of, port as check_port, port_number,
+    ErrorList, Errors, duplicates, invalid, ip_address, one_of, port as check_port, port_number,
     special_address,
 };
 use super::value::{copy, default, get_mut, items, items_mut, text};
@@ -77,7 +77,7 @@ fn validate_service(service: &Value) -> Errors {
     let kind = text(spec, "type");
     let headless = text(spec, "clusterIP") == "None";
     if items(spec, "ports").is_empty() && !headless && kind != "ExternalName" {
-        errors.push(FieldError::required(path.field("ports"), ""));
+        errors.required(path.field("ports"));
     }
     service_ports(spec, kind, headless, &path.field("ports"), &mut errors);
     metadata::labels(&spec["selector"], &path.field("selector"), &mut errors);
@@ -92,7 +92,7 @@ fn validate_service(service: &Value) -> Errors {
     let policy = text(spec, "externalTrafficPolicy");
     if !policy.is_empty() && !matches!(kind, "NodePort" | "LoadBalancer") {
         let why = "ExternalTrafficPolicy can only be set on NodePort and LoadBalancer service";
-        errors.push(FieldError::invalid(path.field("externalTrafficPolicy"), policy, why));
+        errors.invalid(path.field("externalTrafficPolicy"), policy, why);
     }
     errors
 }
@@ -102,7 +102,7 @@ fn service_ports(spec: &Value, kind: &str, headless: bool, path: &Path, errors: 
     for (index, port) in ports.iter().enumerate() {
         let at = path.index(index);
         match text(port, "name") {
-            "" if ports.len() > 1 => errors.push(FieldError::required(at.field("name"), "")),
+            "" if ports.len() > 1 => errors.required(at.field("name")),
             "" => {}
             name => invalid(&at.field("name"), name, label(name), errors),
         }
@@ -112,8 +112,7 @@ fn service_ports(spec: &Value, kind: &str, headless: bool, path: &Path, errors: 
             check_port(&port["targetPort"], &at.field("targetPort"), errors);
         }
         if kind == "ClusterIP" && port["nodePort"].as_i64().unwrap_or_default() != 0 {
-            let why = "may not be used when `type` is 'ClusterIP'";
-            errors.push(FieldError::forbidden(at.field("nodePort"), why));
+            errors.forbidden(at.field("nodePort"), "may not be used when `type` is 'ClusterIP'");
         }
         let same =
             |other: &Value| other["port"] == port["port"] && other["protocol"] == port["protocol"];
@@ -136,8 +135,7 @@ fn affinity_time(spec: &Value, path: &Path, errors: &mut Errors) {
     let at = path.field("sessionAffinityConfig").field("clientIP").field("timeoutSeconds");
     let seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"].as_i64();
     if let Some(seconds) = seconds.filter(|seconds| !(1..=MAX).contains(seconds)) {
-        let why = format!("must be greater than 0 and less than {MAX}");
-        errors.push(FieldError::invalid(at, seconds, why));
+        errors.invalid(at, seconds, format!("must be greater than 0 and less than {MAX}"));
     }
 }
 
@@ -146,8 +144,7 @@ fn addresses(spec: &Value, kind: &str, path: &Path, errors: &mut Errors) {
     let at = path.field("clusterIPs");
     if kind == "ExternalName" {
         if !address.is_empty() {
-            let why = "may not be set for ExternalName services";
-            errors.push(FieldError::forbidden(&at, why));
+            errors.forbidden(&at, "may not be set for ExternalName services");
         }
     } else if !matches!(address, "" | "None") {
         ip_address(address, &at.index(0), errors);
@@ -165,7 +162,7 @@ fn addresses(spec: &Value, kind: &str, path: &Path, errors: &mut Errors) {
 fn external_name(spec: &Value, path: &Path, errors: &mut Errors) {
     let at = path.field("externalName");
     match text(spec, "externalName") {
-        "" => errors.push(FieldError::required(at, "")),
+        "" => errors.required(at),
         name => invalid(&at, name, subdomain(name.trim_end_matches('.')), errors),
     }
 }
@@ -178,8 +175,7 @@ fn validate_update(new: &Value, old: &Value) -> Errors {
     let had = text(old, "clusterIP");
     if !name(new) && !name(old) && !had.is_empty() && text(new, "clusterIP") != had {
         let shown = metadata::go_list(std::iter::once(text(new, "clusterIP")));
-        let why = "may not change once set";
-        errors.push(FieldError::invalid_as("spec.clusterIPs[0]", shown, why));
+        errors.invalid_as("spec.clusterIPs[0]", shown, "may not change once set");
     }
     errors
 }
@@ -214,8 +210,7 @@ fn validate_endpoints(endpoints: &Value) -> Errors {
         let at = path.index(index);
         let lists = ["addresses", "notReadyAddresses"];
         if lists.iter().all(|list| items(subset, list).is_empty()) {
-            let why = "must specify `addresses` or `notReadyAddresses`";
-            errors.push(FieldError::required(&at, why));
+            errors.required_because(&at, "must specify `addresses` or `notReadyAddresses`");
         }
         for list in lists {
             for (index, address) in items(subset, list).iter().enumerate() {
@@ -234,7 +229,7 @@ fn endpoints_ports(ports: &[Value], path: &Path, errors: &mut Errors) {
     for (index, port) in ports.iter().enumerate() {
         let at = path.index(index);
         match text(port, "name") {
-            "" if ports.len() > 1 => errors.push(FieldError::required(at.field("name"), "")),
+            "" if ports.len() > 1 => errors.required(at.field("name")),
             "" => {}
             name => invalid(&at.field("name"), name, label(name), errors),
         }

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::pod::resource_quantity;
-use super::validation::{Errors, immutable, invalid, one_of, selector, unsupported, without};
+use super::validation::{
+    ErrorList, Errors, immutable, invalid, one_of, selector, unsupported, without,
+};
 use super::value::{default, get, get_mut, items, set, text};
 use super::{DEFAULT_RULES, Rules, pod};
 use crate::field_error::{FieldError, Path};
@@ -52,7 +54,7 @@ fn validate_volume(volume: &Value) -> Errors {
     access_modes(spec, "", &path, &mut errors);
     let capacity = spec["capacity"].as_object();
     if capacity.is_none() {
-        errors.push(FieldError::required(path.field("capacity"), ""));
+        errors.required(path.field("capacity"));
     }
     if capacity.is_none_or(|it| it.len() != 1 || !it.contains_key("storage")) {
         let error = unsupported(path.field("capacity"), "", &["storage"]);
@@ -62,7 +64,7 @@ fn validate_volume(volume: &Value) -> Errors {
     one_of(spec, "persistentVolumeReclaimPolicy", &policies, &path, &mut errors);
     let sources = without(spec, &OTHERS);
     if sources.is_empty() {
-        errors.push(FieldError::required(&path, "must specify a volume type"));
+        errors.required_because(&path, "must specify a volume type");
     }
     if let Some(host_path) = get(spec, "hostPath") {
         pod::host_path(host_path, &path.field("hostPath"), &mut errors);
@@ -75,7 +77,7 @@ pub(super) fn access_modes(spec: &Value, why: &str, path: &Path, errors: &mut Er
     let path = path.field("accessModes");
     let modes = items(spec, "accessModes");
     if modes.is_empty() {
-        errors.push(FieldError::required(&path, why));
+        errors.required_because(&path, why);
     }
     for mode in modes.iter().filter_map(Value::as_str) {
         if !ACCESS_MODES.contains(&mode) {
@@ -120,10 +122,9 @@ fn validate_claim(claim: &Value) -> Errors {
     access_modes(spec, "at least 1 access mode is required", &path, &mut errors);
     let at = path.field("resources").key("storage");
     match resource_quantity(&spec["resources"]["requests"]["storage"]) {
-        None => errors.push(FieldError::required(at, "")),
+        None => errors.required(at),
         Some(amount) if amount.is_zero() || amount.is_negative() => {
-            let why = "must be greater than zero";
-            errors.push(FieldError::invalid(at, amount.to_string(), why));
+            errors.invalid(at, amount.to_string(), "must be greater than zero");
         }
         Some(_) => {}
     }
@@ -160,7 +161,7 @@ fn validate_storage_class(class: &Value) -> Errors {
     let mut errors = Errors::new();
     let root = Path::default();
     match text(class, "provisioner") {
-        "" => errors.push(FieldError::required("provisioner", "")),
+        "" => errors.required("provisioner"),
         name => invalid(
             &root.field("provisioner"),
             name,
@@ -178,8 +179,7 @@ fn validate_storage_class_update(new: &Value, old: &Value) -> Errors {
     let mut errors = Errors::new();
     for field in ["parameters", "provisioner", "reclaimPolicy"] {
         if new[field] != old[field] {
-            let why = format!("updates to {field} are forbidden.");
-            errors.push(FieldError::forbidden(field, why));
+            errors.forbidden(field, format!("updates to {field} are forbidden."));
         }
     }
     immutable(new, old, "volumeBindingMode", &Path::default(), &mut errors);

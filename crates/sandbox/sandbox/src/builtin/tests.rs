@@ -125,9 +125,10 @@ fn daemon_set_template_change_increments_template_generation() {
 
 #[test]
 fn malformed_objects_pass_all_rules_without_panic() {
-    let odd = [json!(null), json!([]), json!({}), json!({ "spec": [] }), json!({ "metadata": 1 })];
+    let unexpanded =
+        [json!(null), json!([]), json!({}), json!({ "spec": [] }), json!({ "metadata": 1 })];
     for kind in &kinds::KINDS {
-        for object in &odd {
+        for object in &unexpanded {
             let Ok(read) = kind.read(object.clone()) else { continue };
             let mut object = read.object;
             kind.default(&mut object);

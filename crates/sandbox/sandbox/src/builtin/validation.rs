@@ -13,6 +13,53 @@ use crate::selector::validate::key_problems;
 
 pub(super) type Errors = Vec<FieldError>;
 
+/// Adds errors to a list, in the notation of `field.Error` in Kubernetes.
+pub(super) trait ErrorList {
+    /// Adds an error.
+    fn add(&mut self, error: FieldError);
+
+    /// Adds an `Invalid` error.
+    fn invalid(
+        &mut self,
+        path: impl Into<String>,
+        value: impl Into<Value>,
+        detail: impl Into<String>,
+    ) {
+        self.add(FieldError::invalid(path, value, detail));
+    }
+
+    /// Adds an `Invalid` error with the value in Go syntax.
+    fn invalid_as(&mut self, path: impl Into<String>, shown: String, detail: impl Into<String>) {
+        self.add(FieldError::invalid_as(path, shown, detail));
+    }
+
+    /// Adds a `Required` error.
+    fn required(&mut self, path: impl Into<String>) {
+        self.add(FieldError::required(path, ""));
+    }
+
+    /// Adds a `Required` error with an explanation.
+    fn required_because(&mut self, path: impl Into<String>, detail: impl Into<String>) {
+        self.add(FieldError::required(path, detail));
+    }
+
+    /// Adds a `Forbidden` error.
+    fn forbidden(&mut self, path: impl Into<String>, detail: impl Into<String>) {
+        self.add(FieldError::forbidden(path, detail));
+    }
+
+    /// Adds a `Duplicate` error.
+    fn duplicate(&mut self, path: impl Into<String>, value: impl Into<Value>) {
+        self.add(FieldError::duplicate(path, value));
+    }
+}
+
+impl ErrorList for Errors {
+    fn add(&mut self, error: FieldError) {
+        self.push(error);
+    }
+}
+
 pub(super) const IMMUTABLE: &str = "field is immutable";
 const NON_NEGATIVE: &str = "must be greater than or equal to 0";
 const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
@@ -30,28 +77,34 @@ pub(super) fn invalid(path: &Path, value: &str, problems: Vec<String>, errors: &
 /// Requires a non-empty string.
 pub(super) fn required(object: &Value, field: &str, at: &Path, errors: &mut Errors) {
     if text(object, field).is_empty() {
-        errors.push(FieldError::required(at.field(field), ""));
+        errors.required(at.field(field));
     }
 }
 
 /// Requires a string field to have one of the given values.
-pub(super) fn one_of(object: &Value, field: &str, words: &[&str], at: &Path, errors: &mut Errors) {
-    let word = text(object, field);
-    if !words.contains(&word) {
-        errors.push(unsupported(at.field(field), word, words));
+pub(super) fn one_of(
+    object: &Value,
+    field: &str,
+    supported: &[&str],
+    at: &Path,
+    errors: &mut Errors,
+) {
+    let value = text(object, field);
+    if !supported.contains(&value) {
+        errors.push(unsupported(at.field(field), value, supported));
     }
 }
 
-pub(super) fn unsupported(path: impl Into<String>, word: &str, words: &[&str]) -> FieldError {
-    let words: Vec<_> = words.iter().map(|&word| Value::from(word)).collect();
-    FieldError::not_supported(path, word, &words)
+pub(super) fn unsupported(path: impl Into<String>, value: &str, supported: &[&str]) -> FieldError {
+    let supported: Vec<_> = supported.iter().map(|&value| Value::from(value)).collect();
+    FieldError::not_supported(path, value, &supported)
 }
 
 /// Requires integer fields, if set, to be at least zero.
 pub(super) fn non_negative(object: &Value, fields: &[&str], at: &Path, errors: &mut Errors) {
     for field in fields {
         if let Some(number) = object[*field].as_i64().filter(|&number| number < 0) {
-            errors.push(FieldError::invalid(at.field(field), number, NON_NEGATIVE));
+            errors.invalid(at.field(field), number, NON_NEGATIVE);
         }
     }
 }
@@ -62,7 +115,7 @@ pub(super) fn amount(object: &Value, field: &str, at: &Path, errors: &mut Errors
     if let Some(text) = object[field].as_str()
         && percent(&object[field]).is_none()
     {
-        errors.push(FieldError::invalid_as(at.field(field), int_or_string(&text.into()), PERCENT));
+        errors.invalid_as(at.field(field), int_or_string(&text.into()), PERCENT);
     }
 }
 
@@ -70,11 +123,7 @@ pub(super) fn amount(object: &Value, field: &str, at: &Path, errors: &mut Errors
 pub(super) fn max_100_percent(object: &Value, field: &str, at: &Path, errors: &mut Errors) {
     if percent(&object[field]).is_some_and(|percent| percent > 100) {
         let shown = int_or_string(&object[field]);
-        errors.push(FieldError::invalid_as(
-            at.field(field),
-            shown,
-            "must not be greater than 100%",
-        ));
+        errors.invalid_as(at.field(field), shown, "must not be greater than 100%");
     }
 }
 
@@ -99,7 +148,7 @@ pub(super) fn int_or_string(value: &Value) -> String {
 pub(super) fn port_number(number: &Value, path: &Path, errors: &mut Errors) {
     let number = number.as_i64().unwrap_or_default();
     if !PORTS.contains(&number) {
-        errors.push(FieldError::invalid(path, number, NOT_A_PORT));
+        errors.invalid(path, number, NOT_A_PORT);
     }
 }
 
@@ -155,7 +204,7 @@ pub(super) fn config_key(key: &str) -> Vec<String> {
 /// Requires a qualified name: a name with an optional DNS prefix.
 pub(super) fn qualified(name: &str, path: &Path, errors: &mut Errors) {
     for problem in key_problems(name) {
-        errors.push(FieldError::invalid(path, name, problem));
+        errors.invalid(path, name, problem);
     }
 }
 
@@ -172,7 +221,7 @@ pub(super) fn finalizer(name: &str, path: &Path, errors: &mut Errors) {
     const OWN: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
     if !name.contains('/') && !OWN.contains(&name) {
         let problem = "name is neither a standard finalizer name nor is it fully qualified";
-        errors.push(FieldError::invalid(path, name, problem));
+        errors.invalid(path, name, problem);
     }
 }
 
@@ -189,25 +238,23 @@ pub(super) fn selector(selector: &Value, path: &Path, errors: &mut Errors) {
 pub(super) fn expression(expression: &Value, known: &[&str], at: &Path, errors: &mut Errors) {
     let values = items(expression, "values");
     match text(expression, "operator") {
-        "In" | "NotIn" if values.is_empty() => errors.push(FieldError::required(
+        "In" | "NotIn" if values.is_empty() => errors.required_because(
             at.field("values"),
             "must be specified when `operator` is 'In' or 'NotIn'",
-        )),
-        "Exists" | "DoesNotExist" if !values.is_empty() => errors.push(FieldError::forbidden(
+        ),
+        "Exists" | "DoesNotExist" if !values.is_empty() => errors.forbidden(
             at.field("values"),
             "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-        )),
+        ),
         "Gt" | "Lt" if known.contains(&"Gt") && values.len() != 1 => {
-            errors.push(FieldError::required(
+            errors.required_because(
                 at.field("values"),
                 "must be specified single value when `operator` is 'Lt' or 'Gt'",
-            ));
+            );
         }
-        operator if !known.contains(&operator) => errors.push(FieldError::invalid(
-            at.field("operator"),
-            operator,
-            "not a valid selector operator",
-        )),
+        operator if !known.contains(&operator) => {
+            errors.invalid(at.field("operator"), operator, "not a valid selector operator")
+        }
         _ => {}
     }
     qualified(text(expression, "key"), &at.field("key"), errors);
@@ -256,7 +303,7 @@ pub(super) fn strings_in_go(texts: &Value) -> String {
 /// Refuses a change of an immutable field.
 pub(super) fn immutable(new: &Value, old: &Value, field: &str, at: &Path, errors: &mut Errors) {
     if new[field] != old[field] {
-        errors.push(FieldError::invalid(at.field(field), new[field].clone(), IMMUTABLE));
+        errors.invalid(at.field(field), new[field].clone(), IMMUTABLE);
     }
 }
 
@@ -265,7 +312,7 @@ pub(super) fn duplicates<'a>(values: impl Iterator<Item = (&'a str, Path)>, erro
     let mut seen = BTreeSet::new();
     for (value, path) in values.filter(|(value, _)| !value.is_empty()) {
         if !seen.insert(value) {
-            errors.push(FieldError::duplicate(path, value));
+            errors.duplicate(path, value);
         }
     }
 }
@@ -282,7 +329,7 @@ pub(super) fn without(object: &Value, fields: &[&str]) -> Map<String, Value> {
 pub(super) fn ip_address(address: &str, path: &Path, errors: &mut Errors) {
     if address.parse::<IpAddr>().is_err() {
         let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-        errors.push(FieldError::invalid(path, address, why));
+        errors.invalid(path, address, why);
     }
 }
 
@@ -300,5 +347,5 @@ pub(super) fn special_address(address: &str, path: &Path, errors: &mut Errors) {
         }
         Ok(_) => return,
     };
-    errors.push(FieldError::invalid(path, address, problem));
+    errors.invalid(path, address, problem);
 }

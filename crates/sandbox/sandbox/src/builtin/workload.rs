@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::validation::{
-    Errors, IMMUTABLE, amount, int_or_string, labels_in_go, max_100_percent, non_negative, percent,
-    selector, selector_in_go, unsupported, without,
+    ErrorList, Errors, IMMUTABLE, amount, int_or_string, labels_in_go, max_100_percent,
+    non_negative, percent, selector, selector_in_go, unsupported, without,
 };
 use super::value::{default, get, get_mut, items_mut, object_at, text};
 use super::{DEFAULT_RULES, Generation, Rules, pod, storage};
@@ -26,7 +26,7 @@ fn validate_workload(spec: &Value, kind: &str, path: &Path, errors: &mut Errors)
     }
     if get(spec, "activeDeadlineSeconds").is_some() {
         let why = "activeDeadlineSeconds in ReplicaSet is not Supported";
-        errors.push(FieldError::forbidden(template.field("activeDeadlineSeconds"), why));
+        errors.forbidden(template.field("activeDeadlineSeconds"), why);
     }
 }
 
@@ -35,14 +35,14 @@ fn validate_selector(spec: &Value, kind: &str, path: &Path, errors: &mut Errors)
     let Some(labels) = get(spec, "selector") else {
         // For DaemonSets, the API server only reports that the labels do not match.
         if kind != "daemonset" {
-            errors.push(FieldError::required(path, ""));
+            errors.required(path);
         }
         return;
     };
     selector(labels, &path, errors);
     if is_empty_selector(labels) {
         let why = format!("empty selector is invalid for {kind}");
-        errors.push(FieldError::invalid_as(&path, selector_in_go(labels), why));
+        errors.invalid_as(&path, selector_in_go(labels), why);
     }
 }
 
@@ -53,18 +53,14 @@ fn validate_template(spec: &Value, path: &Path, errors: &mut Errors) {
     match matches(&spec["selector"], labels) {
         None => {
             let shown = selector_in_go(&spec["selector"]);
-            errors.push(FieldError::invalid_as(
-                path.field("selector"),
-                shown,
-                "invalid label selector",
-            ));
+            errors.invalid_as(path.field("selector"), shown, "invalid label selector");
         }
         Some(true) => {}
-        Some(false) => errors.push(FieldError::invalid_as(
+        Some(false) => errors.invalid_as(
             at.field("metadata").field("labels"),
             labels_in_go(labels),
             "`selector` does not match template `labels`",
-        )),
+        ),
     }
     pod::validate_template(&spec["template"], &at, errors);
 }
@@ -74,7 +70,7 @@ fn immutable_selector(new: &Value, old: &Value) -> Errors {
     let mut errors = Errors::new();
     let (new, old) = (&new["spec"]["selector"], &old["spec"]["selector"]);
     if new != old {
-        errors.push(FieldError::invalid_as("spec.selector", selector_in_go(new), IMMUTABLE));
+        errors.invalid_as("spec.selector", selector_in_go(new), IMMUTABLE);
     }
     errors
 }
@@ -141,7 +137,7 @@ fn validate_deployment(deployment: &Value) -> Errors {
         && deadline <= spec["minReadySeconds"].as_i64().unwrap_or_default()
     {
         let why = "must be greater than minReadySeconds";
-        errors.push(FieldError::invalid(path.field("progressDeadlineSeconds"), deadline, why));
+        errors.invalid(path.field("progressDeadlineSeconds"), deadline, why);
     }
     errors
 }
@@ -151,15 +147,15 @@ fn deployment_strategy(strategy: &Value, path: &Path, errors: &mut Errors) {
         "Recreate" => {
             if get(strategy, "rollingUpdate").is_some() {
                 let why = "may not be specified when strategy `type` is 'Recreate'";
-                errors.push(FieldError::forbidden(path.field("rollingUpdate"), why));
+                errors.forbidden(path.field("rollingUpdate"), why);
             }
         }
         "RollingUpdate" => {
             deployment_rolling(&strategy["rollingUpdate"], &path.field("rollingUpdate"), errors);
         }
         other => {
-            let words = ["Recreate", "RollingUpdate"].map(Value::from);
-            errors.push(FieldError::not_supported(path, other, &words).shown_as(format!(
+            let supported = ["Recreate", "RollingUpdate"].map(Value::from);
+            errors.push(FieldError::not_supported(path, other, &supported).shown_as(format!(
                 "apps.DeploymentStrategy{{Type:{other:?}, \
                  RollingUpdate:(*apps.RollingUpdateDeployment)(nil)}}"
             )));
@@ -174,8 +170,7 @@ fn deployment_rolling(rolling: &Value, path: &Path, errors: &mut Errors) {
     if is_zero("maxUnavailable") && is_zero("maxSurge") {
         let shown = int_or_string(&rolling["maxUnavailable"]);
         let path = path.field("maxUnavailable");
-        let why = "may not be 0 when `maxSurge` is 0";
-        errors.push(FieldError::invalid_as(path, shown, why));
+        errors.invalid_as(path, shown, "may not be 0 when `maxSurge` is 0");
     }
     max_100_percent(rolling, "maxUnavailable", path, errors);
 }
@@ -268,8 +263,8 @@ fn daemon_set_strategy(strategy: &Value, path: &Path, errors: &mut Errors) {
             daemon_set_rolling(&strategy["rollingUpdate"], &path.field("rollingUpdate"), errors);
         }
         other => {
-            let words = ["RollingUpdate", "OnDelete"].map(Value::from);
-            errors.push(FieldError::not_supported(path, other, &words).shown_as(format!(
+            let supported = ["RollingUpdate", "OnDelete"].map(Value::from);
+            errors.push(FieldError::not_supported(path, other, &supported).shown_as(format!(
                 "apps.DaemonSetUpdateStrategy{{Type:{other:?}, \
                  RollingUpdate:(*apps.RollingUpdateDaemonSet)(nil)}}"
             )));
@@ -290,13 +285,13 @@ fn daemon_set_rolling(rolling: &Value, path: &Path, errors: &mut Errors) {
     let at = path.field("maxUnavailable");
     let shown = int_or_string(&rolling["maxUnavailable"]);
     if unavailable && surge {
-        errors.push(FieldError::invalid_as(at, shown, "cannot be 0 when maxSurge is 0"));
+        errors.invalid_as(at, shown, "cannot be 0 when maxSurge is 0");
     } else if !unavailable && !surge {
-        errors.push(FieldError::invalid_as(
+        errors.invalid_as(
             path.field("maxSurge"),
             int_or_string(&rolling["maxSurge"]),
             "may not be set when maxUnavailable is non-zero",
-        ));
+        );
     }
 }
 
@@ -340,7 +335,7 @@ fn validate_stateful_set(set: &Value) -> Errors {
     let policy = text(spec, "podManagementPolicy");
     if !matches!(policy, "OrderedReady" | "Parallel") {
         let why = "must be 'OrderedReady' or 'Parallel'";
-        errors.push(FieldError::invalid(path.field("podManagementPolicy"), policy, why));
+        errors.invalid(path.field("podManagementPolicy"), policy, why);
     }
     let strategy = &spec["updateStrategy"];
     let at = path.field("updateStrategy");
@@ -356,8 +351,7 @@ fn validate_stateful_set(set: &Value) -> Errors {
             "apps.StatefulSetUpdateStrategy{{Type:{kind:?}, \
              RollingUpdate:(*apps.RollingUpdateStatefulSetStrategy)(nil)}}"
         );
-        let why = "must be 'RollingUpdate' or 'OnDelete'";
-        errors.push(FieldError::invalid_as(at, shown, why));
+        errors.invalid_as(at, shown, "must be 'RollingUpdate' or 'OnDelete'");
     }
     non_negative(spec, &["replicas"], &path, &mut errors);
     validate_workload(spec, "statefulset", &path, &mut errors);

@@ -1,4 +1,4 @@
-//! Aggregated ClusterRoles: their rules are the union of the rules of the selected ClusterRoles.
+//! Aggregated ClusterRoles: their rules are the union of the rules of the selected `ClusterRoles`.
 
 use jiff::Timestamp;
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
@@ -17,7 +17,7 @@ impl ClusterRoles {
         Self { component: Component::controller(api, "clusterrole-aggregation-controller") }
     }
 
-    /// ClusterRoles that the selector matches, by name.
+    /// `ClusterRoles` that the selector matches, by name.
     fn selected(&self, selector: &LabelSelector) -> Result<Vec<ClusterRole>, Refusal> {
         let mut roles: Vec<ClusterRole> =
             self.component.list_where("", |role| selector.matches(role))?;
@@ -35,7 +35,7 @@ impl Controller for ClusterRoles {
         &self.component
     }
 
-    /// Every ClusterRole can be part of any aggregated ClusterRole.
+    /// Every `ClusterRole` can be part of any aggregated `ClusterRole`.
     fn keys_for_event(&mut self, _: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
         self.component.list_keys::<ClusterRole>("", is_aggregated)
     }
@@ -65,7 +65,7 @@ fn is_aggregated(role: &Value) -> bool {
     role.get("aggregationRule").is_some_and(|rule| !rule.is_null())
 }
 
-/// Union of the rules of all parts without duplicates; a ClusterRole is not a part of itself.
+/// Union of the rules of all parts without duplicates; a `ClusterRole` is not a part of itself.
 fn aggregated_rules(whole: &ClusterRole, parts: &[ClusterRole]) -> Vec<PolicyRule> {
     let mut rules: Vec<PolicyRule> = Vec::new();
     for part in parts.iter().filter(|part| part.metadata.name != whole.metadata.name) {

@@ -2,8 +2,8 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{self as meta, ObjectMeta, OwnerReference};
 use k8s_openapi::{Metadata, Resource};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::runtime::{Component, ObjectKey, WatchEvent};
@@ -12,7 +12,7 @@ use crate::selector::LabelSelector;
 
 /// What a controller does with an object that it may own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Claim {
+enum Claim {
     /// The controller owns it.
     Keep,
     /// It has no controller and is selected.
@@ -24,14 +24,14 @@ pub(super) enum Claim {
 }
 
 /// Decides what a controller does with an object.
-pub(super) fn claim(controller: &ObjectMeta, object: &ObjectMeta, selected: bool) -> Claim {
-    let leaving = controller.deletion_timestamp.is_some();
+fn claim(controller: &ObjectMeta, object: &ObjectMeta, selected: bool) -> Claim {
+    let deleting = controller.deletion_timestamp.is_some();
     match controller_of(object) {
         Some(owner) if Some(&owner.uid) != controller.uid.as_ref() => Claim::Ignore,
         Some(_) if selected => Claim::Keep,
-        Some(_) if leaving => Claim::Ignore,
+        Some(_) if deleting => Claim::Ignore,
         Some(_) => Claim::Release,
-        None if leaving || !selected || object.deletion_timestamp.is_some() => Claim::Ignore,
+        None if deleting || !selected || object.deletion_timestamp.is_some() => Claim::Ignore,
         None => Claim::Adopt,
     }
 }
@@ -65,14 +65,14 @@ where
 }
 
 /// The patch that adopts this version of an object.
-pub(super) fn adoption(object: &ObjectMeta, reference: OwnerReference) -> Value {
+fn adoption(object: &ObjectMeta, reference: OwnerReference) -> Value {
     let mut owners = object.owner_references.clone().unwrap_or_default();
     owners.push(reference);
     with_owners(object, &owners)
 }
 
 /// The patch that removes the owner with this UID from this version of an object.
-pub(super) fn release(object: &ObjectMeta, uid: &str) -> Value {
+fn release(object: &ObjectMeta, uid: &str) -> Value {
     let owners = object.owner_references.iter().flatten().filter(|owner| owner.uid != uid);
     with_owners(object, &owners.cloned().collect::<Vec<_>>())
 }
@@ -86,26 +86,53 @@ fn with_owners(object: &ObjectMeta, owners: &[OwnerReference]) -> Value {
 }
 
 /// Whether a label selector matches an object with this metadata.
-pub(super) fn selects(selector: &LabelSelector, object: &ObjectMeta) -> bool {
+fn selects(selector: &LabelSelector, object: &ObjectMeta) -> bool {
     !selector.is_everything()
         && selector.matches(&json!({ "metadata": { "labels": object.labels } }))
 }
 
-/// Lists the objects that a controller owns or could adopt: without controller and selected.
-pub(super) fn list_claimable<K>(
+/// The objects that a controller owns, after adopting and releasing. Objects that were deleted in
+/// the meantime are left out.
+pub(super) fn claim_objects<C, K>(
     component: &Component,
-    controller: &ObjectMeta,
+    controller: &C,
     selector: &LabelSelector,
 ) -> Result<Vec<K>, Refusal>
 where
-    K: Resource + DeserializeOwned,
+    C: Resource + Metadata<Ty = ObjectMeta>,
+    K: Resource + Metadata<Ty = ObjectMeta> + Serialize + DeserializeOwned + Clone + Send + Sync,
 {
-    let namespace = controller.namespace.as_deref().unwrap_or_default();
-    let uid = controller.uid.as_deref().unwrap_or_default();
-    component.list_where(namespace, |object| match controller_in(object) {
-        Some((_, _, owner)) => owner == uid,
-        None => selector.matches(object),
-    })
+    let metadata = controller.metadata();
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    let uid = metadata.uid.as_deref().unwrap_or_default();
+    let candidates =
+        component.list_where::<K>(namespace, |object| match controller_in(object) {
+            Some((_, _, owner)) => owner == uid,
+            None => selector.matches(object),
+        })?;
+    let mut own = Vec::new();
+    for object in candidates {
+        let patch = match claim(metadata, object.metadata(), selects(selector, object.metadata())) {
+            Claim::Ignore => continue,
+            Claim::Keep => {
+                own.push(object);
+                continue;
+            }
+            Claim::Adopt => adoption(object.metadata(), reference(controller)),
+            Claim::Release => release(object.metadata(), uid),
+        };
+        let name = object.metadata().name.as_deref().unwrap_or_default();
+        match component.client().merge::<K>(namespace, name, patch) {
+            Ok(object) => own.extend(Some(object).filter(|it| controls(metadata, it.metadata()))),
+            Err(refusal) if refusal.code == 404 => {}
+            Err(refusal) => return Err(refusal),
+        }
+    }
+    Ok(own)
+}
+
+fn controls(controller: &ObjectMeta, object: &ObjectMeta) -> bool {
+    controller_of(object).is_some_and(|owner| Some(&owner.uid) == controller.uid.as_ref())
 }
 
 /// Keys of the controllers of kind `C` to reconcile after an event: the controller itself, the
@@ -145,7 +172,7 @@ mod tests {
     #[test]
     fn claim_depends_on_owner_and_selector() {
         let here: ReplicaSet = read(json!({ "metadata": { "name": "a", "uid": "1" } }));
-        let leaving: ReplicaSet = read(json!({ "metadata": {
+        let deleting: ReplicaSet = read(json!({ "metadata": {
             "name": "a", "uid": "1", "deletionTimestamp": "2026-01-01T00:00:00Z"
         } }));
         let free = json!({ "name": "p" });
@@ -166,9 +193,9 @@ mod tests {
             (&here, &others, true, Claim::Ignore),
             (&here, &others, false, Claim::Ignore),
             (&here, &going, true, Claim::Ignore),
-            (&leaving, &free, true, Claim::Ignore),
-            (&leaving, &owned, true, Claim::Keep),
-            (&leaving, &owned, false, Claim::Ignore),
+            (&deleting, &free, true, Claim::Ignore),
+            (&deleting, &owned, true, Claim::Keep),
+            (&deleting, &owned, false, Claim::Ignore),
         ] {
             let pod: Pod = read(json!({ "metadata": object }));
             let claim = claim(&controller.metadata, &pod.metadata, selected);

@@ -5,12 +5,9 @@ use k8s_openapi::api::core::v1::{
     ContainerStatus, ObjectReference, Pod, PodCondition, PodTemplateSpec,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use k8s_openapi::{Metadata, Resource};
 
-use super::ownership::{self, Claim};
 use super::runtime::{Component, Recorder, Severity};
 use crate::api::{Propagation, Refusal};
-use crate::selector::LabelSelector;
 
 /// `status.phase`; new pods have none.
 pub(super) fn phase(pod: &Pod) -> &str {
@@ -173,38 +170,6 @@ impl PodControl {
                 Err(PodControlError { reason: "FailedDelete", refusal })
             }
         }
-    }
-
-    /// The pods that a controller owns, after adopting and releasing.
-    pub(super) fn claim<K>(
-        &self,
-        controller: &K,
-        selector: &LabelSelector,
-    ) -> Result<Vec<Pod>, Refusal>
-    where
-        K: Resource + Metadata<Ty = ObjectMeta>,
-    {
-        let metadata = controller.metadata();
-        let mut own = Vec::new();
-        for pod in ownership::list_claimable::<Pod>(&self.component, metadata, selector)? {
-            let selected = ownership::selects(selector, &pod.metadata);
-            match ownership::claim(metadata, &pod.metadata, selected) {
-                Claim::Keep => own.push(pod),
-                Claim::Ignore => {}
-                Claim::Adopt => {
-                    self.merge(
-                        &pod,
-                        ownership::adoption(&pod.metadata, ownership::reference(controller)),
-                    )?;
-                    own.push(pod);
-                }
-                Claim::Release => {
-                    let uid = metadata.uid.as_deref().unwrap_or_default();
-                    self.merge(&pod, ownership::release(&pod.metadata, uid))?;
-                }
-            }
-        }
-        Ok(own)
     }
 
     /// Patches a pod; a missing pod is not an error.

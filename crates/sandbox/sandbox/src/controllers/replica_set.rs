@@ -59,7 +59,7 @@ impl Controller for ReplicaSets {
         let Some(Ok(selector)) = selector.map(LabelSelector::from_structured) else {
             return Ok(Requeue::Never);
         };
-        let mut active = self.pods.claim(&set, &selector)?;
+        let mut active = ownership::claim_objects(&self.component, &set, &selector)?;
         active.retain(pod::is_active);
         let result = self.execute(&set, plan(&set, &active));
         let failure = result.as_ref().err();
@@ -93,13 +93,13 @@ fn plan(set: &ReplicaSet, active: &[Pod]) -> Vec<Action> {
     if set.metadata.deletion_timestamp.is_some() {
         return Vec::new();
     }
-    let wanted = replicas(set);
-    if active.len() <= wanted {
-        return vec![Action::Create; (wanted - active.len()).min(BURST_REPLICAS)];
+    let desired = replicas(set);
+    if active.len() <= desired {
+        return vec![Action::Create; (desired - active.len()).min(BURST_REPLICAS)];
     }
-    let surplus = (active.len() - wanted).min(BURST_REPLICAS);
-    let leaving = by_deletion_rank(active.to_vec()).into_iter().take(surplus);
-    leaving.map(|pod| Action::Delete(Box::new(pod))).collect()
+    let surplus = (active.len() - desired).min(BURST_REPLICAS);
+    let deleting = by_deletion_rank(active.to_vec()).into_iter().take(surplus);
+    deleting.map(|pod| Action::Delete(Box::new(pod))).collect()
 }
 
 /// Desired replicas.
@@ -238,8 +238,8 @@ mod tests {
 
     #[test]
     fn plan_of_deleting_set_keeps_pods() {
-        let leaving = set(3, &json!({ "metadata": { "deletionTimestamp": NOW } }));
-        assert_eq!(plan(&leaving, &[pod("ready")]), []);
+        let deleting = set(3, &json!({ "metadata": { "deletionTimestamp": NOW } }));
+        assert_eq!(plan(&deleting, &[pod("ready")]), []);
     }
 
     #[test]

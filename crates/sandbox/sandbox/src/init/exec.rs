@@ -167,7 +167,7 @@ fn code(status: ExitStatus) -> i32 {
 /// Default of `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// ProgramSearch for a program.
+/// Search for the program of a container in `PATH`.
 struct ProgramSearch<'a> {
     /// `PATH` of the container.
     path: &'a str,

@@ -7,9 +7,11 @@ use k8s_openapi::api::core::v1::{
     ConfigMap, Container, EnvVar, EnvVarSource, ObjectFieldSelector, Pod, ResourceFieldSelector,
     Secret,
 };
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 
-/// ConfigMaps and Secrets of a pod's namespace.
+use crate::builtin::Quantity;
+
+/// `ConfigMaps` and Secrets of a pod's namespace.
 pub(crate) trait ObjectLookup {
     /// A ConfigMap.
     fn config_map(&self, name: &str) -> Option<ConfigMap>;
@@ -207,37 +209,14 @@ pub(crate) fn container_resource(
     let Some(amount) = amounts.and_then(|amounts| amounts.get(name)) else {
         return Ok("0".to_owned());
     };
-    let divisor = reference.divisor.as_ref().and_then(milli).filter(|divisor| *divisor > 0);
-    let amount = milli(amount).ok_or_else(unsupported)?;
+    let divisor = reference.divisor.as_ref().and_then(millis).filter(|divisor| *divisor > 0);
+    let amount = millis(amount).ok_or_else(unsupported)?;
     // Rounded up, as the kubelet does.
     Ok(amount.div_ceil(divisor.unwrap_or(1000)).to_string())
 }
 
-/// A quantity in thousandths.
-fn milli(quantity: &Quantity) -> Option<u128> {
-    const SUFFIXES: [(&str, u128); 13] = [
-        ("m", 1),
-        ("Ki", 1000 << 10),
-        ("Mi", 1000 << 20),
-        ("Gi", 1000 << 30),
-        ("Ti", 1000 << 40),
-        ("Pi", 1000 << 50),
-        ("k", 1_000_000),
-        ("M", 1_000_000_000),
-        ("G", 1_000_000_000_000),
-        ("T", 1_000_000_000_000_000),
-        ("P", 1_000_000_000_000_000_000),
-        ("E", 1_000_000_000_000_000_000_000),
-        ("", 1000),
-    ];
-    let text = quantity.0.as_str();
-    let suffix = SUFFIXES.iter().find(|(suffix, _)| text.ends_with(suffix));
-    let (suffix, factor) = suffix?;
-    let number = text.strip_suffix(suffix)?;
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = u32::try_from(fraction.len()).ok().filter(|digits| *digits <= 9)?;
-    let scaled: u128 = format!("{whole}{fraction}").parse().ok()?;
-    Some((scaled.checked_mul(*factor)?).div_ceil(10_u128.pow(digits)))
+fn millis(quantity: &ApiQuantity) -> Option<u128> {
+    Quantity::parse(&quantity.0).ok()?.to_millis()
 }
 
 /// Expands `$(NAME)`; `$$` is an escaped dollar sign, unknown names remain.

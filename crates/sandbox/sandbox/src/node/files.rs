@@ -47,12 +47,12 @@ pub(crate) fn write_files(
         return Ok(());
     }
     let name = format!("..{generation}");
-    let place = directory.join(&name);
-    remove_tree(&place)?;
-    fs::create_dir_all(&place)?;
+    let resolved = directory.join(&name);
+    remove_tree(&resolved)?;
+    fs::create_dir_all(&resolved)?;
     for file in files {
-        let path = place.join(inside(&file.path)?);
-        fs::create_dir_all(path.parent().unwrap_or(&place))?;
+        let path = resolved.join(inside(&file.path)?);
+        fs::create_dir_all(path.parent().unwrap_or(&resolved))?;
         fs::write(&path, &file.content)?;
         fs::set_permissions(&path, Permissions::from_mode(file.mode))?;
     }
@@ -115,25 +115,25 @@ fn inside(path: &str) -> io::Result<PathBuf> {
 /// Resolves a host path of a node and creates it as its type requires. Errors are those of the
 /// kubelet.
 pub(crate) fn resolve_host_path(root: &Path, path: &str, kind: &str) -> Result<PathBuf, String> {
-    let place = host_path_below(root, path);
+    let resolved = host_path_below(root, path);
     let failed = |error: io::Error| format!("cannot create {path}: {error}");
     let wrong = |what: &str| format!("hostPath type check failed: {path} is not a {what}");
     match kind {
-        "Directory" if !place.is_dir() => return Err(wrong("directory")),
-        "File" if !place.is_file() => return Err(wrong("file")),
-        "FileOrCreate" if place.is_dir() => return Err(wrong("file")),
-        "FileOrCreate" if !place.exists() => {
-            fs::create_dir_all(place.parent().unwrap_or(root)).map_err(failed)?;
-            fs::write(&place, "").map_err(failed)?;
+        "Directory" if !resolved.is_dir() => return Err(wrong("directory")),
+        "File" if !resolved.is_file() => return Err(wrong("file")),
+        "FileOrCreate" if resolved.is_dir() => return Err(wrong("file")),
+        "FileOrCreate" if !resolved.exists() => {
+            fs::create_dir_all(resolved.parent().unwrap_or(root)).map_err(failed)?;
+            fs::write(&resolved, "").map_err(failed)?;
         }
-        "DirectoryOrCreate" if place.is_file() => return Err(wrong("directory")),
+        "DirectoryOrCreate" if resolved.is_file() => return Err(wrong("directory")),
         "Directory" | "File" | "FileOrCreate" => {}
-        "" | "DirectoryOrCreate" if place.exists() => {}
-        "" | "DirectoryOrCreate" => fs::create_dir_all(&place).map_err(failed)?,
+        "" | "DirectoryOrCreate" if resolved.exists() => {}
+        "" | "DirectoryOrCreate" => fs::create_dir_all(&resolved).map_err(failed)?,
         other => return Err(format!("the sandbox does not support hostPath of type {other:?}")),
     }
     // A pod may have created a symlink, which must not lead to files of the host.
-    let real = place.canonicalize().map_err(failed)?;
+    let real = resolved.canonicalize().map_err(failed)?;
     let root = root.canonicalize().map_err(failed)?;
     if real.starts_with(&root) {
         Ok(real)
@@ -145,22 +145,22 @@ pub(crate) fn resolve_host_path(root: &Path, path: &str, kind: &str) -> Result<P
 fn host_path_below(root: &Path, path: &str) -> PathBuf {
     let parts = Path::new(path).components();
     let normal = parts.filter(|part| matches!(part, Component::Normal(_)));
-    normal.fold(root.to_owned(), |place, part| place.join(part))
+    normal.fold(root.to_owned(), |resolved, part| resolved.join(part))
 }
 
 /// A mount of a container, from the directory of its volume. `expand` expands variables.
 pub(crate) fn mount(
     volume: &Path,
-    asked: &VolumeMount,
+    requested: &VolumeMount,
     expand: impl Fn(&str) -> String,
 ) -> Result<Mount, String> {
-    let sub_path = match (&asked.sub_path_expr, &asked.sub_path) {
+    let sub_path = match (&requested.sub_path_expr, &requested.sub_path) {
         (Some(expression), _) => expand(expression),
         (None, sub_path) => sub_path.clone().unwrap_or_default(),
     };
     let source = mount_below(volume, &sub_path)?;
-    let target = Path::new("/").join(&asked.mount_path);
-    Ok(Mount { source, target, read_only: asked.read_only == Some(true) })
+    let target = Path::new("/").join(&requested.mount_path);
+    Ok(Mount { source, target, read_only: requested.read_only == Some(true) })
 }
 
 fn mount_below(volume: &Path, sub_path: &str) -> Result<PathBuf, String> {
@@ -169,14 +169,14 @@ fn mount_below(volume: &Path, sub_path: &str) -> Result<PathBuf, String> {
     if !Path::new(sub_path).components().all(normal) {
         return Err(format!("subPath {sub_path:?} is outside of its volume"));
     }
-    let place = volume.join(sub_path);
-    if fs::symlink_metadata(&place).is_err() {
-        fs::create_dir_all(&place).map_err(failed)?;
+    let resolved = volume.join(sub_path);
+    if fs::symlink_metadata(&resolved).is_err() {
+        fs::create_dir_all(&resolved).map_err(failed)?;
     }
-    let (place, volume) =
-        (place.canonicalize().map_err(failed)?, volume.canonicalize().map_err(failed)?);
-    if place.starts_with(&volume) {
-        Ok(place)
+    let (resolved, volume) =
+        (resolved.canonicalize().map_err(failed)?, volume.canonicalize().map_err(failed)?);
+    if resolved.starts_with(&volume) {
+        Ok(resolved)
     } else {
         Err(format!("subPath {sub_path:?} is outside of its volume"))
     }
@@ -218,15 +218,15 @@ mod tests {
     #[test]
     fn host_path_type_determines_creation() {
         let root = tempfile::tempdir().unwrap();
-        let place = |path: &str, kind: &str| resolve_host_path(root.path(), path, kind);
-        assert!(place("/var/x", "Directory").is_err());
-        assert!(place("/var/x", "DirectoryOrCreate").unwrap().is_dir());
-        assert!(place("/var/x", "Directory").is_ok());
-        assert!(place("/var/x", "File").is_err());
-        assert!(place("/var/x", "FileOrCreate").is_err());
-        assert!(place("/etc/file", "FileOrCreate").unwrap().is_file());
-        assert!(place("/new", "").unwrap().is_dir());
-        assert!(place("/x", "Socket").is_err());
+        let resolved = |path: &str, kind: &str| resolve_host_path(root.path(), path, kind);
+        assert!(resolved("/var/x", "Directory").is_err());
+        assert!(resolved("/var/x", "DirectoryOrCreate").unwrap().is_dir());
+        assert!(resolved("/var/x", "Directory").is_ok());
+        assert!(resolved("/var/x", "File").is_err());
+        assert!(resolved("/var/x", "FileOrCreate").is_err());
+        assert!(resolved("/etc/file", "FileOrCreate").unwrap().is_file());
+        assert!(resolved("/new", "").unwrap().is_dir());
+        assert!(resolved("/x", "Socket").is_err());
     }
 
     #[test]
@@ -243,19 +243,19 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let volume = directory.path().canonicalize().unwrap();
         symlink("/etc", volume.join("link")).unwrap();
-        let place = |asked: serde_json::Value| {
-            let mut asked = asked;
-            asked["name"] = json!("v");
-            asked["mountPath"] = json!("data");
-            let asked = serde_json::from_value(asked).unwrap();
-            mount(&volume, &asked, |text| text.replace("$(A)", "a"))
+        let resolved = |requested: serde_json::Value| {
+            let mut requested = requested;
+            requested["name"] = json!("v");
+            requested["mountPath"] = json!("data");
+            let requested = serde_json::from_value(requested).unwrap();
+            mount(&volume, &requested, |text| text.replace("$(A)", "a"))
         };
-        let mounted = place(json!({ "subPathExpr": "x-$(A)", "readOnly": true })).unwrap();
+        let mounted = resolved(json!({ "subPathExpr": "x-$(A)", "readOnly": true })).unwrap();
         assert_eq!(mounted.source, volume.join("x-a"));
         assert_eq!((mounted.target, mounted.read_only), (PathBuf::from("/data"), true));
-        assert_eq!(place(json!({})).unwrap().source, volume);
+        assert_eq!(resolved(json!({})).unwrap().source, volume);
         for sub_path in ["../x", "/etc", "link", "a/../../x"] {
-            assert!(place(json!({ "subPath": sub_path })).is_err(), "{sub_path}");
+            assert!(resolved(json!({ "subPath": sub_path })).is_err(), "{sub_path}");
         }
     }
 }

@@ -80,7 +80,7 @@ pub(crate) struct PodActions {
     pub(crate) start: Vec<usize>,
     /// Sidecars to stop.
     pub(crate) stop: Vec<usize>,
-    /// Containers in CrashLoopBackOff, with the time of their restart.
+    /// Containers in `CrashLoopBackOff`, with the time of their restart.
     pub(crate) crash_loops: Vec<(usize, Timestamp)>,
     /// When to compute actions again.
     pub(crate) wake: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! Representations of objects that kubectl requests: Table and PartialObjectMetadata.
+//! Representations of objects that kubectl requests: Table and `PartialObjectMetadata`.
 
 mod age;
 mod builtin;
@@ -42,10 +42,10 @@ pub struct Table {
 pub struct Column {
     /// Heading.
     pub name: String,
-    /// OpenAPI type of the cells.
+    /// `OpenAPI` type of the cells.
     #[serde(rename = "type")]
     pub type_: String,
-    /// OpenAPI format; `name` for the column with the name of the object.
+    /// `OpenAPI` format; `name` for the column with the name of the object.
     pub format: String,
     /// Description.
     pub description: String,

@@ -16,7 +16,7 @@ fn lease(holder: &str) -> Value {
 #[tokio::test]
 async fn concurrent_lease_updates_have_one_winner() -> Result<()> {
     let case = Case::begin("records").await?;
-    let before = case.create("leases", &lease("nobody")).await?.object()?;
+    let before = case.create("leases", &lease("initial")).await?.object()?;
     let take = |holder: &str| {
         let mut taken = before.clone();
         taken["spec"]["holderIdentity"] = json!(holder);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Case, Transcript, config_map, encoded};
 
-/// ConfigMaps `m0`, `m1`, … with a label for even numbers.
+/// `ConfigMaps` `m0`, `m1`, … with a label for even numbers.
 async fn numbered(case: &Case, count: usize) -> Result<()> {
     for number in 0..count {
         let mut object = config_map(&format!("m{number}"), json!({ "n": number.to_string() }));

@@ -1,4 +1,4 @@
-//! Media types: tables, PartialObjectMetadata and YAML.
+//! Media types: tables, `PartialObjectMetadata` and YAML.
 
 use anyhow::Result;
 use insta::assert_snapshot;

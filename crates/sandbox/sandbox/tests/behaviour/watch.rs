@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::differences;
 use crate::support::{Case, Events, Transcript, config_map};
 
-/// ConfigMaps of the case; controllers create others in the namespace.
+/// `ConfigMaps` of the case; controllers create others in the namespace.
 const OWN: &str = "configmaps?labelSelector=suite";
 
 fn labelled(name: &str, label: &str) -> Value {

@@ -86,14 +86,14 @@ async fn denied_request_names_webhook_and_reason() -> Result<()> {
 async fn failing_webhook_denies_unless_ignored() -> Result<()> {
     let case = Case::begin("webhooks").await?;
     let webhook = Webhook::start(react).await?;
-    let paths = ["other-id", "patch", "empty", "missing", "broken", "no-json", "slow", "nobody"];
+    let paths = ["other-id", "patch", "empty", "missing", "broken", "no-json", "slow", "unserved"];
     let mut configured = Vec::new();
     for path in paths {
         let mut failing = choosable(&webhook, path, &case);
         failing["timeoutSeconds"] = json!(1);
-        if path == "nobody" {
+        if path == "unserved" {
             // A port without a server.
-            failing["clientConfig"]["url"] = json!("https://127.0.0.1:1/nobody");
+            failing["clientConfig"]["url"] = json!("https://127.0.0.1:1/unserved");
         }
         configured.push(failing.clone());
         let ignored = format!("ignored-{path}");
@@ -126,8 +126,8 @@ async fn failing_webhook_denies_unless_ignored() -> Result<()> {
     no-json: 500 InternalError
     slow: 500 InternalError: Internal error occurred: failed calling webhook "slow.example.com": failed to call webhook: Post "https://ADDRESS/slow?timeout=1s": context deadline exceeded
       - -: failed calling webhook "slow.example.com": failed to call webhook: Post "https://ADDRESS/slow?timeout=1s": context deadline exceeded
-    nobody: 500 InternalError: Internal error occurred: failed calling webhook "nobody.example.com": failed to call webhook: Post "https://127.0.0.1:1/nobody?timeout=1s": dial tcp 127.0.0.1:1: connect: connection refused
-      - -: failed calling webhook "nobody.example.com": failed to call webhook: Post "https://127.0.0.1:1/nobody?timeout=1s": dial tcp 127.0.0.1:1: connect: connection refused
+    unserved: 500 InternalError: Internal error occurred: failed calling webhook "unserved.example.com": failed to call webhook: Post "https://127.0.0.1:1/unserved?timeout=1s": dial tcp 127.0.0.1:1: connect: connection refused
+      - -: failed calling webhook "unserved.example.com": failed to call webhook: Post "https://127.0.0.1:1/unserved?timeout=1s": dial tcp 127.0.0.1:1: connect: connection refused
     "#);
     Ok(())
 }
@@ -176,12 +176,12 @@ async fn webhook_receives_admission_review() -> Result<()> {
     last_request(&case, &webhook, &mut transcript, "create");
     case.merge("configmaps/a", &json!({ "data": { "x": "y" } })).await?.object()?;
     last_request(&case, &webhook, &mut transcript, "merge");
-    let change = json!({ "metadata": { "labels": { LABEL: "nobody" } } });
+    let change = json!({ "metadata": { "labels": { LABEL: "none" } } });
     case.patch(Patch::Strategic, "configmaps/a", &change).await?.object()?;
-    last_request(&case, &webhook, &mut transcript, "out of sight");
+    last_request(&case, &webhook, &mut transcript, "label changed");
     case.merge("configmaps/a", &json!({ "data": { "x": "z" } })).await?.object()?;
     case.replace("configmaps/a", &object).await?.object()?;
-    last_request(&case, &webhook, &mut transcript, "into sight");
+    last_request(&case, &webhook, &mut transcript, "label restored");
     case.delete_with("configmaps/a", &json!({ "gracePeriodSeconds": 1 })).await?.object()?;
     last_request(&case, &webhook, &mut transcript, "delete");
     let mut applied = object.clone();
@@ -195,8 +195,8 @@ async fn webhook_receives_admission_review() -> Result<()> {
     dry run: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":true,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"oldObject":null,"operation":"CREATE","options":{"apiVersion":"meta.k8s.io/v1","dryRun":["All"],"fieldManager":"me","kind":"CreateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
     create: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"oldObject":null,"operation":"CREATE","options":{"apiVersion":"meta.k8s.io/v1","kind":"CreateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
     merge: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","data":{"x":"y"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"oldObject":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"operation":"UPDATE","options":{"apiVersion":"meta.k8s.io/v1","kind":"UpdateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
-    out of sight: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","data":{"x":"y"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"nobody"},"name":"a","namespace":"NS"}},"oldObject":{"apiVersion":"v1","data":{"x":"y"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"operation":"UPDATE","options":{"apiVersion":"meta.k8s.io/v1","kind":"UpdateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
-    into sight: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"oldObject":{"apiVersion":"v1","data":{"x":"z"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"nobody"},"name":"a","namespace":"NS"}},"operation":"UPDATE","options":{"apiVersion":"meta.k8s.io/v1","kind":"UpdateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
+    label changed: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","data":{"x":"y"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"none"},"name":"a","namespace":"NS"}},"oldObject":{"apiVersion":"v1","data":{"x":"y"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"operation":"UPDATE","options":{"apiVersion":"meta.k8s.io/v1","kind":"UpdateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
+    label restored: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"oldObject":{"apiVersion":"v1","data":{"x":"z"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"none"},"name":"a","namespace":"NS"}},"operation":"UPDATE","options":{"apiVersion":"meta.k8s.io/v1","kind":"UpdateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
     delete: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":null,"oldObject":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"operation":"DELETE","options":{"apiVersion":"meta.k8s.io/v1","gracePeriodSeconds":1,"kind":"DeleteOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
     apply: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"oldObject":null,"operation":"CREATE","options":{"apiVersion":"meta.k8s.io/v1","fieldManager":"me","kind":"CreateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
     delete all: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"namespace":"NS","object":null,"oldObject":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"operation":"DELETE","options":{"apiVersion":"meta.k8s.io/v1","kind":"DeleteOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}

@@ -42,7 +42,7 @@ async fn operator_crash_is_restarted() -> Result<()> {
     assert_eq!(status.version_of("operator"), None, "it is Degraded on its way alone");
     fragile.until("at 5.1.0", |status| is(status, "Degraded", false)).await?;
 
-    fragile.configure(json!({ "crash": "It was asked to." })).await?;
+    fragile.configure(json!({ "crash": "Configured crash." })).await?;
     fragile.until_restarted().await?;
     fragile.configure(json!({ "crash": null, "degraded": "It remembers." })).await?;
     fragile.until("back", |status| is(status, "Degraded", true)).await?;

@@ -1,4 +1,4 @@
-//! Structures and fields of the built-in kinds, from the published OpenAPI schemas.
+//! Structures and fields of the built-in kinds, from the published `OpenAPI` schemas.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::{environment, resources, security};
 use crate::builtin::validation::{
-    Errors, duplicates, invalid, non_negative, one_of, port, port_name, port_number, required,
+    ErrorList, Errors, duplicates, invalid, non_negative, one_of, port, port_name, port_number,
+    required,
 };
 use crate::builtin::value::{get, items, text};
 use crate::field_error::{FieldError, Path};
@@ -20,7 +21,7 @@ pub(super) fn check(
     errors: &mut Errors,
 ) {
     match text(container, "name") {
-        "" => errors.push(FieldError::required(path.field("name"), "")),
+        "" => errors.required(path.field("name")),
         name => invalid(&path.field("name"), name, label(name), errors),
     }
     image(container, path, errors);
@@ -45,8 +46,7 @@ pub(super) fn init_only(container: &Value, path: &Path, errors: &mut Errors) {
     }
     for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
         if let Some(value) = get(container, field) {
-            let why = "must not be set for init containers";
-            errors.push(FieldError::invalid(path.field(field), value.clone(), why));
+            errors.invalid(path.field(field), value.clone(), "must not be set for init containers");
         }
     }
 }
@@ -54,10 +54,9 @@ pub(super) fn init_only(container: &Value, path: &Path, errors: &mut Errors) {
 fn image(container: &Value, path: &Path, errors: &mut Errors) {
     let path = path.field("image");
     match text(container, "image") {
-        "" => errors.push(FieldError::required(path, "")),
+        "" => errors.required(path),
         image if image.trim() != image => {
-            let why = "must not have leading or trailing whitespace";
-            errors.push(FieldError::invalid(path, image, why));
+            errors.invalid(path, image, "must not have leading or trailing whitespace");
         }
         _ => {}
     }
@@ -66,15 +65,15 @@ fn image(container: &Value, path: &Path, errors: &mut Errors) {
 fn message_policy(container: &Value, path: &Path, errors: &mut Errors) {
     match text(container, "terminationMessagePolicy") {
         "File" | "FallbackToLogsOnError" => {}
-        "" => errors.push(FieldError::required(
+        "" => errors.required_because(
             path.field("terminationMessagePolicy"),
             "must be 'File' or 'FallbackToLogsOnError'",
-        )),
-        other => errors.push(FieldError::invalid(
+        ),
+        other => errors.invalid(
             path.field("terminationMessagePolicy"),
             other,
             "must be 'File' or 'FallbackToLogsOnError'",
-        )),
+        ),
     }
 }
 
@@ -87,7 +86,7 @@ fn ports(container: &Value, on_host: bool, path: &Path, errors: &mut Errors) {
             invalid(&at.field("name"), name, port_name(name), errors);
         }
         match port["containerPort"].as_i64().unwrap_or_default() {
-            0 => errors.push(FieldError::required(at.field("containerPort"), "")),
+            0 => errors.required(at.field("containerPort")),
             _ => port_number(&port["containerPort"], &at.field("containerPort"), errors),
         }
         let host_port = port["hostPort"].as_i64().unwrap_or_default();
@@ -99,12 +98,12 @@ fn ports(container: &Value, on_host: bool, path: &Path, errors: &mut Errors) {
         if on_host && host_port != 0 && port["hostPort"] != port["containerPort"] {
             let why = "must match `hostPort` when `hostNetwork` is true";
             let number = port["containerPort"].clone();
-            errors.push(FieldError::invalid(at.field("containerPort"), number, why));
+            errors.invalid(at.field("containerPort"), number, why);
         }
     }
-    let good =
+    let valid =
         ports.iter().enumerate().filter(|(_, port)| port_name(text(port, "name")).is_empty());
-    duplicates(good.map(|(at, port)| (text(port, "name"), path.index(at).field("name"))), errors);
+    duplicates(valid.map(|(at, port)| (text(port, "name"), path.index(at).field("name"))), errors);
 }
 
 fn mounts(container: &Value, volumes: &BTreeSet<&str>, path: &Path, errors: &mut Errors) {
@@ -113,17 +112,17 @@ fn mounts(container: &Value, volumes: &BTreeSet<&str>, path: &Path, errors: &mut
         let at = path.index(index);
         let name = text(mount, "name");
         if name.is_empty() {
-            errors.push(FieldError::required(at.field("name"), ""));
+            errors.required(at.field("name"));
         }
         if !volumes.contains(name) {
             errors.push(FieldError::not_found(at.field("name"), name));
         }
         let target = text(mount, "mountPath");
         if target.is_empty() {
-            errors.push(FieldError::required(at.field("mountPath"), ""));
+            errors.required(at.field("mountPath"));
         }
         if !taken.insert(target) {
-            errors.push(FieldError::invalid(at.field("mountPath"), target, "must be unique"));
+            errors.invalid(at.field("mountPath"), target, "must be unique");
         }
         sub_paths(mount, path, &at, errors);
     }
@@ -135,7 +134,7 @@ fn sub_paths(mount: &Value, list: &Path, at: &Path, errors: &mut Errors) {
     if !expanded.is_empty() {
         if !plain.is_empty() {
             let why = "subPathExpr and subPath are mutually exclusive";
-            errors.push(FieldError::invalid(at.field("subPathExpr"), expanded, why));
+            errors.invalid(at.field("subPathExpr"), expanded, why);
         }
         relative(expanded, &list.field("subPathExpr"), errors);
     }
@@ -144,7 +143,7 @@ fn sub_paths(mount: &Value, list: &Path, at: &Path, errors: &mut Errors) {
 /// Requires a relative path without `..`.
 pub(super) fn relative(path: &str, at: &Path, errors: &mut Errors) {
     if path.starts_with('/') {
-        errors.push(FieldError::invalid(at, path, "must be a relative path"));
+        errors.invalid(at, path, "must be a relative path");
     }
     no_parent_references(path, at, errors);
 }
@@ -152,7 +151,7 @@ pub(super) fn relative(path: &str, at: &Path, errors: &mut Errors) {
 /// Refuses paths that contain `..`.
 pub(super) fn no_parent_references(path: &str, at: &Path, errors: &mut Errors) {
     if path.split('/').any(|part| part == "..") {
-        errors.push(FieldError::invalid(at, path, "must not contain '..'"));
+        errors.invalid(at, path, "must not contain '..'");
     }
 }
 
@@ -175,7 +174,7 @@ fn probes(container: &Value, path: &Path, errors: &mut Errors) {
         let successes = probe["successThreshold"].as_i64().unwrap_or(1);
         if name != "readinessProbe" && successes != 1 {
             let path = path.field("successThreshold");
-            errors.push(FieldError::invalid(path, successes, "must be 1"));
+            errors.invalid(path, successes, "must be 1");
         }
     }
 }
@@ -196,20 +195,19 @@ fn handler(handler: &Value, path: &Path, errors: &mut Errors) {
     let kinds = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
     let mut given = kinds.into_iter().filter(|kind| get(handler, kind).is_some());
     let Some(kind) = given.next() else {
-        errors.push(FieldError::required(path, "must specify a handler type"));
+        errors.required_because(path, "must specify a handler type");
         return;
     };
     action(kind, &handler[kind], &path.field(kind), errors);
     for kind in given {
-        let why = "may not specify more than 1 handler type";
-        errors.push(FieldError::forbidden(path.field(kind), why));
+        errors.forbidden(path.field(kind), "may not specify more than 1 handler type");
     }
 }
 
 fn action(kind: &str, action: &Value, path: &Path, errors: &mut Errors) {
     match kind {
         "exec" if items(action, "command").is_empty() => {
-            errors.push(FieldError::required(path.field("command"), ""));
+            errors.required(path.field("command"));
         }
         "httpGet" => http_get(action, path, errors),
         "tcpSocket" => port(&action["port"], &path.field("port"), errors),
@@ -224,9 +222,9 @@ fn http_get(action: &Value, path: &Path, errors: &mut Errors) {
     one_of(action, "scheme", &["HTTP", "HTTPS"], path, errors);
     for header in items(action, "httpHeaders") {
         let name = text(header, "name");
-        let good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-        if name.is_empty() || !name.bytes().all(good) {
-            errors.push(FieldError::invalid(path.field("httpHeaders"), name, HEADER));
+        let valid = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        if name.is_empty() || !name.bytes().all(valid) {
+            errors.invalid(path.field("httpHeaders"), name, HEADER);
         }
     }
 }

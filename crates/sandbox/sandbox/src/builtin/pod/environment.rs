@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::volume::resource_field;
-use crate::builtin::validation::{Errors, config_key, invalid, unsupported};
+use crate::builtin::validation::{ErrorList, Errors, config_key, invalid, unsupported};
 use crate::builtin::value::{get, items, text};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::Path;
 use crate::metadata::subdomain;
 use crate::selector::validate::key_problems;
 
@@ -27,7 +27,7 @@ pub(super) fn check(container: &Value, path: &Path, errors: &mut Errors) {
     for (index, variable) in items(container, "env").iter().enumerate() {
         let at = path.field("env").index(index);
         match text(variable, "name") {
-            "" => errors.push(FieldError::required(at.field("name"), "")),
+            "" => errors.required(at.field("name")),
             name => invalid(&at.field("name"), name, name_problems(name), errors),
         }
         if let Some(source) = get(variable, "valueFrom") {
@@ -41,9 +41,10 @@ pub(super) fn check(container: &Value, path: &Path, errors: &mut Errors) {
 
 fn name_problems(name: &str) -> Vec<String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    let good = name.bytes().all(allowed) && !name.starts_with(|first: char| first.is_ascii_digit());
+    let valid =
+        name.bytes().all(allowed) && !name.starts_with(|first: char| first.is_ascii_digit());
     let mut problems = Vec::new();
-    if !good {
+    if !valid {
         problems.push(NAME.to_owned());
     }
     match name {
@@ -79,7 +80,7 @@ fn source(variable: &Value, source: &Value, path: &Path, errors: &mut Errors) {
         1 => return,
         _ => "may not have more than one field specified at a time",
     };
-    errors.push(FieldError::invalid(path, "", problem));
+    errors.invalid(path, "", problem);
 }
 
 /// Validates a `fieldRef`: one of the known fields, or a single label or annotation.
@@ -88,7 +89,7 @@ pub(super) fn field(reference: &Value, known: &[&str], path: &Path, errors: &mut
     let at = path.field("fieldPath");
     let entry = name.split_once("['").and_then(|(map, key)| Some((map, key.strip_suffix("']")?)));
     match (name, entry) {
-        ("", _) => errors.push(FieldError::required(at, "")),
+        ("", _) => errors.required(at),
         (_, Some(("metadata.labels", key))) => subscript(key, key, path, errors),
         (_, Some(("metadata.annotations", key))) => {
             subscript(key, &key.to_lowercase(), path, errors);
@@ -97,20 +98,20 @@ pub(super) fn field(reference: &Value, known: &[&str], path: &Path, errors: &mut
             let why = format!(
                 "error converting fieldPath: field label does not support subscript: {map}"
             );
-            errors.push(FieldError::invalid(at, name, why));
+            errors.invalid(at, name, why);
         }
         (name, None) if known.contains(&name) => {}
         (name, None) if is_downward_field(name) => errors.push(unsupported(at, name, known)),
         (name, None) => {
             let why = format!("error converting fieldPath: field label not supported: {name}");
-            errors.push(FieldError::invalid(at, name, why));
+            errors.invalid(at, name, why);
         }
     }
 }
 
 fn subscript(shown: &str, key: &str, path: &Path, errors: &mut Errors) {
     for problem in key_problems(key) {
-        errors.push(FieldError::invalid(path, shown, problem));
+        errors.invalid(path, shown, problem);
     }
 }
 
@@ -130,7 +131,7 @@ fn key(reference: &Value, path: &Path, errors: &mut Errors) {
     let name = text(reference, "name");
     invalid(&path.field("name"), name, subdomain(name), errors);
     match text(reference, "key") {
-        "" => errors.push(FieldError::required(path.field("key"), "")),
+        "" => errors.required(path.field("key")),
         key => invalid(&path.field("key"), key, config_key(key), errors),
     }
 }
@@ -146,22 +147,14 @@ fn group(group: &Value, list: &Path, index: usize, errors: &mut Errors) {
         if let Some(reference) = get(group, name) {
             given += 1;
             match text(reference, "name") {
-                "" => errors.push(FieldError::required(at.field(name).field("name"), "")),
+                "" => errors.required(at.field(name).field("name")),
                 named => invalid(&at.field(name).field("name"), named, subdomain(named), errors),
             }
         }
     }
     match given {
-        0 => errors.push(FieldError::invalid(
-            list,
-            "",
-            "must specify one of: `configMapRef` or `secretRef`",
-        )),
+        0 => errors.invalid(list, "", "must specify one of: `configMapRef` or `secretRef`"),
         1 => {}
-        _ => errors.push(FieldError::invalid(
-            list,
-            "",
-            "may not have more than one field specified at a time",
-        )),
+        _ => errors.invalid(list, "", "may not have more than one field specified at a time"),
     }
 }

@@ -202,7 +202,7 @@ fn use_host_port(port: &mut Value) {
     }
 }
 
-/// The QoS class of a pod.
+/// The `QoS` class of a pod.
 fn qos_class(spec: &Value) -> &'static str {
     let mut best_effort = true;
     let mut guaranteed = true;

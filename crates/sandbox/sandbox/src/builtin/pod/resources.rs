@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::builtin::quantity::Quantity;
-use crate::builtin::validation::{Errors, invalid};
+use crate::builtin::validation::{ErrorList, Errors, invalid};
 use crate::builtin::value::{entries, get};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::Path;
 use crate::selector::validate::key_problems;
 
 const CONTAINER: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
@@ -27,7 +27,7 @@ pub(super) fn check(resources: &Value, path: &Path, errors: &mut Errors) {
         within_limit(name, amount, resources, path, errors);
     }
     if huge_pages && !cpu_or_memory {
-        errors.push(FieldError::forbidden(path, "HugePages require cpu or memory"));
+        errors.forbidden(path, "HugePages require cpu or memory");
     }
 }
 
@@ -37,16 +37,16 @@ fn within_limit(name: &str, request: &Value, resources: &Value, path: &Path, err
         (Some(limit), Some(request)) if !can_be_overcommitted(name) && request != limit => {
             let why = format!("must be equal to {name} limit");
             let path = path.field("requests");
-            errors.push(FieldError::invalid(path, request.to_string(), why));
+            errors.invalid(path, request.to_string(), why);
         }
         (Some(limit), Some(request)) if request > limit => {
             let why = format!("must be less than or equal to {name} limit");
             let path = path.field("requests");
-            errors.push(FieldError::invalid(path, request.to_string(), why));
+            errors.invalid(path, request.to_string(), why);
         }
         (None, _) if !can_be_overcommitted(name) => {
             let why = "Limit must be set for non overcommitable resources";
-            errors.push(FieldError::required(path.field("limits"), why));
+            errors.required_because(path.field("limits"), why);
         }
         _ => {}
     }
@@ -68,10 +68,9 @@ fn name(name: &str, path: &Path, errors: &mut Errors) {
         return;
     }
     if !standard(name) {
-        let why = "must be a standard resource type or fully qualified";
-        errors.push(FieldError::invalid(path, name, why));
+        errors.invalid(path, name, "must be a standard resource type or fully qualified");
     }
-    errors.push(FieldError::invalid(path, name, "must be a standard resource for containers"));
+    errors.invalid(path, name, "must be a standard resource for containers");
 }
 
 /// Whether the name is a resource name of Kubernetes itself.
@@ -104,12 +103,11 @@ pub(in crate::builtin) fn standard(name: &str) -> bool {
 pub(in crate::builtin) fn amount(name: &str, amount: &Value, path: &Path, errors: &mut Errors) {
     let Some(quantity) = quantity(amount) else { return };
     if quantity.is_negative() {
-        let why = "must be greater than or equal to 0";
-        errors.push(FieldError::invalid(path, quantity.to_string(), why));
+        errors.invalid(path, quantity.to_string(), "must be greater than or equal to 0");
     }
     let counted = name.contains('/') && !name.contains("kubernetes.io/") || counts_objects(name);
     if counted && !quantity.is_whole() {
-        errors.push(FieldError::invalid(path, quantity.to_string(), "must be an integer"));
+        errors.invalid(path, quantity.to_string(), "must be an integer");
     }
 }
 

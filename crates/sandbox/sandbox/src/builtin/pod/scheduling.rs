@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::builtin::validation::{Errors, expression, qualified, selector, unsupported};
+use crate::builtin::validation::{ErrorList, Errors, expression, qualified, selector, unsupported};
 use crate::builtin::value::{get, items, text};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::Path;
 use crate::selector::validate::{key_problems, value_problems};
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -38,23 +38,23 @@ fn toleration(toleration: &Value, at: &Path, errors: &mut Errors) {
     if key.is_empty() && operator != "Exists" {
         let why = "operator must be Exists when `key` is empty, which means \"match all values \
             and all keys\"";
-        errors.push(FieldError::invalid(at.field("operator"), operator, why));
+        errors.invalid(at.field("operator"), operator, why);
     }
     if toleration["tolerationSeconds"].is_i64() && effect != "NoExecute" {
         let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        errors.push(FieldError::invalid(at.field("effect"), effect, why));
+        errors.invalid(at.field("effect"), effect, why);
     }
     match operator {
         "" | "Equal" => {
             for problem in value_problems(value) {
-                errors.push(FieldError::invalid(at.field("operator"), value, problem));
+                errors.invalid(at.field("operator"), value, problem);
             }
         }
-        "Exists" if !value.is_empty() => errors.push(FieldError::invalid_as(
+        "Exists" if !value.is_empty() => errors.invalid_as(
             at.field("operator"),
             in_go(toleration),
             "value must be empty when `operator` is 'Exists'",
-        )),
+        ),
         "Exists" => {}
         other => errors.push(unsupported(at.field("operator"), other, &["Equal", "Exists"])),
     }
@@ -95,7 +95,7 @@ fn node_affinity(affinity: &Value, path: &Path, errors: &mut Errors) {
     if let Some(required) = get(affinity, REQUIRED) {
         let at = path.field(REQUIRED).field("nodeSelectorTerms");
         if items(required, "nodeSelectorTerms").is_empty() {
-            errors.push(FieldError::required(&at, "must have at least one node selector term"));
+            errors.required_because(&at, "must have at least one node selector term");
         }
         for (index, term) in items(required, "nodeSelectorTerms").iter().enumerate() {
             node_term(term, &at.index(index), errors);
@@ -123,8 +123,7 @@ fn node_term(term: &Value, path: &Path, errors: &mut Errors) {
 fn weight(term: &Value, at: &Path, errors: &mut Errors) {
     let weight = term["weight"].as_i64().unwrap_or_default();
     if !(1..=100).contains(&weight) {
-        let why = "must be in the range 1-100";
-        errors.push(FieldError::invalid(at.field("weight"), weight, why));
+        errors.invalid(at.field("weight"), weight, "must be in the range 1-100");
     }
 }
 
@@ -134,10 +133,10 @@ fn pod_term(term: &Value, path: &Path, errors: &mut Errors) {
     let key = text(term, "topologyKey");
     let at = path.field("topologyKey");
     if key.is_empty() {
-        errors.push(FieldError::required(&at, "can not be empty"));
+        errors.required_because(&at, "can not be empty");
     }
     for problem in key_problems(key) {
-        errors.push(FieldError::invalid(&at, key, problem));
+        errors.invalid(&at, key, problem);
     }
 }
 
@@ -147,27 +146,23 @@ fn spread(spec: &Value, path: &Path, errors: &mut Errors) {
         let at = path.index(index);
         let skew = constraint["maxSkew"].as_i64().unwrap_or_default();
         if skew < 1 {
-            errors.push(FieldError::invalid(
-                at.field("maxSkew"),
-                skew,
-                "must be greater than zero",
-            ));
+            errors.invalid(at.field("maxSkew"), skew, "must be greater than zero");
         }
-        let (key, otherwise) =
+        let (key, action) =
             (text(constraint, "topologyKey"), text(constraint, "whenUnsatisfiable"));
         if key.is_empty() {
-            errors.push(FieldError::required(at.field("topologyKey"), "can not be empty"));
+            errors.required_because(at.field("topologyKey"), "can not be empty");
         }
-        let words = ["DoNotSchedule", "ScheduleAnyway"];
-        if !words.contains(&otherwise) {
-            errors.push(unsupported(at.field("whenUnsatisfiable"), otherwise, &words));
+        let supported = ["DoNotSchedule", "ScheduleAnyway"];
+        if !supported.contains(&action) {
+            errors.push(unsupported(at.field("whenUnsatisfiable"), action, &supported));
         }
         let same = |other: &Value| {
-            text(other, "topologyKey") == key && text(other, "whenUnsatisfiable") == otherwise
+            text(other, "topologyKey") == key && text(other, "whenUnsatisfiable") == action
         };
         if constraints.iter().skip(index + 1).any(same) {
             let at = at.field("{topologyKey, whenUnsatisfiable}");
-            errors.push(FieldError::duplicate(at, format!("{{{key}, {otherwise}}}")));
+            errors.duplicate(at, format!("{{{key}, {action}}}"));
         }
         if let Some(labels) = get(constraint, "labelSelector") {
             selector(labels, &at.field("labelSelector"), errors);

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::builtin::validation::{Errors, unsupported};
+use crate::builtin::validation::{ErrorList, Errors, unsupported};
 use crate::builtin::value::{get, items, text};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::Path;
 
 /// Maximum of user and group IDs.
 const MAX_ID: i64 = 2_147_483_647;
@@ -14,7 +14,7 @@ pub(super) fn pod(spec: &Value, path: &Path, errors: &mut Errors) {
     let path = path.field("securityContext");
     if spec["shareProcessNamespace"] == true && spec["hostPID"] == true {
         let why = "ShareProcessNamespace and HostPID cannot both be enabled";
-        errors.push(FieldError::invalid(path.field("shareProcessNamespace"), true, why));
+        errors.invalid(path.field("shareProcessNamespace"), true, why);
     }
     let Some(context) = get(spec, "securityContext") else { return };
     ids(context, &["fsGroup", "runAsUser", "runAsGroup"], &path, errors);
@@ -39,7 +39,7 @@ pub(super) fn container(container: &Value, path: &Path, errors: &mut Errors) {
     if context["allowPrivilegeEscalation"] == false {
         let mut refuse = |when: bool, why: &str| {
             if when {
-                errors.push(FieldError::invalid(&path, context.clone(), why));
+                errors.invalid(&path, context.clone(), why);
             }
         };
         let added = items(&context["capabilities"], "add");
@@ -62,23 +62,22 @@ fn ids(context: &Value, fields: &[&str], path: &Path, errors: &mut Errors) {
 
 fn id(value: &Value, path: &Path, errors: &mut Errors) {
     if let Some(id) = value.as_i64().filter(|id| !(0..=MAX_ID).contains(id)) {
-        let why = format!("must be between 0 and {MAX_ID}, inclusive");
-        errors.push(FieldError::invalid(path, id, why));
+        errors.invalid(path, id, format!("must be between 0 and {MAX_ID}, inclusive"));
     }
 }
 
 fn sysctl(name: &str, path: &Path, errors: &mut Errors) {
     let alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let good = |part: &str| {
+    let valid = |part: &str| {
         let bytes = part.as_bytes();
         bytes.first().is_some_and(alphanumeric)
             && bytes.last().is_some_and(alphanumeric)
             && bytes.iter().all(|byte| alphanumeric(byte) || b"-_".contains(byte))
     };
     if name.is_empty() {
-        errors.push(FieldError::required(path, ""));
-    } else if name.len() > 253 || !name.split(['.', '/']).all(good) {
-        errors.push(FieldError::invalid(path, name, SYSCTL));
+        errors.required(path);
+    } else if name.len() > 253 || !name.split(['.', '/']).all(valid) {
+        errors.invalid(path, name, SYSCTL);
     }
 }
 
@@ -88,17 +87,14 @@ fn seccomp(context: &Value, path: &Path, errors: &mut Errors) {
     let path = path.field("seccompProfile");
     let file = path.field("localhostProfile");
     match (text(profile, "type"), get(profile, "localhostProfile")) {
-        ("", _) => errors.push(FieldError::required(
-            path.field("type"),
-            "type is required when seccompProfile is set",
-        )),
+        ("", _) => errors
+            .required_because(path.field("type"), "type is required when seccompProfile is set"),
         ("Localhost", None) => {
-            errors.push(FieldError::required(file, "must be set when seccomp type is Localhost"));
+            errors.required_because(file, "must be set when seccomp type is Localhost");
         }
         ("Localhost", Some(_)) => {}
         (kind, Some(name)) if TYPES.contains(&kind) => {
-            let why = "can only be set when seccomp type is Localhost";
-            errors.push(FieldError::invalid(file, name.clone(), why));
+            errors.invalid(file, name.clone(), "can only be set when seccomp type is Localhost");
         }
         (kind, _) if !TYPES.contains(&kind) => {
             errors.push(unsupported(path.field("type"), kind, &TYPES));

@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use serde_json::Value;
 
 use super::{container, scheduling, security, volume};
-use crate::builtin::validation::{Errors, duplicates, invalid, one_of, unsupported};
+use crate::builtin::validation::{ErrorList, Errors, duplicates, invalid, one_of, unsupported};
 use crate::builtin::value::{copy, get, items, items_mut, text};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::Path;
 use crate::metadata::{self, label, subdomain};
 
 /// Maximum of durations in seconds.
@@ -47,7 +47,7 @@ fn containers(spec: &Value, path: &Path, errors: &mut Errors) {
     let on_host = spec["hostNetwork"] == true;
     let main = path.field("containers");
     if items(spec, "containers").is_empty() {
-        errors.push(FieldError::required(&main, ""));
+        errors.required(&main);
     }
     for (list, is_init) in [("containers", false), ("initContainers", true)] {
         let path = path.field(list);
@@ -80,7 +80,7 @@ fn host_ports(containers: &[Value], path: &Path, errors: &mut Errors) {
             let name = format!("{}/{}/{number}", text(port, "protocol"), text(port, "hostIP"));
             if !taken.insert(name.clone()) {
                 let path = path.index(index).field("ports").index(position).field("hostPort");
-                errors.push(FieldError::duplicate(path, name));
+                errors.duplicate(path, name);
             }
         }
     }
@@ -95,16 +95,16 @@ fn dns(spec: &Value, path: &Path, errors: &mut Errors) {
     let at = path.field("dnsConfig");
     let config = &spec["dnsConfig"];
     if policy == "None" && config.is_null() {
-        errors.push(FieldError::required(&at, "must provide `dnsConfig` when `dnsPolicy` is None"));
+        errors.required_because(&at, "must provide `dnsConfig` when `dnsPolicy` is None");
     } else if policy == "None" && items(config, "nameservers").is_empty() {
         let why = "must provide at least one DNS nameserver when `dnsPolicy` is None";
-        errors.push(FieldError::required(at.field("nameservers"), why));
+        errors.required_because(at.field("nameservers"), why);
     }
     for (index, server) in items(config, "nameservers").iter().enumerate() {
         let server = server.as_str().unwrap_or_default();
         if server.parse::<IpAddr>().is_err() {
             let at = at.field("nameservers").index(index);
-            errors.push(FieldError::invalid(at, server, "must be valid IP address"));
+            errors.invalid(at, server, "must be valid IP address");
         }
     }
 }
@@ -131,8 +131,7 @@ fn deadline(spec: &Value, path: &Path, errors: &mut Errors) {
         && !(1..=MAX_SECONDS).contains(&seconds)
     {
         let path = path.field("activeDeadlineSeconds");
-        let why = format!("must be between 1 and {MAX_SECONDS}, inclusive");
-        errors.push(FieldError::invalid(path, seconds, why));
+        errors.invalid(path, seconds, format!("must be between 1 and {MAX_SECONDS}, inclusive"));
     }
 }
 
@@ -141,7 +140,7 @@ fn host_aliases(spec: &Value, path: &Path, errors: &mut Errors) {
     for alias in items(spec, "hostAliases") {
         let ip = text(alias, "ip");
         if ip.parse::<IpAddr>().is_err() {
-            errors.push(FieldError::invalid(path.field("ip"), ip, "must be valid IP address"));
+            errors.invalid(path.field("ip"), ip, "must be valid IP address");
         }
         for name in items(alias, "hostnames").iter().filter_map(Value::as_str) {
             invalid(&path.field("hostnames"), name, subdomain(name), errors);
@@ -158,18 +157,17 @@ pub(super) fn update(pod: &Value, old: &Value) -> Errors {
     let (new, old) = (&pod["spec"], &old["spec"]);
     for list in ["containers", "initContainers"] {
         if items(new, list).len() != items(old, list).len() {
-            let why = "pod updates may not add or remove containers";
-            errors.push(FieldError::forbidden(path.field(list), why));
+            errors.forbidden(path.field(list), "pod updates may not add or remove containers");
             return errors;
         }
     }
     validate_deadline_update(new, old, &path, &mut errors);
     if !keeps_tolerations(new, old) {
         let why = "existing toleration can not be modified except its tolerationSeconds";
-        errors.push(FieldError::forbidden(path.field("tolerations"), why));
+        errors.forbidden(path.field("tolerations"), why);
     }
     if with_mutable_fields_of(new, old) != *old {
-        errors.push(FieldError::forbidden(path, REST));
+        errors.forbidden(path, REST);
     }
     errors
 }
@@ -180,19 +178,17 @@ fn validate_deadline_update(new: &Value, old: &Value, path: &Path, errors: &mut 
     let seconds = |spec: &Value| spec["activeDeadlineSeconds"].as_i64();
     match (seconds(new), seconds(old)) {
         (Some(new), _) if !(0..=MAX_SECONDS).contains(&new) => {
-            let why = format!("must be between 0 and {MAX_SECONDS}, inclusive");
-            errors.push(FieldError::invalid(path, new, why));
+            errors.invalid(path, new, format!("must be between 0 and {MAX_SECONDS}, inclusive"));
         }
         (Some(new), Some(old)) if new > old => {
-            let why = "must be less than or equal to previous value";
-            errors.push(FieldError::invalid(path, new, why));
+            errors.invalid(path, new, "must be less than or equal to previous value");
         }
         (None, Some(_)) => {
-            errors.push(FieldError::invalid(
+            errors.invalid(
                 path,
                 Value::Null,
                 "must not update from a positive integer to nil value",
-            ));
+            );
         }
         _ => {}
     }

@@ -8,9 +8,9 @@ use super::container::{no_parent_references, relative};
 use super::environment;
 use super::resources::quantity;
 use crate::builtin::quantity::Quantity;
-use crate::builtin::validation::{Errors, duplicates, invalid, required, unsupported};
+use crate::builtin::validation::{ErrorList, Errors, duplicates, invalid, required, unsupported};
 use crate::builtin::value::{get, items, text};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::Path;
 use crate::metadata::label;
 
 /// Fields of a pod that a downward API volume can reference.
@@ -50,7 +50,7 @@ pub(super) fn all(spec: &Value, path: &Path, errors: &mut Errors) {
         let at = path.index(index);
         source(volume, &at, errors);
         match text(volume, "name") {
-            "" => errors.push(FieldError::required(at.field("name"), "")),
+            "" => errors.required(at.field("name")),
             name => invalid(&at.field("name"), name, label(name), errors),
         }
     }
@@ -76,8 +76,7 @@ fn source(volume: &Value, at: &Path, errors: &mut Errors) {
     for (index, name) in known.chain(others).enumerate() {
         let path = at.field(name);
         if index > 0 {
-            let why = "may not specify more than 1 volume type";
-            errors.push(FieldError::forbidden(path, why));
+            errors.forbidden(path, "may not specify more than 1 volume type");
             continue;
         }
         let source = &volume[name];
@@ -97,15 +96,15 @@ fn source(volume: &Value, at: &Path, errors: &mut Errors) {
 fn empty_dir(source: &Value, path: &Path, errors: &mut Errors) {
     if quantity(&source["sizeLimit"]).is_some_and(Quantity::is_negative) {
         let why = "SizeLimit field must be a valid resource quantity";
-        errors.push(FieldError::forbidden(path.field("sizeLimit"), why));
+        errors.forbidden(path.field("sizeLimit"), why);
     }
 }
 
-/// Validates a `hostPath`, also of a PersistentVolume.
+/// Validates a `hostPath`, also of a `PersistentVolume`.
 pub(in crate::builtin) fn host_path(source: &Value, path: &Path, errors: &mut Errors) {
     match text(source, "path") {
         "" => {
-            errors.push(FieldError::required(path.field("path"), ""));
+            errors.required(path.field("path"));
             return;
         }
         host_path => no_parent_references(host_path, &path.field("path"), errors),
@@ -134,15 +133,11 @@ fn key_paths(source: &Value, path: &Path, errors: &mut Errors) {
 
 fn file_path(item: &Value, at: &Path, errors: &mut Errors) {
     match text(item, "path") {
-        "" => errors.push(FieldError::required(at.field("path"), "")),
+        "" => errors.required(at.field("path")),
         path => {
             relative(path, &at.field("path"), errors);
             if path.starts_with("..") && !path.split('/').any(|part| part == "..") {
-                errors.push(FieldError::invalid(
-                    at.field("path"),
-                    path,
-                    "must not start with '..'",
-                ));
+                errors.invalid(at.field("path"), path, "must not start with '..'");
             }
         }
     }
@@ -151,7 +146,7 @@ fn file_path(item: &Value, at: &Path, errors: &mut Errors) {
 fn mode(object: &Value, field: &str, at: &Path, errors: &mut Errors) {
     if let Some(mode) = object[field].as_i64().filter(|mode| !(0..=0o777).contains(mode)) {
         let why = "must be a number between 0 and 0777 (octal), both inclusive";
-        errors.push(FieldError::invalid(at.field(field), mode, why));
+        errors.invalid(at.field(field), mode, why);
     }
 }
 
@@ -163,7 +158,7 @@ fn downward(source: &Value, path: &Path, errors: &mut Errors) {
         match (get(item, "fieldRef"), get(item, "resourceFieldRef")) {
             (Some(_), Some(_)) => {
                 let why = "fieldRef and resourceFieldRef can not be specified simultaneously";
-                errors.push(FieldError::invalid(path, "resource", why));
+                errors.invalid(path, "resource", why);
             }
             (Some(field), None) => {
                 environment::field(field, &FIELDS, &path.field("fieldRef"), errors);
@@ -171,10 +166,9 @@ fn downward(source: &Value, path: &Path, errors: &mut Errors) {
             (None, Some(resource)) => {
                 resource_field(resource, true, &path.field("resourceFieldRef"), errors);
             }
-            (None, None) => errors.push(FieldError::required(
-                path,
-                "one of fieldRef and resourceFieldRef is required",
-            )),
+            (None, None) => {
+                errors.required_because(path, "one of fieldRef and resourceFieldRef is required")
+            }
         }
         mode(item, "mode", path, errors);
     }
@@ -183,10 +177,10 @@ fn downward(source: &Value, path: &Path, errors: &mut Errors) {
 /// Validates a `resourceFieldRef`; in a volume, the container name is required.
 pub(super) fn resource_field(reference: &Value, of_volume: bool, at: &Path, errors: &mut Errors) {
     if of_volume && text(reference, "containerName").is_empty() {
-        errors.push(FieldError::required(at.field("containerName"), ""));
+        errors.required(at.field("containerName"));
     }
     match text(reference, "resource") {
-        "" => errors.push(FieldError::required(at.field("resource"), "")),
+        "" => errors.required(at.field("resource")),
         name if RESOURCES.contains(&name) || name.contains("hugepages-") => {}
         name => errors.push(unsupported(at.field("resource"), name, &RESOURCES)),
     }
@@ -210,8 +204,7 @@ fn projected(source: &Value, path: &Path, errors: &mut Errors) {
                 let file = text(item, "path");
                 if !file.is_empty() && !taken.insert(file.to_owned()) {
                     let name = text(source, "name");
-                    let why = "conflicting duplicate paths";
-                    errors.push(FieldError::invalid(path, name, why));
+                    errors.invalid(path, name, "conflicting duplicate paths");
                 }
             }
         }
@@ -225,13 +218,11 @@ fn token(token: &Value, volume: &Path, at: &Path, errors: &mut Errors) {
     let seconds = token["expirationSeconds"].as_i64().unwrap_or(MIN_TOKEN_SECONDS);
     let path = at.field("expirationSeconds");
     if seconds < MIN_TOKEN_SECONDS {
-        let why = "may not specify a duration less than 10 minutes";
-        errors.push(FieldError::invalid(path, seconds, why));
+        errors.invalid(path, seconds, "may not specify a duration less than 10 minutes");
     } else if seconds > MAX_TOKEN_SECONDS {
-        let why = "may not specify a duration larger than 2^32 seconds";
-        errors.push(FieldError::invalid(path, seconds, why));
+        errors.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds");
     }
     if text(token, "path").is_empty() {
-        errors.push(FieldError::required(volume.field("path"), ""));
+        errors.required(volume.field("path"));
     }
 }

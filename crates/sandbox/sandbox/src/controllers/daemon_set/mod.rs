@@ -78,7 +78,7 @@ impl Controller for DaemonSets {
         let Some(Ok(selector)) = selector.map(LabelSelector::from_structured) else {
             return Ok(Requeue::Never);
         };
-        let own = self.pods.claim(&set, &selector)?;
+        let own = ownership::claim_objects(&self.component, &set, &selector)?;
         let plan = plan(&set, &client.list::<Node>("")?, own, now);
         let result = self.execute(&set, plan.actions);
         if set.status.as_ref() != Some(&plan.status) {

@@ -59,8 +59,8 @@ pub(super) fn plan(set: &DaemonSet, nodes: &[Node], own: Vec<Pod>, now: Timestam
         actions
             .extend(orphaned.into_iter().filter(pod::is_active).map(Box::new).map(Action::Delete));
         for node in &by_node {
-            let (wanted, retry_at) = reconcile_node(node, now);
-            actions.extend(wanted);
+            let (desired, retry_at) = reconcile_node(node, now);
+            actions.extend(desired);
             requeue_at = requeue_at.into_iter().chain(retry_at).min();
         }
         if actions.is_empty() {
@@ -154,11 +154,11 @@ fn max_unavailable(set: &DaemonSet, by_node: &[NodePods]) -> Option<usize> {
     if strategy.type_.as_deref() == Some("OnDelete") || has_surge(set) {
         return None;
     }
-    let wanted = by_node.iter().filter(|node| node.placement == Placement::Run).count();
+    let desired = by_node.iter().filter(|node| node.placement == Placement::Run).count();
     let value = strategy.rolling_update.and_then(|rolling| rolling.max_unavailable);
     let value = value.unwrap_or(IntOrString::Int(1));
     let most =
-        resolve_int_or_percent(&value, i32::try_from(wanted).unwrap_or(i32::MAX), Rounding::Up);
+        resolve_int_or_percent(&value, i32::try_from(desired).unwrap_or(i32::MAX), Rounding::Up);
     usize::try_from(most).ok()
 }
 

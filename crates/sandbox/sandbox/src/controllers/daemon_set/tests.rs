@@ -148,8 +148,11 @@ fn rolling_update_replaces_old_pods_within_max_unavailable() {
 
 #[test]
 fn plan_of_deleting_set_keeps_pods() {
-    let leaving = set(&json!({ "metadata": { "deletionTimestamp": NOW } }));
-    assert_eq!(describe(&planned(&leaving, &nodes(&[("a", json!({}))]), &["b:"])), [] as [&str; 0]);
+    let deleting = set(&json!({ "metadata": { "deletionTimestamp": NOW } }));
+    assert_eq!(
+        describe(&planned(&deleting, &nodes(&[("a", json!({}))]), &["b:"])),
+        [] as [&str; 0]
+    );
 }
 
 #[test]

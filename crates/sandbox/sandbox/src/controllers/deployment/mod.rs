@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::Pod;
 
 use self::plan::{Action, Plan, plan};
 use self::replica_sets::{REVISION, is_new_replica_set, size};
-use super::ownership::{self, Claim};
+use super::ownership;
 use super::pod;
 use super::runtime::{
     Component, Controller, ObjectKey, Recorder, Requeue, Severity, WatchEvent, WatchScope, about,
@@ -32,39 +32,6 @@ impl Deployments {
         let component = Component::controller(api, "deployment-controller");
         let recorder = Recorder::new(component.client(), "deployment-controller");
         Self { component, recorder }
-    }
-
-    /// The ReplicaSets that the Deployment owns, after adopting and releasing.
-    fn claim(
-        &self,
-        deployment: &Deployment,
-        selector: &LabelSelector,
-    ) -> Result<Vec<ReplicaSet>, Refusal> {
-        let client = self.component.client();
-        let mut own = Vec::new();
-        for set in ownership::list_claimable::<ReplicaSet>(
-            &self.component,
-            &deployment.metadata,
-            selector,
-        )? {
-            let selected = ownership::selects(selector, &set.metadata);
-            let key = ObjectKey::of_metadata(&set.metadata);
-            match ownership::claim(&deployment.metadata, &set.metadata, selected) {
-                Claim::Keep => own.push(set),
-                Claim::Ignore => {}
-                Claim::Adopt => {
-                    let patch =
-                        ownership::adoption(&set.metadata, ownership::reference(deployment));
-                    own.push(client.merge(&key.namespace, &key.name, patch)?);
-                }
-                Claim::Release => {
-                    let uid = deployment.metadata.uid.as_deref().unwrap_or_default();
-                    let patch = ownership::release(&set.metadata, uid);
-                    client.merge::<ReplicaSet>(&key.namespace, &key.name, patch)?;
-                }
-            }
-        }
-        Ok(own)
     }
 
     /// Whether pods of old ReplicaSets still run.
@@ -205,7 +172,7 @@ impl Controller for Deployments {
         let Some(Ok(selector)) = selector.map(LabelSelector::from_structured) else {
             return Ok(Requeue::Never);
         };
-        let own = self.claim(&deployment, &selector)?;
+        let own = ownership::claim_objects(&self.component, &deployment, &selector)?;
         let old_pods_run = self.old_pods_run(&deployment, &own)?;
         let Plan { actions, mut status, requeue_at } = plan(&deployment, own, old_pods_run, now);
         let result = match self.execute(&deployment, actions) {

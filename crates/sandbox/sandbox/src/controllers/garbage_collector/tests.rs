@@ -22,7 +22,7 @@ fn item(uid: &str, owners: &[&str], extra: &Value) -> GraphNode {
     GraphNode::new(&config_maps(), &json!({ "metadata": metadata })).unwrap()
 }
 
-fn leaving(finalizer: &str) -> Value {
+fn deleting(finalizer: &str) -> Value {
     json!({ "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": [finalizer, "other"] })
 }
 
@@ -91,7 +91,7 @@ fn plan_of_deleting_object_handles_dependents() {
         (ORPHAN, &[], vec![Action::RemoveFinalizer(ORPHAN)]),
         ("other", &[&blocking], vec![]),
     ] {
-        let subject = item("x", &["o"], &leaving(finalizer));
+        let subject = item("x", &["o"], &deleting(finalizer));
         let names: Vec<_> = dependents.iter().map(|it| &it.uid).collect();
         assert_eq!(
             plan(&subject, &[OwnerState::Dangling], dependents),
@@ -103,7 +103,7 @@ fn plan_of_deleting_object_handles_dependents() {
 
 #[test]
 fn plan_with_cycle_unblocks_dependents() {
-    let dependent = item("y", &["x"], &leaving(FOREGROUND));
+    let dependent = item("y", &["x"], &deleting(FOREGROUND));
     let subject = item("x", &["y"], &json!({}));
     assert_eq!(
         plan(&subject, &[OwnerState::WaitingForDependents], &[&dependent]),
@@ -119,7 +119,7 @@ fn graph_changes_return_affected_uids() {
     assert_eq!(graph.observe(item("child", &["parent"], &json!({}))), none, "nothing is new");
     assert_eq!(graph.observe(item("parent", &[], &json!({}))), none, "nothing can become of it");
     assert_eq!(
-        graph.observe(item("parent", &[], &leaving(FOREGROUND))),
+        graph.observe(item("parent", &[], &deleting(FOREGROUND))),
         ["parent", "child"],
         "what it owns has to go first"
     );

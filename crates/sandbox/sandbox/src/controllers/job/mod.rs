@@ -46,7 +46,7 @@ impl Jobs {
     fn claim(&self, job: &Job) -> Result<Vec<Pod>, Refusal> {
         let selector = job.spec.as_ref().and_then(|spec| spec.selector.clone()).unwrap_or_default();
         match LabelSelector::from_structured(&selector) {
-            Ok(selector) => self.pods.claim(job, &selector),
+            Ok(selector) => ownership::claim_objects(&self.component, job, &selector),
             Err(_) => Ok(Vec::new()),
         }
     }
@@ -112,12 +112,12 @@ impl Jobs {
         self.backoffs.remove(&ObjectKey::of_metadata(&job.metadata));
         let (marked, expires) = after_finish(job, &self.claim(job)?);
         marked.iter().try_for_each(|pod| self.untrack(pod))?;
-        let leaving = job.metadata.deletion_timestamp.is_some();
-        if !leaving && expires.is_some_and(|expires| expires <= now) {
+        let deleting = job.metadata.deletion_timestamp.is_some();
+        if !deleting && expires.is_some_and(|expires| expires <= now) {
             self.component.client().delete(job, Propagation::Foreground)?;
             return Ok(Requeue::Never);
         }
-        Ok(if leaving { Requeue::Never } else { Requeue::at(expires, now) })
+        Ok(if deleting { Requeue::Never } else { Requeue::at(expires, now) })
     }
 
     fn sync_active(

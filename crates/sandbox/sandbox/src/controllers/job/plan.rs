@@ -65,15 +65,15 @@ fn sync_active(
     if state.job.metadata.deletion_timestamp.is_some() {
         return (Vec::new(), deadline);
     }
-    let (wanted, active) = (wanted(state), state.active.len());
-    if active > wanted {
-        let leaving = by_deletion_rank(state.active.clone()).into_iter().take(active - wanted);
+    let (desired, active) = (desired(state), state.active.len());
+    if active > desired {
+        let deleting = by_deletion_rank(state.active.clone()).into_iter().take(active - desired);
         return (
-            leaving.take(BURST_REPLICAS).map(Box::new).map(Action::Discard).collect(),
+            deleting.take(BURST_REPLICAS).map(Box::new).map(Action::Discard).collect(),
             deadline,
         );
     }
-    let missing = wanted.saturating_sub(state.blocking_terminating()).saturating_sub(active);
+    let missing = desired.saturating_sub(state.blocking_terminating()).saturating_sub(active);
     match backoff.until().filter(|until| *until > state.now && missing > 0) {
         Some(until) => (Vec::new(), deadline.into_iter().chain([until]).min()),
         None => (vec![Action::Create; missing.min(BURST_REPLICAS)], deadline),
@@ -81,7 +81,7 @@ fn sync_active(
 }
 
 /// Number of pods that should run.
-fn wanted(state: &JobState<'_>) -> usize {
+fn desired(state: &JobState<'_>) -> usize {
     let spec = &state.spec;
     let parallelism = usize::try_from(spec.parallelism.unwrap_or(1)).unwrap_or(0);
     let succeeded = state.count.all_succeeded();

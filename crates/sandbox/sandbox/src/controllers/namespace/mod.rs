@@ -125,8 +125,8 @@ impl Controller for Namespaces {
 
     fn reconcile(&mut self, name: &String, now: Timestamp) -> Result<Requeue, Refusal> {
         let namespace = self.component.client().get::<Namespace>("", name)?;
-        let leaving = namespace.filter(|it| it.metadata.deletion_timestamp.is_some());
-        let Some(namespace) = leaving else { return Ok(Requeue::Never) };
+        let deleting = namespace.filter(|it| it.metadata.deletion_timestamp.is_some());
+        let Some(namespace) = deleting else { return Ok(Requeue::Never) };
         let finalizers = namespace.spec.as_ref().and_then(|spec| spec.finalizers.as_deref());
         if !finalizers.unwrap_or_default().iter().any(|finalizer| finalizer == CONTENT) {
             return Ok(Requeue::Never);

@@ -221,7 +221,7 @@ mod tests {
             ("api", "n", term("web", "name", &nothing()), none.clone(), &["a"]),
             ("api", "n", term("web", "zone", &nothing()), none.clone(), &["a", "b"]),
             ("api", "n", term("web", "rack", &nothing()), none.clone(), &[]),
-            ("api", "n", term("nobody", "zone", &nothing()), none.clone(), &[]),
+            ("api", "n", term("missing", "zone", &nothing()), none.clone(), &[]),
             ("api", "n", term("api", "zone", &nothing()), none.clone(), &["a", "b", "c"]),
             ("web", "n", term("web", "name", &nothing()), none.clone(), &["a"]),
             ("api", "m", term("web", "zone", &nothing()), none.clone(), &[]),

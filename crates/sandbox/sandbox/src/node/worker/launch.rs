@@ -111,11 +111,11 @@ impl Worker {
         let variable = |name: &str| {
             known.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
         };
-        let volumes = container.volume_mounts.iter().flatten().map(|asked| {
-            let place = self.volumes.places.get(&asked.name);
-            let place = place.ok_or_else(|| format!("no volume {:?}", asked.name))?;
-            let mut mount = mount(place, asked, |text| expand(text, variable))?;
-            mount.read_only |= self.has_files(&asked.name);
+        let volumes = container.volume_mounts.iter().flatten().map(|requested| {
+            let directory = self.volumes.directories.get(&requested.name);
+            let directory = directory.ok_or_else(|| format!("no volume {:?}", requested.name))?;
+            let mut mount = mount(directory, requested, |text| expand(text, variable))?;
+            mount.read_only |= self.has_files(&requested.name);
             Ok(mount)
         });
         ContainerLaunch {
@@ -240,18 +240,18 @@ impl ContainerLaunch {
         LaunchError,
     > {
         let name = self.container.image.clone().unwrap_or_default();
-        let place = self.place();
+        let directory = self.container_directory();
         let files = |error: io::Error| LaunchError::Config(error.to_string());
-        remove_tree(&place).map_err(files)?;
-        fs::create_dir_all(&place).map_err(files)?;
+        remove_tree(&directory).map_err(files)?;
+        fs::create_dir_all(&directory).map_err(files)?;
         let images = &self.context.images;
         let image = if self.context.runtime.mode().overlay {
             images.get(&name).await
         } else {
-            images.copy(&name, place.join("root")).await
+            images.copy(&name, directory.join("root")).await
         };
         let image = image.map_err(LaunchError::Image)?;
-        let plan = self.plan(&image, &place).map_err(LaunchError::Config)?;
+        let plan = self.plan(&image, &directory).map_err(LaunchError::Config)?;
         let image_id = format!("{}@{}", name.split(['@']).next().unwrap_or_default(), image.digest);
         let mut container = self.context.runtime.start(&plan).await.map_err(|error| {
             let message = match error {
@@ -269,7 +269,7 @@ impl ContainerLaunch {
     }
 
     /// Directory of the container.
-    fn place(&self) -> PathBuf {
+    fn container_directory(&self) -> PathBuf {
         self.directory.join("containers").join(&self.container.name)
     }
 
@@ -291,7 +291,7 @@ impl ContainerLaunch {
         }
     }
 
-    fn plan(&self, image: &UnpackedImage, place: &Path) -> Result<ContainerSpec, String> {
+    fn plan(&self, image: &UnpackedImage, directory: &Path) -> Result<ContainerSpec, String> {
         let failed = |error: io::Error| error.to_string();
         let mode = self.context.runtime.mode();
         let passwd = fs::read_to_string(image.root.join("etc/passwd")).unwrap_or_default();
@@ -308,7 +308,7 @@ impl ContainerLaunch {
         environment.extend(self.environment.clone()?);
         let command = command(&self.container, &image.config, &environment);
         let root = if mode.overlay {
-            prepare_overlay(place, &image.root).map_err(failed)?
+            prepare_overlay(directory, &image.root).map_err(failed)?
         } else {
             Root::Directory(image.root.clone())
         };
@@ -338,8 +338,8 @@ impl ContainerLaunch {
 
     fn hostname(&self) -> String {
         let spec = self.pod.spec.as_ref();
-        let asked = spec.and_then(|spec| spec.hostname.clone());
-        asked.or_else(|| self.pod.metadata.name.clone()).unwrap_or_default()
+        let requested = spec.and_then(|spec| spec.hostname.clone());
+        requested.or_else(|| self.pod.metadata.name.clone()).unwrap_or_default()
     }
 
     /// Files that every container has: hosts, hostname, resolv.conf and the termination message.

@@ -72,10 +72,10 @@ impl Worker {
     }
 
     fn grace(&self) -> SignedDuration {
-        let asked = self.pod.metadata.deletion_grace_period_seconds;
+        let requested = self.pod.metadata.deletion_grace_period_seconds;
         let spec = self.pod.spec.as_ref();
         let own = spec.and_then(|spec| spec.termination_grace_period_seconds);
-        SignedDuration::from_secs(asked.or(own).unwrap_or(DEFAULT_GRACE_PERIOD_SECONDS))
+        SignedDuration::from_secs(requested.or(own).unwrap_or(DEFAULT_GRACE_PERIOD_SECONDS))
     }
 
     /// Path of the termination message on the host.

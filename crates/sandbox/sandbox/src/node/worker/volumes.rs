@@ -32,7 +32,7 @@ pub(super) struct PodVolumes {
     directory: PathBuf,
     host: PathBuf,
     /// Directory of each volume, once created.
-    pub(super) places: BTreeMap<String, PathBuf>,
+    pub(super) directories: BTreeMap<String, PathBuf>,
     is_ready: bool,
     next: Option<Timestamp>,
     delay: SignedDuration,
@@ -45,7 +45,7 @@ impl PodVolumes {
         Self {
             directory,
             host,
-            places: BTreeMap::new(),
+            directories: BTreeMap::new(),
             is_ready: false,
             next: None,
             delay: INITIAL_RETRY_DELAY,
@@ -86,7 +86,7 @@ impl Worker {
         let tokens = TokenIssuer { context: &self.context, pod, volumes: &self.volumes, now };
         let planned = plan(&VolumeSources { pod, lookup: &lookup, tokens: &tokens }, volume)?;
         let directory = self.volumes.directory.join(&volume.name);
-        let place = match planned {
+        let directory = match planned {
             VolumePlan::Empty => {
                 fs::create_dir_all(&directory).map_err(failed)?;
                 // Containers may run as any user.
@@ -103,12 +103,12 @@ impl Worker {
                 directory
             }
         };
-        self.volumes.places.insert(volume.name.clone(), place);
+        self.volumes.directories.insert(volume.name.clone(), directory);
         Ok(())
     }
 }
 
-/// ConfigMaps and Secrets of a pod's namespace.
+/// `ConfigMaps` and Secrets of a pod's namespace.
 pub(super) struct NamespaceObjects {
     client: Client,
     namespace: String,

@@ -1,4 +1,4 @@
-//! Cells of Services, Endpoints, Ingresses and NetworkPolicies.
+//! Cells of Services, Endpoints, Ingresses and `NetworkPolicies`.
 
 use serde_json::{Value, json};
 

@@ -10,7 +10,7 @@ pub(in crate::table) fn pod(it: RowContext<'_>) -> Vec<Value> {
     vec![
         it.name(),
         json!(format!("{}/{}", summary.ready, it.count("/spec/containers"))),
-        json!(summary.word),
+        json!(summary.status),
         json!(summary.restarts),
         it.age(),
         json!(it.text_or("/status/podIP", NONE)),
@@ -31,17 +31,17 @@ pub(in crate::table) fn pod_conditions(object: &Value) -> Vec<Value> {
 }
 
 struct PodSummary {
-    word: String,
+    status: String,
     ready: usize,
     restarts: i64,
 }
 
 fn pod_summary(it: RowContext<'_>) -> PodSummary {
-    let word = it.text_or("/status/reason", it.text("/status/phase")).to_owned();
-    let mut summary = initializing(it).unwrap_or_else(|| running(it, word));
+    let status = it.text_or("/status/reason", it.text("/status/phase")).to_owned();
+    let mut summary = initializing(it).unwrap_or_else(|| running(it, status));
     if it.is_being_deleted() {
         let lost = it.text("/status/reason") == "NodeLost";
-        (if lost { "Unknown" } else { "Terminating" }).clone_into(&mut summary.word);
+        (if lost { "Unknown" } else { "Terminating" }).clone_into(&mut summary.status);
     }
     summary
 }
@@ -52,7 +52,7 @@ fn initializing(it: RowContext<'_>) -> Option<PodSummary> {
     for (number, container) in it.parts("/status/initContainerStatuses").enumerate() {
         restarts = restarts.saturating_add(container.number("/restartCount"));
         let waiting = container.text("/state/waiting/reason");
-        let word = match ended(container) {
+        let status = match ended(container) {
             Some((0, ..)) => continue,
             Some((code, 0, "")) => format!("Init:ExitCode:{code}"),
             Some((_, signal, "")) => format!("Init:Signal:{signal}"),
@@ -60,23 +60,23 @@ fn initializing(it: RowContext<'_>) -> Option<PodSummary> {
             None if !matches!(waiting, "" | "PodInitializing") => format!("Init:{waiting}"),
             None => format!("Init:{number}/{}", it.count("/spec/initContainers")),
         };
-        return Some(PodSummary { word, ready: 0, restarts });
+        return Some(PodSummary { status, ready: 0, restarts });
     }
     None
 }
 
-/// Status of the first container that waits or has exited, otherwise `word`.
-fn running(it: RowContext<'_>, word: String) -> PodSummary {
-    let mut summary = PodSummary { word, ready: 0, restarts: 0 };
+/// Status of the first container that waits or has exited, otherwise `status`.
+fn running(it: RowContext<'_>, status: String) -> PodSummary {
+    let mut summary = PodSummary { status, ready: 0, restarts: 0 };
     let containers: Vec<_> = it.parts("/status/containerStatuses").collect();
     for container in containers.into_iter().rev() {
         summary.restarts = summary.restarts.saturating_add(container.number("/restartCount"));
         let waiting = container.text("/state/waiting/reason");
         match ended(container) {
-            _ if !waiting.is_empty() => waiting.clone_into(&mut summary.word),
-            Some((code, 0, "")) => summary.word = format!("ExitCode:{code}"),
-            Some((_, signal, "")) => summary.word = format!("Signal:{signal}"),
-            Some((.., reason)) => reason.clone_into(&mut summary.word),
+            _ if !waiting.is_empty() => waiting.clone_into(&mut summary.status),
+            Some((code, 0, "")) => summary.status = format!("ExitCode:{code}"),
+            Some((_, signal, "")) => summary.status = format!("Signal:{signal}"),
+            Some((.., reason)) => reason.clone_into(&mut summary.status),
             _ if container.flag("/ready") && container.fields("/state/running").is_some() => {
                 summary.ready += 1;
             }
@@ -84,9 +84,9 @@ fn running(it: RowContext<'_>, word: String) -> PodSummary {
         }
     }
     // At least one container still runs.
-    if summary.word == "Completed" && summary.ready > 0 {
+    if summary.status == "Completed" && summary.ready > 0 {
         let ready = is_condition_true(it, "Ready");
-        (if ready { "Running" } else { "NotReady" }).clone_into(&mut summary.word);
+        (if ready { "Running" } else { "NotReady" }).clone_into(&mut summary.status);
     }
     summary
 }

@@ -1,4 +1,4 @@
-//! Aggregated ClusterRoles.
+//! Aggregated `ClusterRoles`.
 
 use anyhow::Result;
 use insta::assert_snapshot;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{RBAC, bind, name, rule, until_allowed};
 use crate::support::{Case, Transcript};
 
-/// A ClusterRole with a label of this case; ClusterRoles are shared with other cases.
+/// A `ClusterRole` with a label of this case; `ClusterRoles` are shared with other cases.
 async fn part(case: &Case, who: &str, rules: &Value) -> Result<String> {
     let path = format!("{RBAC}/clusterroles");
     let labels = json!({ "part-of": case.ns() });
@@ -16,7 +16,7 @@ async fn part(case: &Case, who: &str, rules: &Value) -> Result<String> {
     Ok(format!("{path}/{}", name(case, who)))
 }
 
-/// A ClusterRole that aggregates all others with the label.
+/// A `ClusterRole` that aggregates all others with the label.
 async fn whole(case: &Case) -> Result<String> {
     let path = format!("{RBAC}/clusterroles");
     let labels = json!({ "part-of": case.ns() });
@@ -30,7 +30,7 @@ async fn whole(case: &Case) -> Result<String> {
     Ok(format!("{path}/{}", name(case, "whole")))
 }
 
-/// Waits until a ClusterRole has this number of rules, and returns them.
+/// Waits until a `ClusterRole` has this number of rules, and returns them.
 async fn rules(case: &Case, path: &str, count: usize) -> Result<String> {
     let is_so = |role: &Value| {
         let rules = role["rules"].as_array();

@@ -14,7 +14,7 @@ use crate::support::{ApiClient, Case};
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
-/// A user of this case; ClusterRoleBindings are shared with other cases.
+/// A user of this case; `ClusterRoleBindings` are shared with other cases.
 fn name(case: &Case, who: &str) -> String {
     format!("{}-{who}", case.ns())
 }
@@ -44,7 +44,7 @@ async fn until_allowed(caller: &ApiClient, path: &str) -> Result<()> {
     .await
 }
 
-/// Binds a ClusterRole, in the namespace or cluster-wide.
+/// Binds a `ClusterRole`, in the namespace or cluster-wide.
 async fn bind(case: &Case, path: &str, role: &str, subject: &Value) -> Result<()> {
     let binding = json!({
         "metadata": { "name": name(case, role) },

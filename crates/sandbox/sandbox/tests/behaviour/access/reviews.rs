@@ -59,7 +59,7 @@ async fn access_reviews_return_decision() -> Result<()> {
 #[tokio::test]
 async fn subject_access_review_needs_permission() -> Result<()> {
     let case = Case::begin("access").await?;
-    let user = case.user("somebody")?.with_header("impersonate-group", "system:authenticated")?;
+    let user = case.user("guest")?.with_header("impersonate-group", "system:authenticated")?;
     let attributes = json!({ "verb": "get", "resource": "pods", "namespace": case.ns() });
     let own =
         review(&user, "SelfSubjectAccessReview", &json!({ "resourceAttributes": attributes }))
@@ -68,7 +68,7 @@ async fn subject_access_review_needs_permission() -> Result<()> {
     let others = json!({ "spec": { "user": "x", "resourceAttributes": attributes } });
     let answer = user.create(&format!("{REVIEWS}/subjectaccessreviews"), &others).await?;
     assert_snapshot!(answer.shown(), @r#"
-    403 Forbidden: subjectaccessreviews.authorization.k8s.io is forbidden: User "somebody" cannot create resource "subjectaccessreviews" in API group "authorization.k8s.io" at the cluster scope
+    403 Forbidden: subjectaccessreviews.authorization.k8s.io is forbidden: User "guest" cannot create resource "subjectaccessreviews" in API group "authorization.k8s.io" at the cluster scope
       about {"group":"authorization.k8s.io","kind":"subjectaccessreviews"}
     "#);
     Ok(())

@@ -11,7 +11,7 @@ use crate::support::{Case, Transcript, config_map};
 #[tokio::test]
 async fn user_without_permissions_is_forbidden() -> Result<()> {
     let case = Case::begin("access").await?;
-    let user = case.user("nobody")?;
+    let user = case.user("guest")?;
     let mut transcript = Transcript::default();
     for (method, path) in [
         (Method::GET, "configmaps/a"),
@@ -33,32 +33,32 @@ async fn user_without_permissions_is_forbidden() -> Result<()> {
         transcript.add(format!("{method} {path}"), &answer);
     }
     assert_snapshot!(transcript, @r#"
-    GET configmaps/a: 403 Forbidden: configmaps "a" is forbidden: User "nobody" cannot get resource "configmaps" in API group "" in the namespace "NS"
+    GET configmaps/a: 403 Forbidden: configmaps "a" is forbidden: User "guest" cannot get resource "configmaps" in API group "" in the namespace "NS"
       about {"kind":"configmaps","name":"a"}
-    GET configmaps: 403 Forbidden: configmaps is forbidden: User "nobody" cannot list resource "configmaps" in API group "" in the namespace "NS"
+    GET configmaps: 403 Forbidden: configmaps is forbidden: User "guest" cannot list resource "configmaps" in API group "" in the namespace "NS"
       about {"kind":"configmaps"}
-    GET configmaps?watch=true: 403 Forbidden: configmaps is forbidden: User "nobody" cannot watch resource "configmaps" in API group "" in the namespace "NS"
+    GET configmaps?watch=true: 403 Forbidden: configmaps is forbidden: User "guest" cannot watch resource "configmaps" in API group "" in the namespace "NS"
       about {"kind":"configmaps"}
-    POST configmaps: 403 Forbidden: configmaps is forbidden: User "nobody" cannot create resource "configmaps" in API group "" in the namespace "NS"
+    POST configmaps: 403 Forbidden: configmaps is forbidden: User "guest" cannot create resource "configmaps" in API group "" in the namespace "NS"
       about {"kind":"configmaps"}
-    PUT deployments/a: 403 Forbidden: deployments.apps "a" is forbidden: User "nobody" cannot update resource "deployments" in API group "apps" in the namespace "NS"
+    PUT deployments/a: 403 Forbidden: deployments.apps "a" is forbidden: User "guest" cannot update resource "deployments" in API group "apps" in the namespace "NS"
       about {"group":"apps","kind":"deployments","name":"a"}
-    PATCH deployments/a/status: 403 Forbidden: deployments.apps "a" is forbidden: User "nobody" cannot patch resource "deployments/status" in API group "apps" in the namespace "NS"
+    PATCH deployments/a/status: 403 Forbidden: deployments.apps "a" is forbidden: User "guest" cannot patch resource "deployments/status" in API group "apps" in the namespace "NS"
       about {"group":"apps","kind":"deployments","name":"a"}
-    DELETE configmaps/a: 403 Forbidden: configmaps "a" is forbidden: User "nobody" cannot delete resource "configmaps" in API group "" in the namespace "NS"
+    DELETE configmaps/a: 403 Forbidden: configmaps "a" is forbidden: User "guest" cannot delete resource "configmaps" in API group "" in the namespace "NS"
       about {"kind":"configmaps","name":"a"}
-    DELETE configmaps: 403 Forbidden: configmaps is forbidden: User "nobody" cannot deletecollection resource "configmaps" in API group "" in the namespace "NS"
+    DELETE configmaps: 403 Forbidden: configmaps is forbidden: User "guest" cannot deletecollection resource "configmaps" in API group "" in the namespace "NS"
       about {"kind":"configmaps"}
-    GET pods/a/log: 403 Forbidden: pods "a" is forbidden: User "nobody" cannot get resource "pods/log" in API group "" in the namespace "NS"
+    GET pods/a/log: 403 Forbidden: pods "a" is forbidden: User "guest" cannot get resource "pods/log" in API group "" in the namespace "NS"
       about {"kind":"pods","name":"a"}
-    GET /api/v1/configmaps: 403 Forbidden: configmaps is forbidden: User "nobody" cannot list resource "configmaps" in API group "" at the cluster scope
+    GET /api/v1/configmaps: 403 Forbidden: configmaps is forbidden: User "guest" cannot list resource "configmaps" in API group "" at the cluster scope
       about {"kind":"configmaps"}
-    GET /api/v1/nodes/x: 403 Forbidden: nodes "x" is forbidden: User "nobody" cannot get resource "nodes" in API group "" at the cluster scope
+    GET /api/v1/nodes/x: 403 Forbidden: nodes "x" is forbidden: User "guest" cannot get resource "nodes" in API group "" at the cluster scope
       about {"kind":"nodes","name":"x"}
-    GET /apis/nonsense.example/v1/things: 403 Forbidden: things.nonsense.example is forbidden: User "nobody" cannot list resource "things" in API group "nonsense.example" at the cluster scope
+    GET /apis/nonsense.example/v1/things: 403 Forbidden: things.nonsense.example is forbidden: User "guest" cannot list resource "things" in API group "nonsense.example" at the cluster scope
       about {"group":"nonsense.example","kind":"things"}
-    GET /metrics: 403 Forbidden: forbidden: User "nobody" cannot get path "/metrics"
-    POST /nonsense: 403 Forbidden: forbidden: User "nobody" cannot post path "/nonsense"
+    GET /metrics: 403 Forbidden: forbidden: User "guest" cannot get path "/metrics"
+    POST /nonsense: 403 Forbidden: forbidden: User "guest" cannot post path "/nonsense"
     "#);
     Ok(())
 }
@@ -249,7 +249,7 @@ async fn non_resource_urls_are_granted_by_path() -> Result<()> {
 #[tokio::test]
 async fn authenticated_users_may_use_discovery() -> Result<()> {
     let case = Case::begin("access").await?;
-    let user = case.user("somebody")?.with_header("impersonate-group", "system:authenticated")?;
+    let user = case.user("guest")?.with_header("impersonate-group", "system:authenticated")?;
     for path in ["/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/version", "/healthz"]
     {
         assert_eq!(user.get(path).await?.status, 200, "{path}");

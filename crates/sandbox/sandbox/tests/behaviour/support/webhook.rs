@@ -32,7 +32,7 @@ pub(crate) const LABEL: &str = "webhook";
 
 /// Reaction of a webhook to a request.
 pub(crate) enum WebhookReaction {
-    /// Responds with this AdmissionResponse and the UID of the request.
+    /// Responds with this `AdmissionResponse` and the UID of the request.
     Respond(Value),
     /// Responds with this status and body.
     Raw(u16, String),
@@ -71,7 +71,7 @@ impl Webhook {
         Ok(Self { address, authority: made.cert.pem(), asked, _stop: stop.drop_guard() })
     }
 
-    /// A webhook of a configuration with this path, for ConfigMaps in namespaces with the label.
+    /// A webhook of a configuration with this path, for `ConfigMaps` in namespaces with the label.
     pub(crate) fn at(&self, path: &str, namespace: &str) -> Value {
         json!({
             "name": format!("{path}.example.com"),
