@@ -55,19 +55,21 @@ pub struct Crash(String);
 pub async fn run(client: Client, settings: &Settings) -> Result<Infallible, Crash> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &settings.namespace());
     let operators: Api<ClusterOperator> = Api::all(client);
-    let mut condition = pin!(watch_object(maps, &settings.behaviour()).default_backoff());
-    let mut seen = pin!(watch_object(operators.clone(), &settings.name).default_backoff());
-    let begun = Instant::now();
+    let mut configured = pin!(watch_object(maps, &settings.behaviour()).default_backoff());
+    let mut observed = pin!(watch_object(operators.clone(), &settings.name).default_backoff());
+    let started = Instant::now();
     let (mut behaviour, mut live, mut retry) = (None, None, None);
     loop {
-        let wake =
-            [behaviour.as_ref().and_then(|it| rollout_end(begun, it)), retry].into_iter().flatten();
+        let wake = [behaviour.as_ref().and_then(|it| rollout_end(started, it)), retry]
+            .into_iter()
+            .flatten();
+        // Streams and sleep are cancel-safe; the status is composed from the latest values below.
         tokio::select! {
-            Some(map) = condition.next() => match map {
+            Some(map) = configured.next() => match map {
                 Ok(map) => behaviour = Some(Behaviour::from_config_map(map.as_ref())),
                 Err(error) => cannot_watch(&error),
             },
-            Some(object) = seen.next() => match object {
+            Some(object) = observed.next() => match object {
                 Ok(object) => live = Some(object),
                 Err(error) => cannot_watch(&error),
             },
@@ -77,7 +79,7 @@ pub async fn run(client: Client, settings: &Settings) -> Result<Infallible, Cras
         if let Some(message) = &behaviour.crash {
             return Err(Crash(message.clone()));
         }
-        let rolled_out = rollout_end(begun, behaviour).is_none();
+        let rolled_out = rollout_end(started, behaviour).is_none();
         let input = StatusInput { version: &settings.version, behaviour, rolled_out };
         if let Err(error) = write(&operators, &settings.name, live.as_ref(), &input).await {
             tracing::warn!(
@@ -90,8 +92,8 @@ pub async fn run(client: Client, settings: &Settings) -> Result<Infallible, Cras
 }
 
 /// When the simulated rollout completes, if it has not yet.
-fn rollout_end(begun: Instant, behaviour: &Behaviour) -> Option<Instant> {
-    Some(begun + behaviour.rollout).filter(|rollout_end| *rollout_end > Instant::now())
+fn rollout_end(started: Instant, behaviour: &Behaviour) -> Option<Instant> {
+    Some(started + behaviour.rollout).filter(|end| *end > Instant::now())
 }
 
 /// Writes the status if it differs. Conflicts need no retry: the watch triggers the next attempt.
@@ -114,8 +116,8 @@ async fn write(
                 return Ok(());
             }
             tracing::info!(version = input.version, "updating ClusterOperator");
-            let wanted = ClusterOperator { status: Some(status), ..live.clone() };
-            operators.replace_status(&live.name_any(), &parameters, &wanted).await
+            let desired = ClusterOperator { status: Some(status), ..live.clone() };
+            operators.replace_status(&live.name_any(), &parameters, &desired).await
         }
     };
     match written {

@@ -1,5 +1,5 @@
-//! Extensions of the API: CRDs, `APIServices` and webhook configurations. CRD schemas are compiled in
-//! `definition`.
+//! Extensions of the API: CRDs, `APIServices` and webhook configurations. `definition` compiles the
+//! schemas of CRDs.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Deserialize;

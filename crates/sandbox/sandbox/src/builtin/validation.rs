@@ -253,7 +253,7 @@ pub(super) fn expression(expression: &Value, known: &[&str], at: &Path, errors: 
             );
         }
         operator if !known.contains(&operator) => {
-            errors.invalid(at.field("operator"), operator, "not a valid selector operator")
+            errors.invalid(at.field("operator"), operator, "not a valid selector operator");
         }
         _ => {}
     }

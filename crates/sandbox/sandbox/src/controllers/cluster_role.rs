@@ -1,4 +1,4 @@
-//! Aggregated ClusterRoles: their rules are the union of the rules of the selected `ClusterRoles`.
+//! Aggregated `ClusterRoles`: their rules are the union of the rules of the selected roles.
 
 use jiff::Timestamp;
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};

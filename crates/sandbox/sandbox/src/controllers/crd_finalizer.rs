@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::runtime::{Component, Controller, ObjectKey, Requeue, WatchEvent, WatchScope};
-use crate::api::{Api, Propagation, Refusal};
+use crate::api::{Api, Refusal};
 use crate::catalog::Resource;
 
 /// Finalizer of CRDs whose objects are not deleted yet.
-const OBJECTS: &str = "customresourcecleanup.apiextensions.k8s.io";
+const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 pub(super) struct CrdFinalizer {
     component: Component,
@@ -26,29 +26,26 @@ impl CrdFinalizer {
     }
 
     /// The resource of a CRD, in any of its versions.
-    fn resource(&self, definition: &str) -> Option<Arc<Resource>> {
+    fn resource(&self, crd: &str) -> Option<Arc<Resource>> {
         let catalog = self.component.api().catalog();
         let mut resources = catalog.resources();
-        let declares = |resource: &&Arc<Resource>| declared_by(resource) == Some(definition);
+        let declares = |resource: &&Arc<Resource>| declared_by(resource) == Some(crd);
         resources.find(declares).cloned()
     }
 
     /// Deletes all objects of a resource; returns whether none is left.
-    fn empty(&self, resource: &Arc<Resource>) -> Result<bool, Refusal> {
+    fn delete_objects(&self, resource: &Arc<Resource>) -> Result<bool, Refusal> {
         for object in self.component.list(resource, "")? {
-            if object.pointer("/metadata/deletionTimestamp").is_none() {
-                let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
-                let (key, uid) = (ObjectKey::of(&object), uid.unwrap_or_default());
-                self.component.delete(resource, &key, uid, Propagation::Background)?;
-            }
+            self.component.delete_object(resource, &object)?;
         }
         Ok(self.component.list(resource, "")?.is_empty())
     }
 
-    fn finalize(&self, definition: &CustomResourceDefinition) -> Result<(), Refusal> {
-        let metadata = &definition.metadata;
+    fn finalize(&self, crd: &CustomResourceDefinition) -> Result<(), Refusal> {
+        let metadata = &crd.metadata;
         let finalizers = metadata.finalizers.iter().flatten();
-        let others: Vec<_> = finalizers.filter(|finalizer| *finalizer != OBJECTS).collect();
+        let others: Vec<_> =
+            finalizers.filter(|finalizer| *finalizer != CLEANUP_FINALIZER).collect();
         let name = metadata.name.as_deref().unwrap_or_default();
         let patch = json!({ "metadata": {
             "uid": metadata.uid,
@@ -73,16 +70,16 @@ impl Controller for CrdFinalizer {
         self.terminating.clear();
     }
 
-    fn keys_for_event(&mut self, change: &WatchEvent) -> Result<Vec<String>, Refusal> {
-        if let Some(definition) = declared_by(&change.resource) {
-            let known = self.terminating.get(definition).cloned();
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<String>, Refusal> {
+        if let Some(crd) = declared_by(&event.resource) {
+            let known = self.terminating.get(crd).cloned();
             return Ok(known.into_iter().collect());
         }
-        if change.resource.kind != "CustomResourceDefinition" {
+        if event.resource.kind != "CustomResourceDefinition" {
             return Ok(Vec::new());
         }
-        let name = ObjectKey::of(&change.object).name;
-        if change.object.pointer("/metadata/deletionTimestamp").is_some() {
+        let name = ObjectKey::of(&event.object).name;
+        if event.object.pointer("/metadata/deletionTimestamp").is_some() {
             self.terminating.insert(name.clone());
             return Ok(vec![name]);
         }
@@ -92,21 +89,22 @@ impl Controller for CrdFinalizer {
 
     fn reconcile(&mut self, name: &String, _: Timestamp) -> Result<Requeue, Refusal> {
         let client = self.component.client();
-        let Some(definition) = client.get::<CustomResourceDefinition>("", name)? else {
+        let Some(crd) = client.get::<CustomResourceDefinition>("", name)? else {
             self.terminating.remove(name);
             return Ok(Requeue::Never);
         };
-        let metadata = &definition.metadata;
-        let waits = metadata.finalizers.iter().flatten().any(|finalizer| finalizer == OBJECTS);
+        let metadata = &crd.metadata;
+        let waits =
+            metadata.finalizers.iter().flatten().any(|finalizer| finalizer == CLEANUP_FINALIZER);
         if metadata.deletion_timestamp.is_none() || !waits {
             return Ok(Requeue::Never);
         }
         let is_empty = match self.resource(name) {
-            Some(resource) => self.empty(&resource)?,
+            Some(resource) => self.delete_objects(&resource)?,
             None => true,
         };
         if is_empty {
-            self.finalize(&definition)?;
+            self.finalize(&crd)?;
         }
         Ok(Requeue::Never)
     }

@@ -90,54 +90,20 @@ mod tests {
         let cheap = json!({ "annotations": { DELETION_COST: "-5" } });
         let failing = json!({ "restarts": 3 });
         let young = json!({ "creationTimestamp": "2026-01-02T00:00:00Z" });
-        let cases = vec![
-            (
-                "no node",
-                pod("a", "", "Pending", None, &none),
-                pod("b", "n", "Pending", None, &none),
-            ),
-            (
-                "no node, though ready",
-                pod("a", "", "Running", early, &none),
-                pod("b", "n", "Pending", None, &none),
-            ),
-            (
-                "pending",
-                pod("a", "n", "Pending", None, &none),
-                pod("b", "m", "Unknown", None, &none),
-            ),
-            (
-                "unknown",
-                pod("a", "n", "Unknown", None, &none),
-                pod("b", "m", "Running", None, &none),
-            ),
-            (
-                "not ready",
-                pod("a", "n", "Running", None, &none),
-                pod("b", "m", "Running", early, &none),
-            ),
-            (
-                "cheap",
-                pod("a", "n", "Running", early, &cheap),
-                pod("b", "m", "Running", late, &none),
-            ),
-            (
-                "ready last",
-                pod("a", "n", "Running", late, &none),
-                pod("b", "m", "Running", early, &none),
-            ),
-            (
-                "failing",
-                pod("a", "n", "Running", early, &failing),
-                pod("b", "m", "Running", early, &none),
-            ),
-            (
-                "young",
-                pod("a", "n", "Running", early, &young),
-                pod("b", "m", "Running", early, &none),
-            ),
+        let cases = [
+            ("no node", ("", "Pending", None, &none), ("n", "Pending", None, &none)),
+            ("no node, though ready", ("", "Running", early, &none), ("n", "Pending", None, &none)),
+            ("pending", ("n", "Pending", None, &none), ("m", "Unknown", None, &none)),
+            ("unknown", ("n", "Unknown", None, &none), ("m", "Running", None, &none)),
+            ("not ready", ("n", "Running", None, &none), ("m", "Running", early, &none)),
+            ("cheap", ("n", "Running", early, &cheap), ("m", "Running", late, &none)),
+            ("ready last", ("n", "Running", late, &none), ("m", "Running", early, &none)),
+            ("failing", ("n", "Running", early, &failing), ("m", "Running", early, &none)),
+            ("young", ("n", "Running", early, &young), ("m", "Running", early, &none)),
         ];
         for (why, first, second) in cases {
+            let first = pod("a", first.0, first.1, first.2, first.3);
+            let second = pod("b", second.0, second.1, second.2, second.3);
             for pods in [vec![first.clone(), second.clone()], vec![second, first]] {
                 let sorted = by_deletion_rank(pods);
                 assert_eq!(sorted[0].metadata.name.as_deref(), Some("a"), "{why}");

@@ -139,17 +139,17 @@ fn controls(controller: &ObjectMeta, object: &ObjectMeta) -> bool {
 /// owner of the object, or controllers that could adopt it.
 pub(super) fn controllers_for_event<C: Resource>(
     component: &Component,
-    change: &WatchEvent,
+    event: &WatchEvent,
 ) -> Result<Vec<ObjectKey>, Refusal> {
-    let key = ObjectKey::of(&change.object);
-    if change.resource.kind == C::KIND && change.resource.group == C::GROUP {
+    let key = ObjectKey::of(&event.object);
+    if event.resource.kind == C::KIND && event.resource.group == C::GROUP {
         return Ok(vec![key]);
     }
-    match controller_in(&change.object) {
+    match controller_in(&event.object) {
         Some((kind, name, _)) if kind == C::KIND => Ok(vec![ObjectKey::new(&key.namespace, name)]),
         Some(_) => Ok(Vec::new()),
         None => component.list_keys::<C>(&key.namespace, |controller| {
-            selector_of(controller).is_some_and(|selector| selector.matches(&change.object))
+            selector_of(controller).is_some_and(|selector| selector.matches(&event.object))
         }),
     }
 }

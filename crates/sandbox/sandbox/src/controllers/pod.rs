@@ -1,4 +1,4 @@
-//! State of pods, and creation, deletion and adoption of pods by controllers.
+//! State of pods, and creation and deletion of pods by controllers.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{
@@ -119,7 +119,7 @@ pub(super) struct PodControlError {
     pub(super) refusal: Refusal,
 }
 
-/// Creates, deletes and adopts pods of a controller, and records events.
+/// Creates, deletes and patches pods of a controller, and records events.
 pub(super) struct PodControl {
     component: Component,
     recorder: Recorder,
@@ -139,18 +139,9 @@ impl PodControl {
         owner: &ObjectReference,
         pod: &Pod,
     ) -> Result<(), PodControlError> {
-        match self.component.client().create(pod) {
-            Ok(created) => {
-                let message = format!("Created pod: {}", name(&created));
-                self.recorder.say(owner, Severity::Normal, "SuccessfulCreate", &message);
-                Ok(())
-            }
-            Err(refusal) => {
-                let message = format!("Error creating: {refusal}");
-                self.recorder.say(owner, Severity::Warning, "FailedCreate", &message);
-                Err(PodControlError { reason: "FailedCreate", refusal })
-            }
-        }
+        let created = self.component.client().create(pod);
+        let result = created.map(|pod| format!("Created pod: {}", name(&pod)));
+        self.record(owner, result, ("SuccessfulCreate", "FailedCreate", "Error creating"))
     }
 
     pub(super) fn delete(
@@ -158,16 +149,27 @@ impl PodControl {
         owner: &ObjectReference,
         pod: &Pod,
     ) -> Result<(), PodControlError> {
-        match self.component.client().delete(pod, Propagation::Background) {
-            Ok(()) => {
-                let message = format!("Deleted pod: {}", name(pod));
-                self.recorder.say(owner, Severity::Normal, "SuccessfulDelete", &message);
+        let deleted = self.component.client().delete(pod, Propagation::Background);
+        let result = deleted.map(|()| format!("Deleted pod: {}", name(pod)));
+        self.record(owner, result, ("SuccessfulDelete", "FailedDelete", "Error deleting"))
+    }
+
+    /// Records an event for a result: reasons of success and failure, and prefix of the error.
+    fn record(
+        &mut self,
+        owner: &ObjectReference,
+        result: Result<String, Refusal>,
+        (success, failure, prefix): (&str, &'static str, &str),
+    ) -> Result<(), PodControlError> {
+        match result {
+            Ok(message) => {
+                self.recorder.say(owner, Severity::Normal, success, &message);
                 Ok(())
             }
             Err(refusal) => {
-                let message = format!("Error deleting: {refusal}");
-                self.recorder.say(owner, Severity::Warning, "FailedDelete", &message);
-                Err(PodControlError { reason: "FailedDelete", refusal })
+                let message = format!("{prefix}: {refusal}");
+                self.recorder.say(owner, Severity::Warning, failure, &message);
+                Err(PodControlError { reason: failure, refusal })
             }
         }
     }

@@ -46,8 +46,8 @@ impl Controller for ReplicaSets {
         &self.component
     }
 
-    fn keys_for_event(&mut self, change: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
-        ownership::controllers_for_event::<ReplicaSet>(&self.component, change)
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+        ownership::controllers_for_event::<ReplicaSet>(&self.component, event)
     }
 
     fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, Refusal> {

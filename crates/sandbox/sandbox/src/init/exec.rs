@@ -40,9 +40,9 @@ fn refuse(supervisor: impl io::Write, message: String) -> ExitCode {
 
 /// PID of this process in the PID namespace of the sandbox, whose /proc is still mounted.
 fn own_pid() -> io::Result<i32> {
-    let number = std::fs::read_link("/proc/self")?;
-    let number = number.to_str().and_then(|number| number.parse().ok());
-    number.ok_or_else(|| io::ErrorKind::InvalidData.into())
+    let pid = std::fs::read_link("/proc/self")?;
+    let pid = pid.to_str().and_then(|pid| pid.parse().ok());
+    pid.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 fn prepare(plan: &ContainerSpec) -> Result<(), String> {

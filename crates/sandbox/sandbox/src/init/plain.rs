@@ -70,8 +70,8 @@ pub(super) fn kill_descendants() {
 }
 
 fn children() -> Vec<Pid> {
-    let number = rustix::process::getpid().as_raw_nonzero();
-    let list = fs::read_to_string(format!("/proc/self/task/{number}/children"));
+    let pid = rustix::process::getpid().as_raw_nonzero();
+    let list = fs::read_to_string(format!("/proc/self/task/{pid}/children"));
     let list = list.unwrap_or_default();
     list.split_whitespace().filter_map(|child| Pid::from_raw(child.parse().ok()?)).collect()
 }

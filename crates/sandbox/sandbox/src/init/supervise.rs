@@ -46,7 +46,7 @@ struct Container {
     handle: OwnedFd,
     /// Socket to the process before exec; exec closes it.
     reports: Option<UnixStream>,
-    number: Option<i32>,
+    pid: Option<i32>,
 }
 
 impl Container {
@@ -56,7 +56,7 @@ impl Container {
         send(&reports, plan)?;
         let process = Pid::from_child(&child);
         let handle = pidfd_open(process, PidfdFlags::empty())?;
-        Ok(Self { process, handle, reports: Some(reports), number: None })
+        Ok(Self { process, handle, reports: Some(reports), pid: None })
     }
 
     /// The last report; `None` if the sandbox is gone.
@@ -103,11 +103,11 @@ impl Container {
     fn receive_report(&mut self, sandbox: &UnixStream) -> io::Result<Option<ContainerReport>> {
         let Some(reports) = &self.reports else { return Ok(None) };
         match receive(reports)? {
-            Some(ContainerReport::Running { process }) => self.number = Some(process),
+            Some(ContainerReport::Running { process }) => self.pid = Some(process),
             Some(last) => return Ok(Some(last)),
             None => {
                 self.reports = None;
-                if let Some(process) = self.number {
+                if let Some(process) = self.pid {
                     send(sandbox, &ContainerReport::Running { process })?;
                 }
             }

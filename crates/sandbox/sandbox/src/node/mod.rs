@@ -155,6 +155,7 @@ async fn dispatch(context: Arc<Context>, tracker: TaskTracker, cancel: Cancellat
             }
         };
         loop {
+            // Workers watch the same token and stop by themselves.
             let event = tokio::select! {
                 () = cancel.cancelled() => return,
                 event = watcher.next() => event,

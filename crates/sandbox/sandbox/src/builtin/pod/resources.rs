@@ -75,28 +75,9 @@ fn name(name: &str, path: &Path, errors: &mut Errors) {
 
 /// Whether the name is a resource name of Kubernetes itself.
 pub(in crate::builtin) fn standard(name: &str) -> bool {
-    const OTHERS: [&str; 12] = [
-        "storage",
-        "requests.cpu",
-        "requests.memory",
-        "requests.ephemeral-storage",
-        "limits.cpu",
-        "limits.memory",
-        "limits.ephemeral-storage",
-        "pods",
-        "resourcequotas",
-        "services",
-        "replicationcontrollers",
-        "secrets",
-    ];
-    const MORE: [&str; 5] = [
-        "configmaps",
-        "persistentvolumeclaims",
-        "requests.storage",
-        "services.nodeports",
-        "services.loadbalancers",
-    ];
-    CONTAINER.contains(&name) || OTHERS.contains(&name) || MORE.contains(&name)
+    const QUOTAS: &str = "storage requests.cpu requests.memory requests.ephemeral-storage \
+        requests.storage limits.cpu limits.memory limits.ephemeral-storage";
+    CONTAINER.contains(&name) || QUOTAS.split(' ').any(|it| it == name) || counts_objects(name)
 }
 
 /// Validates a resource quantity.
@@ -112,18 +93,9 @@ pub(in crate::builtin) fn amount(name: &str, amount: &Value, path: &Path, errors
 }
 
 fn counts_objects(name: &str) -> bool {
-    const COUNTS: [&str; 9] = [
-        "pods",
-        "resourcequotas",
-        "services",
-        "replicationcontrollers",
-        "secrets",
-        "configmaps",
-        "persistentvolumeclaims",
-        "services.nodeports",
-        "services.loadbalancers",
-    ];
-    COUNTS.contains(&name)
+    const COUNTS: &str = "pods resourcequotas services replicationcontrollers secrets configmaps \
+        persistentvolumeclaims services.nodeports services.loadbalancers";
+    COUNTS.split(' ').any(|it| it == name)
 }
 
 /// The quantity of a decoded field.

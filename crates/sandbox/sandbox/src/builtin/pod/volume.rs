@@ -167,7 +167,7 @@ fn downward(source: &Value, path: &Path, errors: &mut Errors) {
                 resource_field(resource, true, &path.field("resourceFieldRef"), errors);
             }
             (None, None) => {
-                errors.required_because(path, "one of fieldRef and resourceFieldRef is required")
+                errors.required_because(path, "one of fieldRef and resourceFieldRef is required");
             }
         }
         mode(item, "mode", path, errors);

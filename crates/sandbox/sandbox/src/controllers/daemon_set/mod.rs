@@ -62,10 +62,10 @@ impl Controller for DaemonSets {
         &self.component
     }
 
-    fn keys_for_event(&mut self, change: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
-        match change.resource.kind.as_str() {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+        match event.resource.kind.as_str() {
             "Node" => self.component.list_keys::<DaemonSet>("", |_| true),
-            _ => ownership::controllers_for_event::<DaemonSet>(&self.component, change),
+            _ => ownership::controllers_for_event::<DaemonSet>(&self.component, event),
         }
     }
 

@@ -146,18 +146,18 @@ impl Controller for Deployments {
         &self.component
     }
 
-    fn keys_for_event(&mut self, change: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
-        if change.resource.kind != "Pod" {
-            return ownership::controllers_for_event::<Deployment>(&self.component, change);
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+        if event.resource.kind != "Pod" {
+            return ownership::controllers_for_event::<Deployment>(&self.component, event);
         }
         // With strategy Recreate, the rollout continues when the last old pod is deleted.
-        if change.kind != EventKind::Deleted {
+        if event.kind != EventKind::Deleted {
             return Ok(Vec::new());
         }
-        let Some(("ReplicaSet", name, _)) = ownership::controller_in(&change.object) else {
+        let Some(("ReplicaSet", name, _)) = ownership::controller_in(&event.object) else {
             return Ok(Vec::new());
         };
-        let namespace = ObjectKey::of(&change.object).namespace;
+        let namespace = ObjectKey::of(&event.object).namespace;
         let set = self.component.client().get::<ReplicaSet>(&namespace, name)?;
         let owner = set.as_ref().and_then(|set| ownership::controller_of(&set.metadata));
         Ok(owner.map(|owner| ObjectKey::new(&namespace, &owner.name)).into_iter().collect())

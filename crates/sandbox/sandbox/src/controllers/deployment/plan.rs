@@ -46,9 +46,9 @@ pub(super) fn plan(
         return Plan { actions: Vec::new(), status, requeue_at: None };
     }
     let paused = deployment.spec.as_ref().and_then(|spec| spec.paused) == Some(true);
-    let rolls = !paused && !is_scaling_event(&sets);
+    let rolls_out = !paused && !is_scaling_event(&sets);
     let mut expired = Vec::new();
-    if rolls {
+    if rolls_out {
         roll(&mut sets, old_pods_run);
         if status::is_complete(deployment, deployment.status.as_ref()) {
             expired = expired_history(&sets);
@@ -59,12 +59,12 @@ pub(super) fn plan(
             expired = expired_history(&sets);
         }
     }
-    let status = if rolls {
+    let status = if rolls_out {
         status::rollout_status(&sets, conditions, now)
     } else {
         status::replica_status(&sets, conditions, now)
     };
-    let requeue_at = status::deadline_at(deployment, &status).filter(|_| rolls);
+    let requeue_at = status::deadline_at(deployment, &status).filter(|_| rolls_out);
     Plan { actions: actions(&sets, &before, expired), status, requeue_at }
 }
 

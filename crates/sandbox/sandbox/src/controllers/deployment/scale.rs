@@ -178,14 +178,14 @@ pub(super) fn reconcile_new(sets: &mut OwnedReplicaSets<'_>) -> bool {
 
 /// Scales the old ReplicaSets down within `maxUnavailable`; returns whether any changed.
 pub(super) fn reconcile_old(sets: &mut OwnedReplicaSets<'_>) -> bool {
-    let least = replicas(sets.deployment) - max_unavailable(sets.deployment);
+    let minimum = replicas(sets.deployment) - max_unavailable(sets.deployment);
     let not_yet = sets.new.as_ref().map_or(0, |new| size(new) - available(new));
-    let limit = sum(sets.all(), size) - least - not_yet;
+    let limit = sum(sets.all(), size) - minimum - not_yet;
     if limit <= 0 || sum(&sets.old, size) == 0 {
         return false;
     }
     let unhealthy = scale_down_old(sets, limit, |set| (size(set) - available(set)).max(0));
-    let spare = sum(sets.all(), available) - least;
+    let spare = sum(sets.all(), available) - minimum;
     let healthy = scale_down_old(sets, spare.max(0), size);
     unhealthy + healthy > 0
 }

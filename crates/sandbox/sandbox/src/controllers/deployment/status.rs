@@ -53,8 +53,8 @@ pub(super) fn replica_status(
 ) -> DeploymentStatus {
     let deployment = sets.deployment;
     let available = sum(sets.all(), available);
-    let least = replicas(deployment) - max_unavailable(deployment);
-    let (status, reason, message) = if available >= least {
+    let minimum = replicas(deployment) - max_unavailable(deployment);
+    let (status, reason, message) = if available >= minimum {
         ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
     } else {
         ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")

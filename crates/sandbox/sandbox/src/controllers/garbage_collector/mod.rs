@@ -106,11 +106,11 @@ impl Controller for GarbageCollector {
         self.graph = Graph::default();
     }
 
-    fn keys_for_event(&mut self, change: &WatchEvent) -> Result<Vec<Uid>, Refusal> {
-        let Some(item) = GraphNode::new(&change.resource, &change.object) else {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<Uid>, Refusal> {
+        let Some(item) = GraphNode::new(&event.resource, &event.object) else {
             return Ok(Vec::new());
         };
-        Ok(match change.kind {
+        Ok(match event.kind {
             EventKind::Deleted => self.graph.remove(&item.uid),
             EventKind::Added | EventKind::Modified => self.graph.observe(item),
         })

@@ -158,11 +158,11 @@ impl Controller for Jobs {
         &self.component
     }
 
-    fn keys_for_event(&mut self, change: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
-        let mut keys = ownership::controllers_for_event::<Job>(&self.component, change)?;
-        if change.resource.kind == "Pod" && ownership::controller_in(&change.object).is_none() {
-            let namespace = ObjectKey::of(&change.object).namespace;
-            keys.extend(job_name(&change.object).map(|name| ObjectKey::new(&namespace, name)));
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+        let mut keys = ownership::controllers_for_event::<Job>(&self.component, event)?;
+        if event.resource.kind == "Pod" && ownership::controller_in(&event.object).is_none() {
+            let namespace = ObjectKey::of(&event.object).namespace;
+            keys.extend(job_name(&event.object).map(|name| ObjectKey::new(&namespace, name)));
         }
         Ok(keys)
     }

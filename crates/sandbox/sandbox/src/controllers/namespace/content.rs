@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Remaining objects of a namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Content {
+pub(super) struct NamespaceContent {
     /// Number of objects by resource.
     resources: BTreeMap<String, usize>,
     /// Number of objects by finalizer.
@@ -18,7 +18,7 @@ pub(super) struct Content {
     failures: Vec<String>,
 }
 
-impl Content {
+impl NamespaceContent {
     /// Adds an object; resources are named like `deployments.apps`, and `pods.` in the core group.
     pub(super) fn add(&mut self, plural: &str, group: &str, object: &Value) {
         *self.resources.entry(format!("{plural}.{group}")).or_default() += 1;
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn conditions_report_remaining_content() {
         let now = Timestamp::UNIX_EPOCH;
-        let mut content = Content::default();
+        let mut content = NamespaceContent::default();
         assert!(content.is_empty());
         insta::assert_snapshot!(describe(&content.conditions(&[], now)), @r"
         NamespaceDeletionDiscoveryFailure=False ResourcesDiscovered: All resources successfully discovered
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn conditions_keep_transition_time_without_change() {
         let (early, late) = (Timestamp::UNIX_EPOCH, Timestamp::from_second(60).unwrap());
-        let mut content = Content::default();
+        let mut content = NamespaceContent::default();
         let first = content.conditions(&[], early);
         assert_eq!(content.conditions(&first, late), first);
         content.add("pods", "", &json!({}));

@@ -32,8 +32,8 @@ impl Controller for ServiceAccounts {
         &self.component
     }
 
-    fn keys_for_event(&mut self, change: &WatchEvent) -> Result<Vec<String>, Refusal> {
-        Ok(namespace_to_reconcile(change, SERVICE_ACCOUNT_NAME).into_iter().collect())
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<String>, Refusal> {
+        Ok(namespace_to_reconcile(event, SERVICE_ACCOUNT_NAME).into_iter().collect())
     }
 
     fn reconcile(&mut self, namespace: &String, _: Timestamp) -> Result<Requeue, Refusal> {
@@ -97,8 +97,8 @@ impl Controller for RootCaPublisher {
         &self.component
     }
 
-    fn keys_for_event(&mut self, change: &WatchEvent) -> Result<Vec<String>, Refusal> {
-        Ok(namespace_to_reconcile(change, ROOT_CA_NAME).into_iter().collect())
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<String>, Refusal> {
+        Ok(namespace_to_reconcile(event, ROOT_CA_NAME).into_iter().collect())
     }
 
     fn reconcile(&mut self, namespace: &String, _: Timestamp) -> Result<Requeue, Refusal> {

@@ -150,6 +150,19 @@ impl Component {
         }
     }
 
+    /// Deletes an object with its current UID, unless it is being deleted already.
+    pub(in crate::controllers) fn delete_object(
+        &self,
+        resource: &Arc<Resource>,
+        object: &Value,
+    ) -> Result<(), Refusal> {
+        if object.pointer("/metadata/deletionTimestamp").is_some() {
+            return Ok(());
+        }
+        let uid = object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+        self.delete(resource, &ObjectKey::of(object), uid, Propagation::Background)
+    }
+
     /// Sends a merge patch.
     pub(in crate::controllers) fn merge(
         &self,

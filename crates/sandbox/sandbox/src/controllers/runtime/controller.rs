@@ -14,10 +14,10 @@ use crate::api::Refusal;
 
 /// Delay between a change of a CRD and the check for new resources; debounces several CRDs that are
 /// created together.
-const CATALOG_PAUSE: Duration = Duration::from_millis(50);
+const CATALOG_CHECK_DELAY: Duration = Duration::from_millis(50);
 
 /// Minimum delay of a requeue: times in the API have whole seconds, so nothing changes earlier.
-const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+const MIN_REQUEUE_DELAY: Duration = Duration::from_secs(1);
 
 /// When a key is reconciled again without an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Requeue {
     /// returned it has already considered it, so an immediate retry would be a busy loop.
     pub(in crate::controllers) fn at(time: Option<Timestamp>, now: Timestamp) -> Self {
         let until = |time: Timestamp| Duration::try_from(time.duration_since(now)).ok();
-        let after = |time| Self::After(until(time).unwrap_or_default().max(SHORTEST_WAIT));
+        let after = |time| Self::After(until(time).unwrap_or_default().max(MIN_REQUEUE_DELAY));
         time.map_or(Self::Never, after)
     }
 }
@@ -53,7 +53,7 @@ pub(in crate::controllers) trait Controller: Send + 'static {
     fn restart(&mut self) {}
 
     /// Keys to enqueue for an event.
-    fn keys_for_event(&mut self, change: &WatchEvent) -> Result<Vec<Self::Key>, Refusal>;
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<Self::Key>, Refusal>;
 
     /// Reconciles a key. Errors are retried with backoff.
     fn reconcile(&mut self, key: &Self::Key, now: Timestamp) -> Result<Requeue, Refusal>;
@@ -71,7 +71,7 @@ pub(in crate::controllers) async fn run<C: Controller>(
             let watches = Watches::open(controller.component(), C::SCOPE);
             controller.restart();
             let end = match watches {
-                Ok(watches) => follow(&mut controller, watches, &mut queue).await,
+                Ok(watches) => handle_events(&mut controller, watches, &mut queue).await,
                 Err(refusal) => Err(refusal),
             };
             if let Err(refusal) = &end {
@@ -93,48 +93,48 @@ pub(in crate::controllers) async fn run<C: Controller>(
 }
 
 /// Handles events and reconciles keys until the watches have to restart.
-async fn follow<C: Controller>(
+async fn handle_events<C: Controller>(
     controller: &mut C,
     mut watches: Watches,
     queue: &mut Queue<C::Key>,
 ) -> Result<(), Refusal> {
-    let mut look_at_catalog = None;
+    let mut catalog_check_at = None;
     loop {
         tokio::select! {
             // Events first, so that a reconciliation sees everything that has happened.
             biased;
-            change = watches.next() => {
-                let Some(change) = change else { return Ok(()) };
-                if change.resource.kind == "CustomResourceDefinition" {
-                    look_at_catalog.get_or_insert(Instant::now() + CATALOG_PAUSE);
+            event = watches.next() => {
+                let Some(event) = event else { return Ok(()) };
+                if event.resource.kind == "CustomResourceDefinition" {
+                    catalog_check_at.get_or_insert(Instant::now() + CATALOG_CHECK_DELAY);
                 }
-                for key in controller.keys_for_event(&change)? {
+                for key in controller.keys_for_event(&event)? {
                     queue.add(key, Instant::now());
                 }
             }
-            () = turn(queue.next_turn()) => {
-                take_turn(controller, queue);
+            () = sleep_until_some(queue.next_due()) => {
+                reconcile_next(controller, queue);
                 // A long queue must not starve other tasks of the runtime.
                 tokio::task::yield_now().await;
             }
-            () = turn(look_at_catalog) => {
+            () = sleep_until_some(catalog_check_at) => {
                 if watches.are_outdated(controller.component()) {
                     return Ok(());
                 }
-                look_at_catalog = None;
+                catalog_check_at = None;
             }
         }
     }
 }
 
-async fn turn(at: Option<Instant>) {
+async fn sleep_until_some(at: Option<Instant>) {
     match at {
         Some(at) => sleep_until(at).await,
         None => std::future::pending().await,
     }
 }
 
-fn take_turn<C: Controller>(controller: &mut C, queue: &mut Queue<C::Key>) {
+fn reconcile_next<C: Controller>(controller: &mut C, queue: &mut Queue<C::Key>) {
     let now = Instant::now();
     let Some(key) = queue.take(now) else { return };
     let time = controller.component().api().now();
@@ -163,7 +163,7 @@ mod tests {
         let at = |second| Requeue::at(Some(Timestamp::from_second(second).unwrap()), now);
         assert_eq!(Requeue::at(None, now), Requeue::Never);
         assert_eq!(at(107), Requeue::After(Duration::from_secs(7)));
-        assert_eq!(at(100), Requeue::After(SHORTEST_WAIT));
-        assert_eq!(at(-5), Requeue::After(SHORTEST_WAIT));
+        assert_eq!(at(100), Requeue::After(MIN_REQUEUE_DELAY));
+        assert_eq!(at(-5), Requeue::After(MIN_REQUEUE_DELAY));
     }
 }

@@ -39,13 +39,13 @@ impl<K: Ord + Clone> Queue<K> {
     }
 
     /// When the next key is due.
-    pub(in crate::controllers) fn next_turn(&self) -> Option<Instant> {
+    pub(in crate::controllers) fn next_due(&self) -> Option<Instant> {
         self.by_time.first().map(|(at, _)| *at)
     }
 
     /// Takes a key that is due.
     pub(in crate::controllers) fn take(&mut self, now: Instant) -> Option<K> {
-        if self.next_turn()? > now {
+        if self.next_due()? > now {
             return None;
         }
         let (_, key) = self.by_time.pop_first()?;
@@ -83,11 +83,11 @@ mod tests {
         for (key, seconds) in [("a", 5), ("b", 3), ("a", 2), ("b", 9), ("c", 1)] {
             queue.add(key, at(seconds));
         }
-        assert_eq!(queue.next_turn(), Some(at(1)));
+        assert_eq!(queue.next_due(), Some(at(1)));
         assert_eq!(drain(&mut queue, at(0)), [] as [&str; 0]);
         assert_eq!(drain(&mut queue, at(2)), ["c", "a"]);
         assert_eq!(drain(&mut queue, at(9)), ["b"]);
-        assert_eq!(queue.next_turn(), None);
+        assert_eq!(queue.next_due(), None);
     }
 
     #[tokio::test]
@@ -96,9 +96,9 @@ mod tests {
         let mut queue = Queue::default();
         let mut pause = || {
             queue.failed("a", now);
-            let turn = queue.next_turn().unwrap() - now;
-            queue.take(now + turn);
-            turn
+            let delay = queue.next_due().unwrap() - now;
+            queue.take(now + delay);
+            delay
         };
         let first: Vec<_> = (0..4).map(|_| pause().as_millis()).collect();
         assert_eq!(first, [5, 10, 20, 40]);
@@ -108,6 +108,6 @@ mod tests {
         assert_eq!(pause(), RETRY_BACKOFF.max);
         queue.succeeded(&"a");
         queue.failed("a", now);
-        assert_eq!(queue.next_turn(), Some(now + RETRY_BACKOFF.first));
+        assert_eq!(queue.next_due(), Some(now + RETRY_BACKOFF.first));
     }
 }

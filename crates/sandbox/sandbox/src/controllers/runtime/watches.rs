@@ -50,7 +50,7 @@ impl Watches {
     /// The next event; `None` when a watch has ended.
     pub(super) async fn next(&mut self) -> Option<WatchEvent> {
         match self.changes.next().await {
-            Some(change) => change,
+            Some(event) => event,
             // Without watched resources, wait forever instead of reporting an end.
             None => std::future::pending().await,
         }
@@ -85,20 +85,20 @@ fn stream(resource: Arc<Resource>, watcher: Watcher) -> BoxStream<'static, Optio
     let next = |state: Option<(Arc<Resource>, Watcher)>| async move {
         let (resource, mut watcher) = state?;
         let Some(event) = watcher.next().await else { return Some((None, None)) };
-        let change =
+        let event =
             WatchEvent { resource: Arc::clone(&resource), kind: event.kind, object: event.object };
-        Some((Some(change), Some((resource, watcher))))
+        Some((Some(event), Some((resource, watcher))))
     };
     unfold(Some((resource, watcher)), next).boxed()
 }
 
 /// The namespace to reconcile after an event of a namespace, or of the object with this name in it.
 pub(in crate::controllers) fn namespace_to_reconcile(
-    change: &WatchEvent,
+    event: &WatchEvent,
     name: &str,
 ) -> Option<String> {
-    let key = ObjectKey::of(&change.object);
-    match change.resource.kind.as_str() {
+    let key = ObjectKey::of(&event.object);
+    match event.resource.kind.as_str() {
         "Namespace" => Some(key.name),
         _ if key.name == name => Some(key.namespace),
         _ => None,

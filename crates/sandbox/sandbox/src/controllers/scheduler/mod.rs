@@ -78,11 +78,11 @@ impl Controller for Scheduler {
         &self.component
     }
 
-    fn keys_for_event(&mut self, change: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
         let waits = |pod: &Value| text(pod, "/spec/nodeName").is_empty();
-        match change.resource.kind.as_str() {
+        match event.resource.kind.as_str() {
             "Node" => self.component.list_keys::<Pod>("", waits),
-            _ if waits(&change.object) => Ok(vec![ObjectKey::of(&change.object)]),
+            _ if waits(&event.object) => Ok(vec![ObjectKey::of(&event.object)]),
             _ => Ok(self.waiting_for_pods.iter().cloned().collect()),
         }
     }

@@ -51,7 +51,7 @@ impl Cluster {
             );
         }
         cluster
-            .eventually("the account", |it| it.find("ServiceAccount", "default").is_some())
+            .wait_until("the account", |it| it.find("ServiceAccount", "default").is_some())
             .await;
         cluster
     }
@@ -101,10 +101,10 @@ impl Cluster {
     }
 
     /// Waits until the predicate holds.
-    pub(super) async fn eventually(&self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {
+    pub(super) async fn wait_until(&self, what: &str, mut predicate: impl FnMut(&Self) -> bool) {
         let end = Instant::now() + TIMEOUT;
         while Instant::now() < end {
-            if is_so(self) {
+            if predicate(self) {
                 return;
             }
             sleep_until(Instant::now() + Duration::from_millis(100)).await;

@@ -43,8 +43,8 @@ impl Controller for Kubelet {
         &self.component
     }
 
-    fn keys_for_event(&mut self, change: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
-        Ok(vec![ObjectKey::of(&change.object)])
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+        Ok(vec![ObjectKey::of(&event.object)])
     }
 
     fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, Refusal> {

@@ -18,16 +18,16 @@ fn named(name: &str) -> Value {
 async fn namespace_gets_service_account_and_root_ca() {
     let cluster = Cluster::new(&[]).await;
     cluster
-        .eventually("the certificate", |it| it.find("ConfigMap", "kube-root-ca.crt").is_some())
+        .wait_until("the certificate", |it| it.find("ConfigMap", "kube-root-ca.crt").is_some())
         .await;
     assert_eq!(cluster.get("ConfigMap", "kube-root-ca.crt")["data"]["ca.crt"], "the certificate");
     cluster.delete("ServiceAccount", "default", Propagation::Background);
     cluster
-        .eventually("another account", |it| it.find("ServiceAccount", "default").is_some())
+        .wait_until("another account", |it| it.find("ServiceAccount", "default").is_some())
         .await;
     cluster.patch("ConfigMap", "kube-root-ca.crt", json!({ "data": { "ca.crt": "forged" } }));
     cluster
-        .eventually("the certificate", |it| {
+        .wait_until("the certificate", |it| {
             it.get("ConfigMap", "kube-root-ca.crt")["data"]["ca.crt"] == "the certificate"
         })
         .await;
@@ -67,7 +67,7 @@ async fn controllers_recover_from_expired_watches() {
     }
     cluster.delete("ConfigMap", "owner", Propagation::Background);
     cluster.api.store().compact_all();
-    cluster.eventually("the end", |it| it.list("Secret").is_empty()).await;
+    cluster.wait_until("the end", |it| it.list("Secret").is_empty()).await;
 }
 
 fn definition(kind: &str) -> Value {
@@ -94,7 +94,7 @@ async fn custom_resources_participate_in_garbage_collection() {
     cluster.create("example.com/v1", "Boat", &owned("toy", &sail, false));
     cluster.pass(60).await;
     cluster.delete("Boat", "a", Propagation::Background);
-    cluster.eventually("the end", |it| it.find("Boat", "toy").is_none()).await;
+    cluster.wait_until("the end", |it| it.find("Boat", "toy").is_none()).await;
     assert!(cluster.find("ConfigMap", "sail").is_none());
 }
 
@@ -106,5 +106,5 @@ async fn owner_of_unserved_kind_keeps_dependents() {
     cluster.pass(60).await;
     assert!(cluster.find("ConfigMap", "cargo").is_some());
     cluster.create("apiextensions.k8s.io/v1", "CustomResourceDefinition", &definition("Ship"));
-    cluster.eventually("the end", |it| it.find("ConfigMap", "cargo").is_none()).await;
+    cluster.wait_until("the end", |it| it.find("ConfigMap", "cargo").is_none()).await;
 }

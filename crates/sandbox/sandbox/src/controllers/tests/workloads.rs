@@ -55,7 +55,7 @@ fn images(pods: &[Arc<Value>]) -> BTreeSet<String> {
 async fn deployment_rolls_out_and_back() {
     let cluster = Cluster::new(&["a", "b"]).await;
     cluster.create("apps/v1", "Deployment", &deployment(4, "runs"));
-    cluster.eventually("the rollout", is_rolled_out).await;
+    cluster.wait_until("the rollout", is_rolled_out).await;
     let nodes = cluster
         .list("Pod")
         .iter()
@@ -65,8 +65,8 @@ async fn deployment_rolls_out_and_back() {
 
     let image = |image: &str| json!({ "spec": { "template": { "spec": { "containers": [{ "name": "c", "image": image }] } } } });
     cluster.patch("Deployment", "web", image("also-runs"));
-    cluster.eventually("the second rollout", is_rolled_out).await;
-    cluster.eventually("the end of old pods", |it| it.list("Pod").len() == 4).await;
+    cluster.wait_until("the second rollout", is_rolled_out).await;
+    cluster.wait_until("the end of old pods", |it| it.list("Pod").len() == 4).await;
     assert_eq!(images(&cluster.list("Pod")), BTreeSet::from(["also-runs".to_owned()]));
     assert_eq!(cluster.list("ReplicaSet").len(), 2);
     let web = cluster.get("Deployment", "web");
@@ -79,14 +79,14 @@ async fn deployment_rolls_out_and_back() {
     assert_eq!(condition(&web, "Available"), "True MinimumReplicasAvailable");
 
     cluster.patch("Deployment", "web", image("runs"));
-    cluster.eventually("the way back", is_rolled_out).await;
+    cluster.wait_until("the way back", is_rolled_out).await;
     let web = cluster.get("Deployment", "web");
     assert_eq!(web["metadata"]["annotations"]["deployment.kubernetes.io/revision"], "4");
     assert_eq!(cluster.list("ReplicaSet").len(), 3);
 
     cluster.delete("Deployment", "web", Propagation::Foreground);
-    cluster.eventually("the end", |it| it.find("Deployment", "web").is_none()).await;
-    cluster.eventually("the end of pods", |it| it.list("Pod").is_empty()).await;
+    cluster.wait_until("the end", |it| it.find("Deployment", "web").is_none()).await;
+    cluster.wait_until("the end of pods", |it| it.list("Pod").is_empty()).await;
     assert_eq!(cluster.list("ReplicaSet"), [] as [Arc<Value>; 0]);
 }
 
@@ -99,9 +99,9 @@ async fn daemon_set_runs_on_each_node() {
     cluster.create("apps/v1", "DaemonSet", &set);
     let ready =
         |it: &Cluster, count: i64| it.get("DaemonSet", "agent")["status"]["numberReady"] == count;
-    cluster.eventually("two pods", |it| ready(it, 2)).await;
+    cluster.wait_until("two pods", |it| ready(it, 2)).await;
     cluster.create("v1", "Node", &json!({ "metadata": { "name": "c" } }));
-    cluster.eventually("a third", |it| ready(it, 3)).await;
+    cluster.wait_until("a third", |it| ready(it, 3)).await;
     let image = json!([{ "name": "c", "image": "also-runs" }]);
     cluster.patch(
         "DaemonSet",
@@ -109,7 +109,7 @@ async fn daemon_set_runs_on_each_node() {
         json!({ "spec": { "template": { "spec": { "containers": image } } } }),
     );
     cluster
-        .eventually("the update", |it| {
+        .wait_until("the update", |it| {
             let set = it.get("DaemonSet", "agent");
             let status = &set["status"];
             status["observedGeneration"] == set["metadata"]["generation"]
@@ -127,14 +127,14 @@ async fn unschedulable_pod_waits_for_suitable_node() {
     pod["spec"]["nodeSelector"] = json!({ "disk": "ssd" });
     cluster.create("v1", "Pod", &pod);
     cluster
-        .eventually("the reason", |it| {
+        .wait_until("the reason", |it| {
             condition(&it.get("Pod", "choosy"), "PodScheduled") == "False Unschedulable"
         })
         .await;
     cluster.pass(60).await;
     assert_eq!(cluster.events("choosy"), ["FailedScheduling x1"]);
     cluster.patch("Node", "a", json!({ "metadata": { "labels": { "disk": "ssd" } } }));
-    cluster.eventually("the node", |it| it.get("Pod", "choosy")["spec"]["nodeName"] == "a").await;
+    cluster.wait_until("the node", |it| it.get("Pod", "choosy")["spec"]["nodeName"] == "a").await;
     assert_eq!(cluster.events("choosy"), ["FailedScheduling x1", "Scheduled x1"]);
 }
 
@@ -150,7 +150,7 @@ async fn controllers_in_steady_state_write_nothing() {
         } },
     } });
     cluster.create("apps/v1", "ReplicaSet", &broken);
-    cluster.eventually("the rollout", is_rolled_out).await;
+    cluster.wait_until("the rollout", is_rolled_out).await;
     cluster.patch("Deployment", "web", json!({ "spec": { "paused": true } }));
     cluster.pass(60).await;
     let failure = condition(&cluster.get("ReplicaSet", "broken"), "ReplicaFailure");
@@ -177,7 +177,7 @@ async fn anti_affinity_pods_wait_for_a_free_node() {
     cluster.create("apps/v1", "Deployment", &hermits);
     let ready =
         |it: &Cluster, count: i64| it.get("Deployment", "web")["status"]["readyReplicas"] == count;
-    cluster.eventually("two pods", |it| ready(it, 2)).await;
+    cluster.wait_until("two pods", |it| ready(it, 2)).await;
     cluster.pass(60).await;
     assert!(ready(&cluster, 2));
     let on_a = |it: &Cluster| {
@@ -187,5 +187,5 @@ async fn anti_affinity_pods_wait_for_a_free_node() {
     };
     let placed = on_a(&cluster).unwrap();
     cluster.delete("Pod", &placed, Propagation::Background);
-    cluster.eventually("another", |it| on_a(it).is_some_and(|name| name != placed)).await;
+    cluster.wait_until("another", |it| on_a(it).is_some_and(|name| name != placed)).await;
 }

@@ -41,11 +41,11 @@ type ContainerKey = (String, String);
 #[derive(Clone, Debug)]
 struct Run {
     path: PathBuf,
-    progress: watch::Receiver<LogPosition>,
+    position: watch::Receiver<LogPosition>,
 }
 
 /// Number of runs with a log: the current one and `previous`.
-const KEPT_RUNS: usize = 2;
+const MAX_RUNS: usize = 2;
 
 impl Logs {
     pub(crate) fn new(client: &Client) -> Self {
@@ -74,7 +74,7 @@ impl Logs {
             return Err(query::no_log(&found, &container, options.previous));
         };
         let now = self.client.api().now();
-        Ok(Some(read::stream(run.path, run.progress, options.clone(), now)))
+        Ok(Some(read::stream(run.path, run.position, options.clone(), now)))
     }
 
     fn no_such_pod(&self, pod: &str) -> Refusal {
@@ -91,12 +91,12 @@ impl Logs {
         uid: &str,
         container: &str,
         path: &Path,
-        progress: watch::Receiver<LogPosition>,
+        position: watch::Receiver<LogPosition>,
     ) {
         let mut runs = self.lock();
         let runs = runs.entry((uid.to_owned(), container.to_owned())).or_default();
-        runs.push(Run { path: path.to_owned(), progress });
-        while runs.len() > KEPT_RUNS {
+        runs.push(Run { path: path.to_owned(), position });
+        while runs.len() > MAX_RUNS {
             remove(&runs.remove(0).path);
         }
     }
@@ -156,28 +156,28 @@ fn remove(path: &Path) {
 struct Writer {
     path: PathBuf,
     file: File,
-    progress: watch::Sender<LogPosition>,
+    position: watch::Sender<LogPosition>,
 }
 
 impl Writer {
-    fn open(path: &Path, progress: watch::Sender<LogPosition>) -> io::Result<Self> {
+    fn open(path: &Path, position: watch::Sender<LogPosition>) -> io::Result<Self> {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory)?;
         }
         let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Self { path: path.to_owned(), file, progress })
+        Ok(Self { path: path.to_owned(), file, position })
     }
 
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        let mut progress = *self.progress.borrow();
-        if progress.bytes >= MAX_FILE_BYTES {
+        let mut position = *self.position.borrow();
+        if position.bytes >= MAX_FILE_BYTES {
             fs::rename(&self.path, older(&self.path))?;
             self.file = OpenOptions::new().create(true).append(true).open(&self.path)?;
-            progress = LogPosition { file: progress.file + 1, bytes: 0, ended: false };
+            position = LogPosition { file: position.file + 1, bytes: 0, ended: false };
         }
         self.file.write_all(line)?;
-        progress.bytes += line.len() as u64;
-        self.progress.send_replace(progress);
+        position.bytes += line.len() as u64;
+        self.position.send_replace(position);
         Ok(())
     }
 }
@@ -186,16 +186,16 @@ impl Writer {
 pub(crate) async fn pump(
     output: Output,
     path: PathBuf,
-    progress: watch::Sender<LogPosition>,
+    position: watch::Sender<LogPosition>,
     api: Api,
 ) -> io::Result<()> {
-    let writer = Arc::new(Mutex::new(Writer::open(&path, progress)?));
+    let writer = Arc::new(Mutex::new(Writer::open(&path, position)?));
     let (out, err) = tokio::join!(
         copy(output.stdout, "stdout", &writer, &api),
         copy(output.stderr, "stderr", &writer, &api),
     );
     let writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-    writer.progress.send_modify(|progress| progress.ended = true);
+    writer.position.send_modify(|position| position.ended = true);
     out.and(err)
 }
 

@@ -17,7 +17,7 @@ const MAX_CHUNK_BYTES: usize = 64 << 10;
 
 struct Reader {
     path: PathBuf,
-    progress: watch::Receiver<LogPosition>,
+    position: watch::Receiver<LogPosition>,
     options: LogOptions,
     since: Option<Timestamp>,
     file: Option<BufReader<File>>,
@@ -29,14 +29,14 @@ struct Reader {
     partial: Vec<u8>,
     /// Whether the next part continues a line.
     continues: bool,
-    given: u64,
-    begun: bool,
+    sent_bytes: u64,
+    started: bool,
 }
 
 /// Streams the lines that the options select.
 pub(super) fn stream(
     path: PathBuf,
-    progress: watch::Receiver<LogPosition>,
+    position: watch::Receiver<LogPosition>,
     options: LogOptions,
     now: Timestamp,
 ) -> LogStream {
@@ -44,7 +44,7 @@ pub(super) fn stream(
     let since = ago.and_then(|ago| now.checked_sub(ago).ok()).or(options.since_time);
     let reader = Reader {
         path,
-        progress,
+        position,
         options,
         since,
         file: None,
@@ -52,8 +52,8 @@ pub(super) fn stream(
         pending: VecDeque::new(),
         partial: Vec::new(),
         continues: false,
-        given: 0,
-        begun: false,
+        sent_bytes: 0,
+        started: false,
     };
     stream::unfold(reader, |mut reader| async move {
         let chunk = reader.next().await.transpose()?;
@@ -65,37 +65,37 @@ pub(super) fn stream(
 impl Reader {
     async fn next(&mut self) -> io::Result<Option<Bytes>> {
         loop {
-            if self.options.limit_bytes.is_some_and(|limit| self.given >= limit) {
+            if self.options.limit_bytes.is_some_and(|limit| self.sent_bytes >= limit) {
                 return Ok(None);
             }
             if let Some(chunk) = self.chunk() {
                 return Ok(Some(chunk));
             }
-            let progress = *self.progress.borrow_and_update();
-            self.read(progress)?;
+            let position = *self.position.borrow_and_update();
+            self.read(position)?;
             if !self.pending.is_empty() {
                 continue;
             }
-            if !self.options.follow || progress.ended {
+            if !self.options.follow || position.ended {
                 return Ok(None);
             }
             // The writer has been dropped: the log is complete.
-            if self.progress.changed().await.is_err() {
+            if self.position.changed().await.is_err() {
                 return Ok(None);
             }
         }
     }
 
     /// Reads up to a chunk; with `tail_lines`, the whole log first.
-    fn read(&mut self, progress: LogPosition) -> io::Result<()> {
+    fn read(&mut self, position: LogPosition) -> io::Result<()> {
         if self.file.is_none() {
-            self.open_first(progress)?;
+            self.open_first(position)?;
         }
-        let tail = self.options.tail_lines.filter(|_| !self.begun);
+        let tail = self.options.tail_lines.filter(|_| !self.started);
         let tail = tail.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
         let mut read = 0;
         while tail.is_some() || read < MAX_CHUNK_BYTES {
-            let Some(line) = self.line(progress)? else { break };
+            let Some(line) = self.line(position)? else { break };
             read += line.len();
             if let Some(line) = self.selected(&line) {
                 self.pending.push_back(line);
@@ -104,13 +104,13 @@ impl Reader {
                 self.pending.pop_front();
             }
         }
-        self.begun = true;
+        self.started = true;
         Ok(())
     }
 
-    fn open_first(&mut self, progress: LogPosition) -> io::Result<()> {
-        let before = File::open(older(&self.path)).ok().filter(|_| progress.file > 0);
-        self.opened = if before.is_some() { progress.file - 1 } else { progress.file };
+    fn open_first(&mut self, position: LogPosition) -> io::Result<()> {
+        let before = File::open(older(&self.path)).ok().filter(|_| position.file > 0);
+        self.opened = if before.is_some() { position.file - 1 } else { position.file };
         let file = before.map_or_else(|| File::open(&self.path), Ok);
         self.file = match file {
             Ok(file) => Some(BufReader::new(file)),
@@ -122,18 +122,18 @@ impl Reader {
     }
 
     /// The next complete line of the file, if any.
-    fn line(&mut self, progress: LogPosition) -> io::Result<Option<Vec<u8>>> {
+    fn line(&mut self, position: LogPosition) -> io::Result<Option<Vec<u8>>> {
         while let Some(file) = &mut self.file {
             let limit = MAX_FILE_BYTES;
             file.take(limit).read_until(b'\n', &mut self.partial)?;
             if self.partial.ends_with(b"\n") {
                 return Ok(Some(std::mem::take(&mut self.partial)));
             }
-            if self.opened == progress.file {
+            if self.opened == position.file {
                 break;
             }
             self.file = Some(BufReader::new(File::open(&self.path)?));
-            self.opened = progress.file;
+            self.opened = position.file;
         }
         Ok(None)
     }
@@ -165,10 +165,10 @@ impl Reader {
             chunk.extend_from_slice(&line);
         }
         if let Some(limit) = self.options.limit_bytes {
-            let left = usize::try_from(limit - self.given).unwrap_or(usize::MAX);
+            let left = usize::try_from(limit - self.sent_bytes).unwrap_or(usize::MAX);
             chunk.truncate(left);
         }
-        self.given += chunk.len() as u64;
+        self.sent_bytes += chunk.len() as u64;
         Some(chunk.into())
     }
 }
@@ -216,12 +216,12 @@ mod tests {
 
     struct Log {
         directory: tempfile::TempDir,
-        progress: watch::Sender<LogPosition>,
+        position: watch::Sender<LogPosition>,
     }
 
     impl Log {
         fn new() -> Self {
-            Self { directory: tempfile::tempdir().unwrap(), progress: watch::Sender::default() }
+            Self { directory: tempfile::tempdir().unwrap(), position: watch::Sender::default() }
         }
 
         fn path(&self) -> PathBuf {
@@ -232,11 +232,11 @@ mod tests {
             let mut file = OpenOptions::new().create(true).append(true).open(self.path()).unwrap();
             writeln!(file, "{} stdout {tag} {text}", super::super::format_time(at(second)))
                 .unwrap();
-            self.progress.send_modify(|progress| progress.bytes += 1);
+            self.position.send_modify(|position| position.bytes += 1);
         }
 
         fn stream(&self, options: LogOptions) -> LogStream {
-            stream(self.path(), self.progress.subscribe(), options, at(100))
+            stream(self.path(), self.position.subscribe(), options, at(100))
         }
 
         async fn read(&self, options: LogOptions) -> String {
@@ -276,9 +276,9 @@ mod tests {
         assert_eq!(stream.next().await.unwrap().unwrap(), "one\n");
         log.write(2, "F", "two");
         std::fs::rename(log.path(), older(&log.path())).unwrap();
-        log.progress.send_modify(|progress| progress.file += 1);
+        log.position.send_modify(|position| position.file += 1);
         log.write(3, "F", "three");
-        log.progress.send_modify(|progress| progress.ended = true);
+        log.position.send_modify(|position| position.ended = true);
         let mut rest = Vec::new();
         while let Some(chunk) = stream.next().await {
             rest.extend_from_slice(&chunk.unwrap());

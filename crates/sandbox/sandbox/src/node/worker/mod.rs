@@ -140,6 +140,8 @@ impl Worker {
                 break;
             }
             let deadline = Instant::now() + self.pause();
+            // `changed` and `recv` are cancel-safe: a branch that loses keeps its value for the
+            // next iteration. Only the newest pod matters, so skipped versions do no harm.
             tokio::select! {
                 () = cancel.cancelled() => break,
                 changed = pods.changed() => {
