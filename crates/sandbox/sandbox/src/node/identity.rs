@@ -45,7 +45,7 @@ pub(crate) fn command(
 
 /// User and groups of a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct ContainerIdentity {
     pub(crate) user: u32,
     pub(crate) group: u32,
     pub(crate) groups: Vec<u32>,
@@ -57,7 +57,7 @@ pub(crate) fn identity(
     container: &Container,
     image: &ImageConfig,
     passwd: &str,
-) -> Result<Identity, String> {
+) -> Result<ContainerIdentity, String> {
     let pod_context = pod.spec.as_ref().and_then(|spec| spec.security_context.as_ref());
     let context = container.security_context.as_ref();
     let user = context
@@ -88,7 +88,7 @@ pub(crate) fn identity(
         context.supplemental_groups.iter().flatten().chain(context.fs_group.iter())
     });
     let groups = extra.filter_map(|group| u32::try_from(*group).ok()).collect();
-    Ok(Identity { user, group, groups })
+    Ok(ContainerIdentity { user, group, groups })
 }
 
 /// Parses the user of an image: `1000`, `1000:1000`, `name` or `name:1000`.
@@ -165,10 +165,13 @@ mod tests {
         let passwd = "root:x:0:0::/:\napp:x:42:43::/:\n";
         let run = |pod: &Pod, given: Value| identity(pod, &container(given), &image, passwd);
         let own = json!({ "securityContext": { "runAsUser": 3, "runAsGroup": 4 } });
-        assert_eq!(run(&pod, own).unwrap(), Identity { user: 3, group: 4, groups: vec![9] });
-        let expected = Identity { user: 7, group: 5, groups: vec![9] };
+        assert_eq!(
+            run(&pod, own).unwrap(),
+            ContainerIdentity { user: 3, group: 4, groups: vec![9] }
+        );
+        let expected = ContainerIdentity { user: 7, group: 5, groups: vec![9] };
         assert_eq!(run(&pod, json!({})).unwrap(), expected);
-        let expected = Identity { user: 42, group: 5, groups: Vec::new() };
+        let expected = ContainerIdentity { user: 42, group: 5, groups: Vec::new() };
         assert_eq!(run(&Pod::default(), json!({})).unwrap(), expected);
 
         let careful = container(json!({ "securityContext": { "runAsNonRoot": true } }));

@@ -17,14 +17,14 @@ pub(crate) struct UnpackedImage {
 
 /// Finds and unpacks images.
 #[derive(Clone, Debug)]
-pub(crate) struct Images {
+pub(crate) struct ImageStore {
     layouts: Vec<PathBuf>,
     directory: PathBuf,
     /// Serialises unpacking, which is limited by the disk.
     unpacking: Arc<Mutex<()>>,
 }
 
-impl Images {
+impl ImageStore {
     pub(crate) fn new(layouts: Vec<PathBuf>, directory: PathBuf) -> Self {
         Self { layouts, directory, unpacking: Arc::default() }
     }

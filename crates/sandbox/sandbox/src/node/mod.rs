@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use files::remove_tree;
-use images::Images;
+use images::ImageStore;
 use k8s_openapi::api::core::v1::Pod;
 use logs::Logs;
 use runtime::{Mode, Runtime};
@@ -33,7 +33,7 @@ use serde::Deserialize;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use worker::{Context, Worker};
+use worker::{NodeContext, PodWorker};
 
 use crate::api::{Client, Refusal};
 use crate::store::EventKind;
@@ -111,8 +111,8 @@ impl Nodes {
             tracker.spawn(alive);
         }
         let mode = runtime.mode().clone();
-        let context = Arc::new(Context {
-            images: Images::new(options.images.clone(), directory.join("images")),
+        let context = Arc::new(NodeContext {
+            images: ImageStore::new(options.images.clone(), directory.join("images")),
             options: NodeOptions { directory, ..options },
             client,
             runtime,
@@ -144,7 +144,7 @@ impl Nodes {
 type Workers = BTreeMap<String, watch::Sender<Option<Arc<Pod>>>>;
 
 /// Watches pods and forwards changes to their workers.
-async fn dispatch(context: Arc<Context>, tracker: TaskTracker, cancel: CancellationToken) {
+async fn dispatch(context: Arc<NodeContext>, tracker: TaskTracker, cancel: CancellationToken) {
     let mut workers = Workers::new();
     loop {
         let mut watcher = match context.client.watch::<Pod>() {
@@ -176,7 +176,7 @@ async fn dispatch(context: Arc<Context>, tracker: TaskTracker, cancel: Cancellat
 }
 
 fn forward(
-    context: &Arc<Context>,
+    context: &Arc<NodeContext>,
     tracker: &TaskTracker,
     cancel: &CancellationToken,
     workers: &mut Workers,
@@ -205,6 +205,6 @@ fn forward(
     }
     let (sender, receiver) = watch::channel(Some(Arc::new(pod.clone())));
     workers.insert(uid, sender);
-    let worker = Worker::new(Arc::clone(context), &node, pod);
+    let worker = PodWorker::new(Arc::clone(context), &node, pod);
     tracker.spawn(worker.run(receiver, cancel.clone()));
 }

@@ -79,7 +79,7 @@ pub(crate) fn schedule(probe: &Probe) -> (Duration, Duration) {
 }
 
 /// The container that a probe targets.
-pub(crate) struct Target<'a> {
+pub(crate) struct ProbeTarget<'a> {
     pub(crate) runtime: &'a Runtime,
     pub(crate) plan: &'a ContainerSpec,
     pub(crate) process: i32,
@@ -87,13 +87,13 @@ pub(crate) struct Target<'a> {
 }
 
 /// Runs a probe once. The error is part of an event message.
-pub(crate) async fn run_probe(probe: &Probe, target: &Target<'_>) -> Result<(), String> {
+pub(crate) async fn run_probe(probe: &Probe, target: &ProbeTarget<'_>) -> Result<(), String> {
     let limit = probe.timeout_seconds.and_then(|limit| u64::try_from(limit).ok()).unwrap_or(1);
     let result = tokio::time::timeout(Duration::from_secs(limit.max(1)), once(probe, target));
     result.await.unwrap_or_else(|_| Err(format!("timed out after {limit}s")))
 }
 
-async fn once(probe: &Probe, target: &Target<'_>) -> Result<(), String> {
+async fn once(probe: &Probe, target: &ProbeTarget<'_>) -> Result<(), String> {
     if let Some(exec) = &probe.exec {
         return run(exec.command.clone().unwrap_or_default(), target).await;
     }
@@ -106,7 +106,7 @@ async fn once(probe: &Probe, target: &Target<'_>) -> Result<(), String> {
     Err("the sandbox supports only the probes exec, httpGet and tcpSocket".to_owned())
 }
 
-async fn run(command: Vec<String>, target: &Target<'_>) -> Result<(), String> {
+async fn run(command: Vec<String>, target: &ProbeTarget<'_>) -> Result<(), String> {
     let plan = ContainerSpec { command, ..target.plan.clone() };
     let attachment = Attachment { process: target.process, plan };
     match target.runtime.attach(&attachment).await {

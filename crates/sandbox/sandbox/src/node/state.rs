@@ -66,7 +66,7 @@ pub(crate) struct PodContainer {
     pub(crate) state: ContainerPhase,
     pub(crate) last: Option<ContainerExit>,
     pub(crate) restarts: i32,
-    pub(crate) backoff: Backoff,
+    pub(crate) backoff: RestartBackoff,
     /// Whether the startup probe succeeded, if there is one.
     pub(crate) started: bool,
     /// Whether the readiness probe succeeded, if there is one.
@@ -115,7 +115,7 @@ impl PodContainer {
             state: ContainerPhase::Waiting { reason, message, retry: None },
             last: None,
             restarts: 0,
-            backoff: Backoff::default(),
+            backoff: RestartBackoff::default(),
             started: false,
             ready: false,
         }
@@ -219,12 +219,12 @@ const BACKOFF_RESET: SignedDuration = SignedDuration::from_mins(10);
 
 /// Restart backoff of a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Backoff {
+pub(crate) struct RestartBackoff {
     /// The next delay, after a first failure.
     delay: Option<SignedDuration>,
 }
 
-impl Backoff {
+impl RestartBackoff {
     /// When to restart after a failure at this time; the first restart is immediate.
     pub(crate) fn until(&self, failed: Timestamp) -> Timestamp {
         self.delay.map_or(failed, |delay| failed.saturating_add(delay).unwrap_or(Timestamp::MAX))
@@ -356,7 +356,7 @@ pub(crate) mod tests {
 
     #[test]
     fn backoff_starts_at_zero_and_doubles_to_five_minutes() {
-        let mut backoff = Backoff::default();
+        let mut backoff = RestartBackoff::default();
         let mut waits = Vec::new();
         for _ in 0..8 {
             waits.push(format_duration(backoff.delay()));
@@ -367,8 +367,8 @@ pub(crate) mod tests {
 
     #[test]
     fn backoff_resets_after_ten_minutes() {
-        let backoff = Backoff::default().after_restart().after_restart();
+        let backoff = RestartBackoff::default().after_restart().after_restart();
         assert_eq!(backoff.clone().after_run(SignedDuration::from_mins(9)), backoff);
-        assert_eq!(backoff.after_run(SignedDuration::from_mins(10)), Backoff::default());
+        assert_eq!(backoff.after_run(SignedDuration::from_mins(10)), RestartBackoff::default());
     }
 }

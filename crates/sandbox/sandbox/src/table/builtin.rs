@@ -7,7 +7,7 @@ use super::row::RowContext;
 use super::{Column, cells, custom};
 
 /// Columns and cells of a built-in kind.
-pub(super) struct Printer {
+pub(super) struct BuiltinPrinter {
     group: &'static str,
     kind: &'static str,
     headings: &'static [Heading],
@@ -55,10 +55,10 @@ const ADMISSION: &str = "admissionregistration.k8s.io";
 const NETWORKING: &str = "networking.k8s.io";
 
 /// Columns of kinds without specific ones.
-static OTHER: Printer = printer("", "", CREATED, cells::created);
+static OTHER: BuiltinPrinter = printer("", "", CREATED, cells::created);
 
 #[rustfmt::skip]
-static PRINTERS: &[Printer] = &[
+static PRINTERS: &[BuiltinPrinter] = &[
     printer("", "ConfigMap", &[Name, Text("Data"), AGE], cells::core::config_map),
     printer("", "Endpoints", &[Name, Text("Endpoints"), AGE], cells::network::endpoints),
     printer("", "Event", EVENT, cells::core::core_event),
@@ -75,7 +75,7 @@ static PRINTERS: &[Printer] = &[
         Name, Text("Status"), Text("Volume"), Text("Capacity"), Text("Access Modes"),
         Text("StorageClass"), AGE, Wide("VolumeMode"),
     ], cells::core::claim),
-    Printer { conditions: cells::workload::pod_conditions, ..printer("", "Pod", &[
+    BuiltinPrinter { conditions: cells::workload::pod_conditions, ..printer("", "Pod", &[
         Name, Text("Ready"), Text("Status"), Integer("Restarts"), AGE, Wide("IP"), Wide("Node"),
         Wide("Nominated Node"), Wide("Readiness Gates"),
     ], cells::workload::pod) },
@@ -136,8 +136,8 @@ const fn printer(
     kind: &'static str,
     headings: &'static [Heading],
     cells: fn(RowContext<'_>) -> Vec<Value>,
-) -> Printer {
-    Printer { group, kind, headings, cells, conditions: no_conditions }
+) -> BuiltinPrinter {
+    BuiltinPrinter { group, kind, headings, cells, conditions: no_conditions }
 }
 
 fn no_conditions(_: &Value) -> Vec<Value> {
@@ -145,12 +145,12 @@ fn no_conditions(_: &Value) -> Vec<Value> {
 }
 
 /// The printer of a kind.
-pub(super) fn find(group: &str, kind: &str) -> &'static Printer {
+pub(super) fn find(group: &str, kind: &str) -> &'static BuiltinPrinter {
     let found = PRINTERS.iter().find(|printer| printer.group == group && printer.kind == kind);
     found.unwrap_or(&OTHER)
 }
 
-impl Printer {
+impl BuiltinPrinter {
     pub(super) fn columns(&self) -> Vec<Column> {
         self.headings.iter().map(|heading| heading.column()).collect()
     }

@@ -106,7 +106,7 @@ impl Table {
         include: IncludeObject,
         now: Timestamp,
     ) -> Self {
-        let printer = Printer::of(resource);
+        let printer = TablePrinter::of(resource);
         let row = |object: &Value| Row {
             cells: printer.cells(RowContext { object, now }),
             conditions: printer.conditions(object),
@@ -154,12 +154,12 @@ pub fn partial_list<'a>(objects: impl IntoIterator<Item = &'a Value>, metadata: 
 }
 
 /// Columns and cells of a resource.
-enum Printer {
-    BuiltIn(&'static builtin::Printer),
+enum TablePrinter {
+    BuiltIn(&'static builtin::BuiltinPrinter),
     Custom(Vec<custom::PrinterColumn>),
 }
 
-impl Printer {
+impl TablePrinter {
     fn of(resource: &Resource) -> Self {
         match &resource.custom {
             Some(custom) => Self::Custom(custom::columns(&custom.columns)),

@@ -5,7 +5,7 @@ use http::Method;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Patch, Transcript, config_map, idle_deployment};
+use crate::support::{Case, PatchType, Transcript, config_map, idle_deployment};
 
 /// A ConfigMap to apply.
 fn map(data: Value) -> Value {
@@ -163,7 +163,7 @@ async fn managed_fields_can_be_cleared() -> Result<()> {
     let case = Case::begin("apply").await?;
     applied(&case, "one", json!({ "a": "1" })).await?;
     let patch = json!([{ "op": "replace", "path": "/metadata/managedFields", "value": [{}] }]);
-    let after = case.patch(Patch::Json, "configmaps/a", &patch).await?.object()?;
+    let after = case.patch(PatchType::Json, "configmaps/a", &patch).await?.object()?;
     assert_eq!(after["metadata"]["managedFields"], Value::Null);
     let after = applied(&case, "two", json!({ "b": "2" })).await?;
     assert_snapshot!(owners(&after), @r#"
@@ -178,7 +178,7 @@ async fn apply_without_manager_or_with_managed_fields_is_refused() -> Result<()>
     let case = Case::begin("apply").await?;
     let mut transcript = Transcript::default();
     let wanted = map(json!({}));
-    transcript.add("no manager", &case.patch(Patch::Apply, "configmaps/a", &wanted).await?);
+    transcript.add("no manager", &case.patch(PatchType::Apply, "configmaps/a", &wanted).await?);
     let long = "m".repeat(129);
     transcript.add("long", &case.apply("configmaps/a", &long, &wanted).await?);
     transcript.add("unprintable", &case.apply("configmaps/a", "a%0A", &wanted).await?);

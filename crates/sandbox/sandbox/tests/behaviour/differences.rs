@@ -50,16 +50,16 @@ pub(crate) fn in_current_wording(transcript: &str) -> String {
 }
 
 /// A feature that Kubernetes has since this minor version.
-pub(crate) struct Since(u32, &'static str);
+pub(crate) struct SinceVersion(u32, &'static str);
 
 /// `x-kubernetes-validations` are enabled by default.
-pub(crate) const RULES: Since = Since(25, "validation rules in CRDs");
+pub(crate) const RULES: SinceVersion = SinceVersion(25, "validation rules in CRDs");
 /// Jobs can be suspended.
-pub(crate) const JOB_SUSPENSION: Since = Since(21, "suspended Jobs");
+pub(crate) const JOB_SUSPENSION: SinceVersion = SinceVersion(21, "suspended Jobs");
 /// `ttlSecondsAfterFinished` is enabled by default.
-pub(crate) const JOB_TIME_TO_LIVE: Since = Since(21, "ttlSecondsAfterFinished");
+pub(crate) const JOB_TIME_TO_LIVE: SinceVersion = SinceVersion(21, "ttlSecondsAfterFinished");
 
-impl Since {
+impl SinceVersion {
     /// Whether the server is too old for the feature and ignores its fields. The test is then
     /// reported as skipped.
     pub(crate) async fn is_missing(&self, case: &Case) -> Result<bool> {

@@ -5,7 +5,7 @@ use http::Method;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::support::{Case, Patch, Transcript, config_map};
+use crate::support::{Case, PatchType, Transcript, config_map};
 
 async fn post(case: &Case, content_type: &str, body: &[u8]) -> Result<String> {
     let answer = case.send(Method::POST, "configmaps", Some(content_type), body.to_vec()).await?;
@@ -149,10 +149,10 @@ async fn json_patch_operations_are_limited() -> Result<()> {
     let case = Case::begin("hostile").await?;
     case.config_map("a", json!({ "k": "v" })).await?;
     let many = vec![json!({ "op": "test", "path": "/data/k", "value": "v" }); 10_001];
-    let answer = case.patch(Patch::Json, "configmaps/a", &json!(many)).await?;
+    let answer = case.patch(PatchType::Json, "configmaps/a", &json!(many)).await?;
     assert_snapshot!(answer.shown(), @"413 RequestEntityTooLarge: Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001");
     let double = json!({ "op": "copy", "from": "/data", "path": "/data/k" });
-    let bomb = case.patch(Patch::Json, "configmaps/a", &json!(vec![double; 30])).await?;
+    let bomb = case.patch(PatchType::Json, "configmaps/a", &json!(vec![double; 30])).await?;
     assert!(bomb.status >= 400, "{}", bomb.shown());
     Ok(())
 }

@@ -5,7 +5,7 @@ use http::Method;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Patch, Transcript, config_map, idle_deployment};
+use crate::support::{Case, PatchType, Transcript, config_map, idle_deployment};
 
 /// A Deployment with labels and two containers.
 fn deployment() -> Value {
@@ -39,7 +39,7 @@ async fn json_patch_applies_operations() -> Result<()> {
         { "op": "add", "path": "/metadata/labels", "value": { "a/b": "1", "l": "m" } },
         { "op": "move", "from": "/metadata/labels/a~1b", "path": "/data/moved" },
     ]);
-    let after = case.patch(Patch::Json, "configmaps/a", &patch).await?.object()?;
+    let after = case.patch(PatchType::Json, "configmaps/a", &patch).await?.object()?;
     assert_eq!(after["data"], json!({ "x": "one", "z": "one", "moved": "1" }));
     assert_eq!(after["metadata"]["labels"], json!({ "l": "m" }));
     Ok(())
@@ -53,7 +53,7 @@ async fn json_patch_is_atomic() -> Result<()> {
         { "op": "replace", "path": "/data/x", "value": "2" },
         { "op": "test", "path": "/data/x", "value": "1" },
     ]);
-    let answer = case.patch(Patch::Json, "configmaps/a", &patch).await?;
+    let answer = case.patch(PatchType::Json, "configmaps/a", &patch).await?;
     assert_snapshot!(answer.outline(), @"422 Invalid");
     assert_eq!(case.get("configmaps/a").await?.object()?, before);
     Ok(())
@@ -74,7 +74,8 @@ async fn invalid_json_patches_are_refused() -> Result<()> {
         json!([{ "op": "replace", "path": "/kind", "value": "Secret" }]),
         json!([{ "op": "replace", "path": "/data", "value": "text" }]),
     ] {
-        transcript.line(&patch, case.patch(Patch::Json, "configmaps/a", &patch).await?.outline());
+        transcript
+            .line(&patch, case.patch(PatchType::Json, "configmaps/a", &patch).await?.outline());
     }
     assert_snapshot!(transcript, @r#"
     [{"op":"remove","path":"/data/none"}]: 422 Invalid
@@ -110,7 +111,7 @@ async fn strategic_patch_merges_lists_by_key() -> Result<()> {
         { "name": "one", "image": "i:9", "env": [{ "name": "B", "value": "2" }] },
         { "name": "three", "image": "i:3" },
     ] } } } });
-    let after = case.patch(Patch::Strategic, "deployments/d", &patch).await?.object()?;
+    let after = case.patch(PatchType::Strategic, "deployments/d", &patch).await?.object()?;
     let brief: Vec<Value> = containers(&after)
         .as_array()
         .into_iter()
@@ -139,7 +140,7 @@ async fn strategic_patch_directives_delete_replace_and_order() -> Result<()> {
         ),
         json!({ "metadata": { "labels": { "$patch": "replace", "only": "this" } } }),
     ] {
-        let after = case.patch(Patch::Strategic, "deployments/d", &patch).await?.object()?;
+        let after = case.patch(PatchType::Strategic, "deployments/d", &patch).await?.object()?;
         let names: Vec<&Value> =
             containers(&after).as_array().into_iter().flatten().map(|it| &it["name"]).collect();
         transcript.line(
@@ -168,10 +169,10 @@ async fn strategic_patch_merges_sets() -> Result<()> {
     object["metadata"]["finalizers"] = json!(["example.com/a"]);
     case.create("configmaps", &object).await?.object()?;
     let patch = json!({ "metadata": { "finalizers": ["example.com/b"] } });
-    let after = case.patch(Patch::Strategic, "configmaps/a", &patch).await?.object()?;
+    let after = case.patch(PatchType::Strategic, "configmaps/a", &patch).await?.object()?;
     assert_snapshot!(after["metadata"]["finalizers"], @r#"["example.com/b","example.com/a"]"#);
     let patch = json!({ "metadata": { "$deleteFromPrimitiveList/finalizers": ["example.com/a"] } });
-    let after = case.patch(Patch::Strategic, "configmaps/a", &patch).await?.object()?;
+    let after = case.patch(PatchType::Strategic, "configmaps/a", &patch).await?.object()?;
     assert_snapshot!(after["metadata"]["finalizers"], @r#"["example.com/b"]"#);
     case.release("configmaps/a").await?;
     Ok(())
@@ -188,8 +189,10 @@ async fn invalid_strategic_patches_are_refused() -> Result<()> {
         json!([]),
         json!("text"),
     ] {
-        transcript
-            .line(&patch, case.patch(Patch::Strategic, "deployments/d", &patch).await?.outline());
+        transcript.line(
+            &patch,
+            case.patch(PatchType::Strategic, "deployments/d", &patch).await?.outline(),
+        );
     }
     assert_snapshot!(transcript, @r#"
     {"spec":{"template":{"spec":{"containers":[{"image":"nameless"}]}}}}: 500 
@@ -232,9 +235,11 @@ async fn patch_without_change_keeps_resource_version() -> Result<()> {
 async fn patch_of_missing_object_is_not_found_except_apply() -> Result<()> {
     let case = Case::begin("patch").await?;
     let mut transcript = Transcript::default();
-    for (kind, patch) in
-        [(Patch::Json, json!([])), (Patch::Merge, json!({})), (Patch::Strategic, json!({}))]
-    {
+    for (kind, patch) in [
+        (PatchType::Json, json!([])),
+        (PatchType::Merge, json!({})),
+        (PatchType::Strategic, json!({})),
+    ] {
         transcript.add(format!("{kind:?}"), &case.patch(kind, "configmaps/a", &patch).await?);
     }
     assert_snapshot!(transcript, @r#"

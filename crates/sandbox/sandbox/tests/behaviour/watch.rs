@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::differences;
-use crate::support::{Case, Events, Transcript, config_map};
+use crate::support::{Case, Transcript, WatchEvents, config_map};
 
 /// `ConfigMaps` of the case; controllers create others in the namespace.
 const OWN: &str = "configmaps?labelSelector=suite";
@@ -31,7 +31,7 @@ fn version(object: &Value) -> Result<u64> {
 }
 
 /// A watch of the case's objects from now on.
-async fn from_now(case: &Case, query: &str) -> Result<Events> {
+async fn from_now(case: &Case, query: &str) -> Result<WatchEvents> {
     let list = case.get(OWN).await?.object()?;
     case.watch(&format!("{OWN}{query}&resourceVersion={}", version(&list)?)).await
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::differences;
 use crate::support::{
-    CONFIGURATIONS, Case, LABEL, Patch, Transcript, Webhook, WebhookReaction, config_map,
+    CONFIGURATIONS, Case, LABEL, PatchType, Transcript, Webhook, WebhookReaction, config_map,
 };
 
 /// Reactions of the webhook by path.
@@ -177,7 +177,7 @@ async fn webhook_receives_admission_review() -> Result<()> {
     case.merge("configmaps/a", &json!({ "data": { "x": "y" } })).await?.object()?;
     last_request(&case, &webhook, &mut transcript, "merge");
     let change = json!({ "metadata": { "labels": { LABEL: "none" } } });
-    case.patch(Patch::Strategic, "configmaps/a", &change).await?.object()?;
+    case.patch(PatchType::Strategic, "configmaps/a", &change).await?.object()?;
     last_request(&case, &webhook, &mut transcript, "label changed");
     case.merge("configmaps/a", &json!({ "data": { "x": "z" } })).await?.object()?;
     case.replace("configmaps/a", &object).await?.object()?;

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Patch, Transcript, once, pod};
+use crate::support::{Case, PatchType, Transcript, once, pod};
 
 /// A workload spec with this number of pods that run until terminated.
 fn spec(image: &str, replicas: u32) -> Value {
@@ -109,7 +109,7 @@ async fn rolling_update_keeps_minimum_availability() -> Result<()> {
     let version = version.as_str().unwrap_or_default();
     let path = format!("deployments?fieldSelector=metadata.name%3Dd&resourceVersion={version}");
     let mut events = case.watch(&path).await?;
-    case.patch(Patch::Json, "deployments/d", &environment("2")).await?.object()?;
+    case.patch(PatchType::Json, "deployments/d", &environment("2")).await?.object()?;
     loop {
         let deployment = events.event().await?["object"].clone();
         let status = &deployment["status"];
@@ -134,14 +134,14 @@ async fn rollback_reuses_replica_set() -> Result<()> {
     let case = Case::begin("workloads").await?;
     deployed(&case, 1).await?;
     let first = items(&case, SETS).await?;
-    case.patch(Patch::Json, "deployments/d", &environment("2")).await?.object()?;
+    case.patch(PatchType::Json, "deployments/d", &environment("2")).await?.object()?;
     let revision = |object: &Value| {
         object["metadata"]["annotations"]["deployment.kubernetes.io/revision"].clone()
     };
     case.until("deployments/d", "the second revision", |it| revision(it) == "2" && is_complete(it))
         .await?;
     let back = json!([{ "op": "remove", "path": "/spec/template/spec/containers/0/env" }]);
-    case.patch(Patch::Json, "deployments/d", &back).await?.object()?;
+    case.patch(PatchType::Json, "deployments/d", &back).await?.object()?;
     case.until("deployments/d", "the third revision", |it| revision(it) == "3" && is_complete(it))
         .await?;
     let sets = items(&case, SETS).await?;
@@ -164,7 +164,7 @@ async fn recreate_never_runs_two_templates() -> Result<()> {
     let list = case.get(PODS).await?.object()?;
     let version = list["metadata"]["resourceVersion"].as_str().unwrap_or_default();
     let mut events = case.watch(&format!("{PODS}&resourceVersion={version}")).await?;
-    case.patch(Patch::Json, "deployments/d", &environment("2")).await?.object()?;
+    case.patch(PatchType::Json, "deployments/d", &environment("2")).await?.object()?;
     let mut order = Vec::new();
     while order.last() != Some(&"ADDED") {
         match events.event().await?["type"].as_str() {
@@ -182,7 +182,8 @@ async fn paused_deployment_does_not_roll_out() -> Result<()> {
     let case = Case::begin("workloads").await?;
     deployed(&case, 1).await?;
     case.merge("deployments/d", &json!({ "spec": { "paused": true } })).await?.object()?;
-    let patched = case.patch(Patch::Json, "deployments/d", &environment("2")).await?.object()?;
+    let patched =
+        case.patch(PatchType::Json, "deployments/d", &environment("2")).await?.object()?;
     let seen = |it: &Value| it["status"]["observedGeneration"] == patched["metadata"]["generation"];
     let paused = case.until("deployments/d", "to be seen", seen).await?;
     assert_eq!(paused["status"]["updatedReplicas"], Value::Null);

@@ -13,7 +13,7 @@ use std::fmt;
 
 use presence::Presence;
 use serde_json::{Map, Value};
-use types::{Struct, Type};
+use types::{GoStruct, GoType};
 
 /// A decoded object.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,21 +31,21 @@ pub struct DecodeError(String);
 
 /// Decodes an object whose type has this name.
 pub(super) fn decode(name: &str, object: Value) -> Result<Decoded, DecodeError> {
-    let root = Type::Struct(name.into());
+    let root = GoType::Struct(name.into());
     let mut decoder = Decoder::default();
     let object = decoder.value(object, &root, &FieldPath::ROOT)?;
     Ok(Decoded { object, unknown: decoder.unknown })
 }
 
 /// The value of a field that was never set.
-fn empty(content: &Type) -> Value {
+fn empty(content: &GoType) -> Value {
     match content {
-        Type::Text | Type::Bytes => "".into(),
-        Type::Int32 | Type::Int64 | Type::IntOrString => 0.into(),
-        Type::Float => 0.0.into(),
-        Type::Bool => false.into(),
-        Type::Quantity | Type::Amount => "0".into(),
-        Type::Struct(name) => {
+        GoType::Text | GoType::Bytes => "".into(),
+        GoType::Int32 | GoType::Int64 | GoType::IntOrString => 0.into(),
+        GoType::Float => 0.0.into(),
+        GoType::Bool => false.into(),
+        GoType::Quantity | GoType::Amount => "0".into(),
+        GoType::Struct(name) => {
             let structure = types::find(name);
             structure.map_or(Value::Null, |structure| filled(Map::new(), structure).into())
         }
@@ -54,7 +54,7 @@ fn empty(content: &Type) -> Value {
 }
 
 /// Adds the fields that are always written.
-fn filled(mut fields: Map<String, Value>, structure: &Struct) -> Map<String, Value> {
+fn filled(mut fields: Map<String, Value>, structure: &GoStruct) -> Map<String, Value> {
     for (name, field) in &structure.fields {
         if fields.contains_key(name) {
             continue;
@@ -88,31 +88,31 @@ impl Decoder {
     fn value(
         &mut self,
         value: Value,
-        content: &Type,
+        content: &GoType,
         at: &FieldPath,
     ) -> Result<Value, DecodeError> {
         match (content, value) {
-            (Type::Any, value) => Ok(value),
+            (GoType::Any, value) => Ok(value),
             (content, Value::Null) => Ok(empty(content)),
-            (Type::OneOf(choices), value) => {
-                let fits = |choice: &&Type| scalar::matches_json_type(&value, choice);
+            (GoType::OneOf(choices), value) => {
+                let fits = |choice: &&GoType| scalar::matches_json_type(&value, choice);
                 match choices.iter().find(fits).or(choices.first()) {
                     Some(choice) => self.value(value, choice, at),
                     None => Ok(value),
                 }
             }
-            (Type::Struct(name), Value::Object(fields)) => match types::find(name) {
+            (GoType::Struct(name), Value::Object(fields)) => match types::find(name) {
                 Some(structure) => self.structure(fields, name, structure, at).map(Value::from),
                 None => Ok(Value::Object(fields)),
             },
-            (Type::Map(inner), Value::Object(entries)) => {
+            (GoType::Map(inner), Value::Object(entries)) => {
                 let entries = entries.into_iter().map(|(key, value)| {
                     let value = self.value(value, inner, &at.below(Step::Key(&key)))?;
                     Ok((key, value))
                 });
                 entries.collect::<Result<Map<_, _>, _>>().map(Value::from)
             }
-            (Type::List(inner), Value::Array(items)) => {
+            (GoType::List(inner), Value::Array(items)) => {
                 let items = items.into_iter().enumerate();
                 let items = items
                     .map(|(index, item)| self.value(item, inner, &at.below(Step::Item(index))));
@@ -126,7 +126,7 @@ impl Decoder {
         &mut self,
         fields: Map<String, Value>,
         name: &str,
-        structure: &Struct,
+        structure: &GoStruct,
         at: &FieldPath,
     ) -> Result<Map<String, Value>, DecodeError> {
         let mut known = Map::new();

@@ -4,7 +4,7 @@
 //! whenever it was set, even to an empty value. A field held by value is omitted when it is empty,
 //! unless it is a structure, which `omitempty` never omits.
 
-use super::types::Type;
+use super::types::GoType;
 
 /// When a field appears in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum Presence {
     UnlessEmpty,
 }
 
-pub(super) fn presence(structure: &str, field: &str, content: &Type, required: bool) -> Presence {
+pub(super) fn presence(structure: &str, field: &str, content: &GoType, required: bool) -> Presence {
     let listed = |table: Fields| {
         let rows = table.iter().filter_map(|row| row.split_once(": "));
         let mut rows = rows.filter(|(name, _)| *name == structure || *name == "*");
@@ -35,9 +35,9 @@ pub(super) fn presence(structure: &str, field: &str, content: &Type, required: b
         return Presence::Always;
     }
     let empty_is_nothing = match content {
-        Type::List(_) | Type::Map(_) | Type::Bytes => true,
-        Type::Text => !listed(TEXTS_BY_REFERENCE),
-        Type::Int32 | Type::Int64 | Type::Float | Type::Bool => listed(SCALARS_BY_VALUE),
+        GoType::List(_) | GoType::Map(_) | GoType::Bytes => true,
+        GoType::Text => !listed(TEXTS_BY_REFERENCE),
+        GoType::Int32 | GoType::Int64 | GoType::Float | GoType::Bool => listed(SCALARS_BY_VALUE),
         _ => false,
     };
     if empty_is_nothing { Presence::UnlessEmpty } else { Presence::WhenSet }

@@ -5,37 +5,45 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::{Number, Value};
 
-use super::types::{Type, short};
+use super::types::{GoType, short};
 use super::{DecodeError, FieldPath};
 use crate::builtin::quantity::Quantity;
 
 /// Decodes a scalar; refuses values of another type.
-pub(super) fn decode(value: &Value, content: &Type, at: &FieldPath) -> Result<Value, DecodeError> {
+pub(super) fn decode(
+    value: &Value,
+    content: &GoType,
+    at: &FieldPath,
+) -> Result<Value, DecodeError> {
     let read = match (content, value) {
-        (Type::Text | Type::IntOrString, Value::String(_))
-        | (Type::Bool, Value::Bool(_))
-        | (Type::Float, Value::Number(_)) => Some(value.clone()),
-        (Type::Int64, Value::Number(number)) => number.as_i64().map(Value::from),
-        (Type::Int32 | Type::IntOrString, Value::Number(number)) => int32(number).map(Value::from),
-        (Type::Bytes, Value::String(text)) => return bytes(text),
-        (Type::Quantity | Type::Amount, Value::String(text)) => return quantity(text, content),
-        (Type::Quantity | Type::Amount, Value::Number(number)) => {
+        (GoType::Text | GoType::IntOrString, Value::String(_))
+        | (GoType::Bool, Value::Bool(_))
+        | (GoType::Float, Value::Number(_)) => Some(value.clone()),
+        (GoType::Int64, Value::Number(number)) => number.as_i64().map(Value::from),
+        (GoType::Int32 | GoType::IntOrString, Value::Number(number)) => {
+            int32(number).map(Value::from)
+        }
+        (GoType::Bytes, Value::String(text)) => return bytes(text),
+        (GoType::Quantity | GoType::Amount, Value::String(text)) => return quantity(text, content),
+        (GoType::Quantity | GoType::Amount, Value::Number(number)) => {
             return quantity(&number.to_string(), content);
         }
-        (Type::Time, Value::String(text)) => return time(text),
-        (Type::MicroTime, Value::String(text)) => return micro_time(text),
+        (GoType::Time, Value::String(text)) => return time(text),
+        (GoType::MicroTime, Value::String(text)) => return micro_time(text),
         _ => None,
     };
     read.ok_or_else(|| wrong_type(value, content, at))
 }
 
 /// Whether the JSON type of a value fits a type.
-pub(super) fn matches_json_type(value: &Value, content: &Type) -> bool {
+pub(super) fn matches_json_type(value: &Value, content: &GoType) -> bool {
     match value {
-        Value::Object(_) => matches!(content, Type::Struct(_) | Type::Map(_) | Type::Any),
-        Value::Array(_) => matches!(content, Type::List(_) | Type::Any),
-        Value::Bool(_) => matches!(content, Type::Bool | Type::Any),
-        _ => !matches!(content, Type::Struct(_) | Type::Map(_) | Type::List(_) | Type::Bool),
+        Value::Object(_) => matches!(content, GoType::Struct(_) | GoType::Map(_) | GoType::Any),
+        Value::Array(_) => matches!(content, GoType::List(_) | GoType::Any),
+        Value::Bool(_) => matches!(content, GoType::Bool | GoType::Any),
+        _ => {
+            !matches!(content, GoType::Struct(_) | GoType::Map(_) | GoType::List(_) | GoType::Bool)
+        }
     }
 }
 
@@ -60,9 +68,9 @@ fn bytes(text: &str) -> Result<Value, DecodeError> {
     }
 }
 
-fn quantity(text: &str, content: &Type) -> Result<Value, DecodeError> {
+fn quantity(text: &str, content: &GoType) -> Result<Value, DecodeError> {
     match Quantity::parse(text.trim()) {
-        Ok(quantity) if *content == Type::Amount => {
+        Ok(quantity) if *content == GoType::Amount => {
             Ok(quantity.to_thousandths().to_string().into())
         }
         Ok(quantity) => Ok(quantity.to_string().into()),
@@ -89,11 +97,11 @@ fn invalid_time(text: &str, form: &str) -> DecodeError {
     DecodeError(format!("parsing time {text:?} as {form:?}: cannot parse {text:?} as \"2006\""))
 }
 
-fn wrong_type(value: &Value, content: &Type, at: &FieldPath) -> DecodeError {
+fn wrong_type(value: &Value, content: &GoType, at: &FieldPath) -> DecodeError {
     let form = match value {
         Value::Null => "null".to_owned(),
         Value::Bool(_) => "bool".to_owned(),
-        Value::Number(number) if matches!(content, Type::Int32 | Type::Int64) => {
+        Value::Number(number) if matches!(content, GoType::Int32 | GoType::Int64) => {
             format!("number {number}")
         }
         Value::Number(_) => "number".to_owned(),
@@ -103,7 +111,7 @@ fn wrong_type(value: &Value, content: &Type, at: &FieldPath) -> DecodeError {
     };
     let declaration = match content {
         // IntOrString has its own UnmarshalJSON, whose errors have no field path.
-        Type::IntOrString => "Go value".to_owned(),
+        GoType::IntOrString => "Go value".to_owned(),
         _ => at.declaration(),
     };
     DecodeError(format!(
@@ -113,20 +121,20 @@ fn wrong_type(value: &Value, content: &Type, at: &FieldPath) -> DecodeError {
 }
 
 /// The name of a type in Go, as in the API server's messages.
-fn name(content: &Type) -> String {
+fn name(content: &GoType) -> String {
     match content {
-        Type::Text | Type::Quantity | Type::Amount | Type::Time | Type::MicroTime => {
+        GoType::Text | GoType::Quantity | GoType::Amount | GoType::Time | GoType::MicroTime => {
             "string".to_owned()
         }
-        Type::Int32 | Type::IntOrString => "int32".to_owned(),
-        Type::Int64 => "int64".to_owned(),
-        Type::Float => "float64".to_owned(),
-        Type::Bool => "bool".to_owned(),
-        Type::Bytes => "[]uint8".to_owned(),
-        Type::Any => "interface {}".to_owned(),
-        Type::List(inner) => format!("[]{}", name(inner)),
-        Type::Map(inner) => format!("map[string]{}", name(inner)),
-        Type::Struct(full) => format!("v1.{}", short(full)),
-        Type::OneOf(choices) => choices.first().map_or_else(String::new, name),
+        GoType::Int32 | GoType::IntOrString => "int32".to_owned(),
+        GoType::Int64 => "int64".to_owned(),
+        GoType::Float => "float64".to_owned(),
+        GoType::Bool => "bool".to_owned(),
+        GoType::Bytes => "[]uint8".to_owned(),
+        GoType::Any => "interface {}".to_owned(),
+        GoType::List(inner) => format!("[]{}", name(inner)),
+        GoType::Map(inner) => format!("map[string]{}", name(inner)),
+        GoType::Struct(full) => format!("v1.{}", short(full)),
+        GoType::OneOf(choices) => choices.first().map_or_else(String::new, name),
     }
 }

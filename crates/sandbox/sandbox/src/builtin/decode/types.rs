@@ -11,7 +11,7 @@ use crate::builtin::kinds::KINDS;
 
 /// Type of a value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Type {
+pub(super) enum GoType {
     Text,
     Int32,
     Int64,
@@ -36,21 +36,21 @@ pub(super) enum Type {
 
 /// The fields of a structure.
 #[derive(Debug, Default)]
-pub(super) struct Struct {
-    pub(super) fields: BTreeMap<String, Field>,
+pub(super) struct GoStruct {
+    pub(super) fields: BTreeMap<String, GoField>,
 }
 
 /// A field of a structure.
 #[derive(Debug)]
-pub(super) struct Field {
-    pub(super) content: Type,
+pub(super) struct GoField {
+    pub(super) content: GoType,
     pub(super) presence: Presence,
 }
 
-static STRUCTS: LazyLock<BTreeMap<Arc<str>, Struct>> = LazyLock::new(structs);
+static STRUCTS: LazyLock<BTreeMap<Arc<str>, GoStruct>> = LazyLock::new(structs);
 
 /// The structure with this full name.
-pub(super) fn find(name: &str) -> Option<&'static Struct> {
+pub(super) fn find(name: &str) -> Option<&'static GoStruct> {
     STRUCTS.get(name)
 }
 
@@ -59,7 +59,7 @@ pub(super) fn short(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-fn structs() -> BTreeMap<Arc<str>, Struct> {
+fn structs() -> BTreeMap<Arc<str>, GoStruct> {
     let mut generator = SchemaGenerator::default();
     for kind in &KINDS {
         kind.describe(&mut generator);
@@ -72,66 +72,66 @@ fn structs() -> BTreeMap<Arc<str>, Struct> {
     known.collect()
 }
 
-fn structure(name: &str, schema: &Value, properties: &Map<String, Value>) -> Struct {
+fn structure(name: &str, schema: &Value, properties: &Map<String, Value>) -> GoStruct {
     let required: Vec<_> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let fields = properties.iter().map(|(field, schema)| {
         let content = content(schema);
         let required = required.contains(&field.as_str());
         let presence = presence::presence(short(name), field, &content, required);
-        (field.clone(), Field { content, presence })
+        (field.clone(), GoField { content, presence })
     });
-    Struct { fields: fields.collect() }
+    GoStruct { fields: fields.collect() }
 }
 
-fn content(schema: &Value) -> Type {
+fn content(schema: &Value) -> GoType {
     if let Some(reference) = schema["$ref"].as_str() {
         return referenced(reference.rsplit('/').next().unwrap_or_default());
     }
     if let Some(choices) = schema["oneOf"].as_array() {
-        return Type::OneOf(choices.iter().map(content).collect());
+        return GoType::OneOf(choices.iter().map(content).collect());
     }
     let format = schema["format"].as_str();
     match schema["type"].as_str() {
-        Some("string") if format == Some("byte") => Type::Bytes,
-        Some("string") => Type::Text,
-        Some("integer") if format == Some("int32") => Type::Int32,
-        Some("integer") => Type::Int64,
-        Some("number") => Type::Float,
-        Some("boolean") => Type::Bool,
-        Some("array") => Type::List(Box::new(content(&schema["items"]))),
+        Some("string") if format == Some("byte") => GoType::Bytes,
+        Some("string") => GoType::Text,
+        Some("integer") if format == Some("int32") => GoType::Int32,
+        Some("integer") => GoType::Int64,
+        Some("number") => GoType::Float,
+        Some("boolean") => GoType::Bool,
+        Some("array") => GoType::List(Box::new(content(&schema["items"]))),
         Some("object") if schema["additionalProperties"].is_object() => {
             let inner = match content(&schema["additionalProperties"]) {
-                Type::Quantity => Type::Amount,
+                GoType::Quantity => GoType::Amount,
                 other => other,
             };
-            Type::Map(Box::new(inner))
+            GoType::Map(Box::new(inner))
         }
-        _ => Type::Any,
+        _ => GoType::Any,
     }
 }
 
 /// Types with custom JSON encodings, which their schemas do not describe.
-fn referenced(name: &str) -> Type {
+fn referenced(name: &str) -> GoType {
     match short(name) {
-        "Quantity" => Type::Quantity,
-        "IntOrString" => Type::IntOrString,
-        "Time" => Type::Time,
-        "MicroTime" => Type::MicroTime,
-        "JSON" | "FieldsV1" | "RawExtension" => Type::Any,
-        "JSONSchemaPropsOrBool" => Type::OneOf(vec![schema_props(name), Type::Bool]),
+        "Quantity" => GoType::Quantity,
+        "IntOrString" => GoType::IntOrString,
+        "Time" => GoType::Time,
+        "MicroTime" => GoType::MicroTime,
+        "JSON" | "FieldsV1" | "RawExtension" => GoType::Any,
+        "JSONSchemaPropsOrBool" => GoType::OneOf(vec![schema_props(name), GoType::Bool]),
         "JSONSchemaPropsOrArray" => {
-            Type::OneOf(vec![schema_props(name), Type::List(Box::new(schema_props(name)))])
+            GoType::OneOf(vec![schema_props(name), GoType::List(Box::new(schema_props(name)))])
         }
         "JSONSchemaPropsOrStringArray" => {
-            Type::OneOf(vec![schema_props(name), Type::List(Box::new(Type::Text))])
+            GoType::OneOf(vec![schema_props(name), GoType::List(Box::new(GoType::Text))])
         }
-        _ => Type::Struct(name.into()),
+        _ => GoType::Struct(name.into()),
     }
 }
 
 /// `JSONSchemaProps` from the package of a union type that contains it.
-fn schema_props(union: &str) -> Type {
+fn schema_props(union: &str) -> GoType {
     let package = union.rsplit_once('.').map_or("", |(package, _)| package);
-    Type::Struct(format!("{package}.JSONSchemaProps").into())
+    GoType::Struct(format!("{package}.JSONSchemaProps").into())
 }

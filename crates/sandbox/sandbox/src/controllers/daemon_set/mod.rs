@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Node, Pod};
 
-use self::plan::{Action, HASH_LABEL, has_surge, hash, only_on, plan, pod_spec};
+use self::plan::{DaemonSetAction, HASH_LABEL, has_surge, hash, only_on, plan, pod_spec};
 use super::pod::{PodControl, PodControlError};
 use super::runtime::{
     Component, Controller, ObjectKey, Requeue, Severity, WatchEvent, WatchScope, about,
@@ -34,11 +34,17 @@ impl DaemonSets {
         Self { component, pods }
     }
 
-    fn execute(&mut self, set: &DaemonSet, actions: Vec<Action>) -> Result<(), PodControlError> {
+    fn execute(
+        &mut self,
+        set: &DaemonSet,
+        actions: Vec<DaemonSetAction>,
+    ) -> Result<(), PodControlError> {
         for action in actions {
             match action {
-                Action::Create(node) => self.pods.create(&about(set), &new_pod(set, &node))?,
-                Action::Delete(pod) => self.pods.delete(&about(set), &pod)?,
+                DaemonSetAction::Create(node) => {
+                    self.pods.create(&about(set), &new_pod(set, &node))?;
+                }
+                DaemonSetAction::Delete(pod) => self.pods.delete(&about(set), &pod)?,
             }
         }
         Ok(())

@@ -24,7 +24,7 @@ const FINISHED_POD_BACKOFF: SignedDuration = SignedDuration::from_secs(10);
 
 /// A change of pods.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Action {
+pub(super) enum DaemonSetAction {
     /// Create a pod on the node with this name.
     Create(String),
     /// Delete a pod.
@@ -33,8 +33,8 @@ pub(super) enum Action {
 
 /// Changes, status, and time of the next reconciliation.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Plan {
-    pub(super) actions: Vec<Action>,
+pub(super) struct DaemonSetPlan {
+    pub(super) actions: Vec<DaemonSetAction>,
     pub(super) status: DaemonSetStatus,
     pub(super) requeue_at: Option<Timestamp>,
 }
@@ -47,7 +47,12 @@ struct NodePods {
 }
 
 /// Plans the changes for the pods that the DaemonSet owns.
-pub(super) fn plan(set: &DaemonSet, nodes: &[Node], own: Vec<Pod>, now: Timestamp) -> Plan {
+pub(super) fn plan(
+    set: &DaemonSet,
+    nodes: &[Node],
+    own: Vec<Pod>,
+    now: Timestamp,
+) -> DaemonSetPlan {
     let (by_node, orphaned) = pods_by_node(set, nodes, own);
     let min_ready = set.spec.as_ref().and_then(|spec| spec.min_ready_seconds).unwrap_or(0);
     let hash = hash(set);
@@ -56,8 +61,9 @@ pub(super) fn plan(set: &DaemonSet, nodes: &[Node], own: Vec<Pod>, now: Timestam
     let mut requeue_at = pod::next_available(all, min_ready, now);
     let mut actions = Vec::new();
     if set.metadata.deletion_timestamp.is_none() {
-        actions
-            .extend(orphaned.into_iter().filter(pod::is_active).map(Box::new).map(Action::Delete));
+        actions.extend(
+            orphaned.into_iter().filter(pod::is_active).map(Box::new).map(DaemonSetAction::Delete),
+        );
         for node in &by_node {
             let (desired, retry_at) = reconcile_node(node, now);
             actions.extend(desired);
@@ -67,7 +73,7 @@ pub(super) fn plan(set: &DaemonSet, nodes: &[Node], own: Vec<Pod>, now: Timestam
             actions = rolling_update(set, &by_node, &hash, min_ready, now);
         }
     }
-    Plan { actions, status, requeue_at }
+    DaemonSetPlan { actions, status, requeue_at }
 }
 
 /// Hash of the current template.
@@ -98,13 +104,13 @@ fn pods_by_node(set: &DaemonSet, nodes: &[Node], own: Vec<Pod>) -> (Vec<NodePods
 
 /// Changes that leave one pod where one should run and none elsewhere, and the time when a finished
 /// pod can be replaced.
-fn reconcile_node(node: &NodePods, now: Timestamp) -> (Vec<Action>, Option<Timestamp>) {
-    let delete = |pod: &Pod| Action::Delete(Box::new(pod.clone()));
+fn reconcile_node(node: &NodePods, now: Timestamp) -> (Vec<DaemonSetAction>, Option<Timestamp>) {
+    let delete = |pod: &Pod| DaemonSetAction::Delete(Box::new(pod.clone()));
     let here = || node.pods.iter().filter(|pod| !pod::is_terminating(pod));
     match node.placement {
         Placement::Remove => return (here().map(delete).collect(), None),
         Placement::Run if node.pods.is_empty() => {
-            return (vec![Action::Create(node.name.clone())], None);
+            return (vec![DaemonSetAction::Create(node.name.clone())], None);
         }
         Placement::Run | Placement::Keep => {}
     }
@@ -128,7 +134,7 @@ fn rolling_update(
     hash: &str,
     min_ready: i32,
     now: Timestamp,
-) -> Vec<Action> {
+) -> Vec<DaemonSetAction> {
     let Some(most) = max_unavailable(set, by_node) else { return Vec::new() };
     let is_available = |pod: &Pod| pod::is_available(pod, min_ready, now);
     let mut missing = 0;
@@ -144,7 +150,12 @@ fn rolling_update(
         }
     }
     available_pods.truncate(most.saturating_sub(missing));
-    unavailable.into_iter().chain(available_pods).map(Box::new).map(Action::Delete).collect()
+    unavailable
+        .into_iter()
+        .chain(available_pods)
+        .map(Box::new)
+        .map(DaemonSetAction::Delete)
+        .collect()
 }
 
 /// Maximum number of nodes without an available pod during an update; `None` without rolling

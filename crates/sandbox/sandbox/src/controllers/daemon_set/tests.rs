@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use serde_json::{Value, json};
 
 use super::new_pod;
-use super::plan::{Action, Plan, hash, node_of, plan};
+use super::plan::{DaemonSetAction, DaemonSetPlan, hash, node_of, plan};
 
 const NOW: &str = "2026-01-01T00:10:00Z";
 
@@ -59,14 +59,14 @@ fn pod(set: &DaemonSet, text: &str) -> Pod {
     .unwrap()
 }
 
-fn planned(set: &DaemonSet, nodes: &[Node], pods: &[&str]) -> Plan {
+fn planned(set: &DaemonSet, nodes: &[Node], pods: &[&str]) -> DaemonSetPlan {
     plan(set, nodes, pods.iter().map(|text| pod(set, text)).collect(), now())
 }
 
-fn describe(plan: &Plan) -> Vec<String> {
-    let tell = |action: &Action| match action {
-        Action::Create(node) => format!("create on {node}"),
-        Action::Delete(pod) => format!("delete {}", pod.metadata.name.as_deref().unwrap()),
+fn describe(plan: &DaemonSetPlan) -> Vec<String> {
+    let tell = |action: &DaemonSetAction| match action {
+        DaemonSetAction::Create(node) => format!("create on {node}"),
+        DaemonSetAction::Delete(pod) => format!("delete {}", pod.metadata.name.as_deref().unwrap()),
     };
     plan.actions.iter().map(tell).collect()
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus, ReplicaSet};
 use k8s_openapi::api::core::v1::Pod;
 
-use self::plan::{Action, Plan, plan};
+use self::plan::{DeploymentAction, DeploymentPlan, plan};
 use self::replica_sets::{REVISION, is_new_replica_set, size};
 use super::ownership;
 use super::pod;
@@ -49,17 +49,21 @@ impl Deployments {
         Ok(pods.iter().any(|pod| !pod::is_finished(pod)))
     }
 
-    fn execute(&mut self, deployment: &Deployment, actions: Vec<Action>) -> Result<(), SyncError> {
+    fn execute(
+        &mut self,
+        deployment: &Deployment,
+        actions: Vec<DeploymentAction>,
+    ) -> Result<(), SyncError> {
         let client = self.component.client().clone();
         for action in actions {
             match action {
-                Action::Create(set) => self.create(deployment, &set)?,
-                Action::Update(set, before) => {
+                DeploymentAction::Create(set) => self.create(deployment, &set)?,
+                DeploymentAction::Update(set, before) => {
                     client.update(&*set)?;
                     self.record_scaling(deployment, &set, before);
                 }
-                Action::Delete(set) => client.delete(&*set, Propagation::Background)?,
-                Action::SetRevision(revision) => {
+                DeploymentAction::Delete(set) => client.delete(&*set, Propagation::Background)?,
+                DeploymentAction::SetRevision(revision) => {
                     // Through the status subresource, so that the generation does not change.
                     let mut marked = deployment.clone();
                     let annotations = marked.metadata.annotations.get_or_insert_default();
@@ -174,7 +178,8 @@ impl Controller for Deployments {
         };
         let own = ownership::claim_objects(&self.component, &deployment, &selector)?;
         let old_pods_run = self.old_pods_run(&deployment, &own)?;
-        let Plan { actions, mut status, requeue_at } = plan(&deployment, own, old_pods_run, now);
+        let DeploymentPlan { actions, mut status, requeue_at } =
+            plan(&deployment, own, old_pods_run, now);
         let result = match self.execute(&deployment, actions) {
             Ok(()) => Ok(Requeue::at(requeue_at, now)),
             Err(SyncError::Collision) => {

@@ -11,7 +11,7 @@ use super::status;
 
 /// A change of ReplicaSets.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Action {
+pub(super) enum DeploymentAction {
     /// Create a ReplicaSet.
     Create(Box<ReplicaSet>),
     /// Update a ReplicaSet that had this number of replicas.
@@ -24,8 +24,8 @@ pub(super) enum Action {
 
 /// Changes, status, and time of the next reconciliation.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Plan {
-    pub(super) actions: Vec<Action>,
+pub(super) struct DeploymentPlan {
+    pub(super) actions: Vec<DeploymentAction>,
     pub(super) status: DeploymentStatus,
     pub(super) requeue_at: Option<Timestamp>,
 }
@@ -37,13 +37,13 @@ pub(super) fn plan(
     own: Vec<ReplicaSet>,
     old_pods_run: bool,
     now: Timestamp,
-) -> Plan {
+) -> DeploymentPlan {
     let before = own.clone();
     let mut sets = OwnedReplicaSets::new(deployment, own);
     let conditions = status::paused_conditions(deployment, now);
     if deployment.metadata.deletion_timestamp.is_some() {
         let status = status::replica_status(&sets, conditions, now);
-        return Plan { actions: Vec::new(), status, requeue_at: None };
+        return DeploymentPlan { actions: Vec::new(), status, requeue_at: None };
     }
     let paused = deployment.spec.as_ref().and_then(|spec| spec.paused) == Some(true);
     let rolls_out = !paused && !is_scaling_event(&sets);
@@ -65,7 +65,7 @@ pub(super) fn plan(
         status::replica_status(&sets, conditions, now)
     };
     let requeue_at = status::deadline_at(deployment, &status).filter(|_| rolls_out);
-    Plan { actions: actions(&sets, &before, expired), status, requeue_at }
+    DeploymentPlan { actions: actions(&sets, &before, expired), status, requeue_at }
 }
 
 /// Performs one step of the rollout to the current template.
@@ -113,25 +113,25 @@ fn actions(
     sets: &OwnedReplicaSets<'_>,
     before: &[ReplicaSet],
     expired: Vec<ReplicaSet>,
-) -> Vec<Action> {
+) -> Vec<DeploymentAction> {
     let was = |set: &ReplicaSet| before.iter().find(|was| was.metadata.uid == set.metadata.uid);
     let changed = |set: &ReplicaSet| {
         let set = Box::new(set.clone());
         match was(&set) {
-            _ if is_planned(&set) => Some(Action::Create(set)),
-            Some(was) if *was != *set => Some(Action::Update(set, size(was))),
+            _ if is_planned(&set) => Some(DeploymentAction::Create(set)),
+            Some(was) if *was != *set => Some(DeploymentAction::Update(set, size(was))),
             _ => None,
         }
     };
     let new = sets.new.iter().filter_map(changed);
     let old = sets.old.iter().filter_map(changed);
-    let expired = expired.into_iter().map(|set| Action::Delete(Box::new(set)));
+    let expired = expired.into_iter().map(|set| DeploymentAction::Delete(Box::new(set)));
     revision_action(sets).into_iter().chain(new).chain(old).chain(expired).collect()
 }
 
-fn revision_action(sets: &OwnedReplicaSets<'_>) -> Option<Action> {
+fn revision_action(sets: &OwnedReplicaSets<'_>) -> Option<DeploymentAction> {
     let revision = sets.new.as_ref()?.metadata.annotations.as_ref()?.get(REVISION)?;
     let marked = sets.deployment.metadata.annotations.as_ref();
     let marked = marked.and_then(|annotations| annotations.get(REVISION));
-    (marked != Some(revision)).then(|| Action::SetRevision(revision.clone()))
+    (marked != Some(revision)).then(|| DeploymentAction::SetRevision(revision.clone()))
 }

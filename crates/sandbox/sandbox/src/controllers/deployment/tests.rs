@@ -3,7 +3,7 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::plan::{Action, Plan, plan};
+use super::plan::{DeploymentAction, DeploymentPlan, plan};
 use super::replica_sets::{REVISION, available, size, sum};
 use super::scale::{max_surge, max_unavailable, replicas};
 
@@ -50,11 +50,11 @@ impl Simulation {
     }
 
     /// Executes one plan.
-    fn step(&mut self) -> Plan {
+    fn step(&mut self) -> DeploymentPlan {
         self.step_at(now(), false)
     }
 
-    fn step_at(&mut self, now: Timestamp, old_pods_run: bool) -> Plan {
+    fn step_at(&mut self, now: Timestamp, old_pods_run: bool) -> DeploymentPlan {
         let plan = plan(&self.deployment, self.sets.clone(), old_pods_run, now);
         for action in plan.actions.clone() {
             self.execute(action);
@@ -63,9 +63,9 @@ impl Simulation {
         plan
     }
 
-    fn execute(&mut self, action: Action) {
+    fn execute(&mut self, action: DeploymentAction) {
         match action {
-            Action::Create(set) => {
+            DeploymentAction::Create(set) => {
                 self.made += 1;
                 let mut set = *set;
                 self.log.push(format!("create {}", size(&set)));
@@ -74,7 +74,7 @@ impl Simulation {
                 set.metadata.creation_timestamp = Some(created.into());
                 self.sets.push(set);
             }
-            Action::Update(set, before) => {
+            DeploymentAction::Update(set, before) => {
                 let uid = set.metadata.uid.clone();
                 if before != size(&set) {
                     self.log.push(format!("{} {before}->{}", uid.as_deref().unwrap(), size(&set)));
@@ -82,11 +82,11 @@ impl Simulation {
                 let place = self.sets.iter_mut().find(|known| known.metadata.uid == uid);
                 *place.unwrap() = *set;
             }
-            Action::Delete(set) => {
+            DeploymentAction::Delete(set) => {
                 self.log.push(format!("delete {}", set.metadata.uid.as_deref().unwrap()));
                 self.sets.retain(|known| known.metadata.uid != set.metadata.uid);
             }
-            Action::SetRevision(revision) => {
+            DeploymentAction::SetRevision(revision) => {
                 let annotations = self.deployment.metadata.annotations.get_or_insert_default();
                 annotations.insert(REVISION.to_owned(), revision);
             }

@@ -81,26 +81,26 @@ impl Graph {
     }
 
     /// Adds or updates an object; returns the UIDs to reconcile.
-    pub(super) fn observe(&mut self, item: GraphNode) -> Vec<Uid> {
-        let uid = item.uid.clone();
+    pub(super) fn observe(&mut self, node: GraphNode) -> Vec<Uid> {
+        let uid = node.uid.clone();
         let before = self.items.get(&uid);
-        if before == Some(&item) {
+        if before == Some(&node) {
             return Vec::new();
         }
         let former: Vec<_> = before.iter().flat_map(|before| owner_uids(before)).collect();
-        let relevant = item.deleting || !item.owners.is_empty();
+        let relevant = node.deleting || !node.owners.is_empty();
         let mut affected: Vec<_> = relevant.then(|| uid.clone()).into_iter().collect();
         affected.extend(former.iter().cloned());
-        if item.is_deleting_dependents() && !before.is_some_and(GraphNode::is_deleting_dependents) {
+        if node.is_deleting_dependents() && !before.is_some_and(GraphNode::is_deleting_dependents) {
             affected.extend(self.dependents.get(&uid).into_iter().flatten().cloned());
         }
         for owner in &former {
             self.unlink(owner, &uid);
         }
-        for owner in owner_uids(&item) {
+        for owner in owner_uids(&node) {
             self.dependents.entry(owner).or_default().insert(uid.clone());
         }
-        self.items.insert(uid, item);
+        self.items.insert(uid, node);
         affected
     }
 
@@ -123,8 +123,8 @@ impl Graph {
     }
 }
 
-fn owner_uids(item: &GraphNode) -> Vec<Uid> {
-    item.owners.iter().map(|owner| owner.uid.clone()).collect()
+fn owner_uids(node: &GraphNode) -> Vec<Uid> {
+    node.owners.iter().map(|owner| owner.uid.clone()).collect()
 }
 
 /// Finalizer of foreground deletion.
@@ -147,7 +147,7 @@ pub(super) enum OwnerState {
 
 /// A change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum GarbageAction {
     /// Remove these owner references.
     RemoveOwners(Vec<Uid>),
     /// Delete the object.
@@ -162,29 +162,29 @@ pub(super) enum Action {
 
 /// Plans the changes of an object from the state of its owners and its dependents.
 pub(super) fn plan(
-    item: &GraphNode,
+    node: &GraphNode,
     owners: &[OwnerState],
     dependents: &[&GraphNode],
-) -> Vec<Action> {
-    if item.deleting {
-        return finalize(item, dependents);
+) -> Vec<GarbageAction> {
+    if node.deleting {
+        return finalize(node, dependents);
     }
     if owners.is_empty() || owners.contains(&OwnerState::Unknown) {
         return Vec::new();
     }
     if owners.contains(&OwnerState::Solid) {
         let useless =
-            item.owners.iter().zip(owners).filter(|(_, state)| **state != OwnerState::Solid);
+            node.owners.iter().zip(owners).filter(|(_, state)| **state != OwnerState::Solid);
         let uids: Vec<_> = useless.map(|(owner, _)| owner.uid.clone()).collect();
-        return if uids.is_empty() { Vec::new() } else { vec![Action::RemoveOwners(uids)] };
+        return if uids.is_empty() { Vec::new() } else { vec![GarbageAction::RemoveOwners(uids)] };
     }
     if owners.contains(&OwnerState::WaitingForDependents) && !dependents.is_empty() {
         // Unblock dependents that wait for this object in turn: a cycle would never be deleted.
         let cycle = dependents.iter().filter(|dependent| dependent.is_deleting_dependents());
-        let cycle = cycle.map(|dependent| Action::Unblock(dependent.uid.clone()));
-        return cycle.chain([Action::Delete(Propagation::Foreground)]).collect();
+        let cycle = cycle.map(|dependent| GarbageAction::Unblock(dependent.uid.clone()));
+        return cycle.chain([GarbageAction::Delete(Propagation::Foreground)]).collect();
     }
-    vec![Action::Delete(match item {
+    vec![GarbageAction::Delete(match node {
         GraphNode { orphans: true, .. } => Propagation::Orphan,
         GraphNode { foreground: true, .. } => Propagation::Foreground,
         _ => Propagation::Background,
@@ -192,14 +192,15 @@ pub(super) fn plan(
 }
 
 /// Changes of an object that is being deleted, for its dependents.
-fn finalize(item: &GraphNode, dependents: &[&GraphNode]) -> Vec<Action> {
-    if item.orphans {
-        let orphans = dependents.iter().map(|dependent| Action::Orphan(dependent.uid.clone()));
-        return orphans.chain([Action::RemoveFinalizer(ORPHAN)]).collect();
+fn finalize(node: &GraphNode, dependents: &[&GraphNode]) -> Vec<GarbageAction> {
+    if node.orphans {
+        let orphans =
+            dependents.iter().map(|dependent| GarbageAction::Orphan(dependent.uid.clone()));
+        return orphans.chain([GarbageAction::RemoveFinalizer(ORPHAN)]).collect();
     }
-    let is_blocked = dependents.iter().any(|dependent| dependent.blocks(&item.uid));
-    if item.foreground && !is_blocked {
-        vec![Action::RemoveFinalizer(FOREGROUND)]
+    let is_blocked = dependents.iter().any(|dependent| dependent.blocks(&node.uid));
+    if node.foreground && !is_blocked {
+        vec![GarbageAction::RemoveFinalizer(FOREGROUND)]
     } else {
         Vec::new()
     }

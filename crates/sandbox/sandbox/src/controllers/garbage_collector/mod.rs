@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
-use self::graph::{Action, Graph, GraphNode, OwnerState, Uid, plan};
+use self::graph::{GarbageAction, Graph, GraphNode, OwnerState, Uid, plan};
 use super::runtime::{Component, Controller, ObjectKey, Requeue, WatchEvent, WatchScope};
 use crate::api::{Api, Refusal};
 use crate::catalog::Resource;
@@ -28,15 +28,15 @@ impl GarbageCollector {
     }
 
     /// The live object, if it still has the same UID.
-    fn current(&self, item: &GraphNode) -> Result<Option<Arc<Value>>, Refusal> {
-        let object = self.component.get(&item.resource, &item.key)?;
-        Ok(object.filter(|object| uid(object) == Some(&item.uid)))
+    fn current(&self, node: &GraphNode) -> Result<Option<Arc<Value>>, Refusal> {
+        let object = self.component.get(&node.resource, &node.key)?;
+        Ok(object.filter(|object| uid(object) == Some(&node.uid)))
     }
 
     /// State of an owner of an object.
-    fn owner(&self, item: &GraphNode, owner: &OwnerReference) -> Result<OwnerState, Refusal> {
+    fn owner(&self, node: &GraphNode, owner: &OwnerReference) -> Result<OwnerState, Refusal> {
         let Some(resource) = self.resource(owner) else { return Ok(OwnerState::Unknown) };
-        let namespace = match (resource.namespaced, item.key.namespace.as_str()) {
+        let namespace = match (resource.namespaced, node.key.namespace.as_str()) {
             (true, "") => return Ok(OwnerState::Unknown),
             (true, namespace) => namespace,
             (false, _) => "",
@@ -60,21 +60,21 @@ impl GarbageCollector {
         resources.find(is_it).cloned()
     }
 
-    fn execute(&self, item: &GraphNode, action: &Action) -> Result<(), Refusal> {
+    fn execute(&self, node: &GraphNode, action: &GarbageAction) -> Result<(), Refusal> {
         match action {
-            Action::RemoveOwners(owners) => {
-                self.edit(item, |object| without_owners(object, |uid| owners.contains(uid)))
+            GarbageAction::RemoveOwners(owners) => {
+                self.edit(node, |object| without_owners(object, |uid| owners.contains(uid)))
             }
-            Action::Delete(how) => {
-                self.component.delete(&item.resource, &item.key, &item.uid, *how)
+            GarbageAction::Delete(how) => {
+                self.component.delete(&node.resource, &node.key, &node.uid, *how)
             }
-            Action::RemoveFinalizer(finalizer) => {
-                self.edit(item, |object| without(object, finalizer))
+            GarbageAction::RemoveFinalizer(finalizer) => {
+                self.edit(node, |object| without(object, finalizer))
             }
-            Action::Orphan(dependent) => self
-                .edit_dependent(dependent, |object| without_owners(object, |uid| *uid == item.uid)),
-            Action::Unblock(dependent) => {
-                self.edit_dependent(dependent, |object| unblocked(object, &item.uid))
+            GarbageAction::Orphan(dependent) => self
+                .edit_dependent(dependent, |object| without_owners(object, |uid| *uid == node.uid)),
+            GarbageAction::Unblock(dependent) => {
+                self.edit_dependent(dependent, |object| unblocked(object, &node.uid))
             }
         }
     }
@@ -84,12 +84,12 @@ impl GarbageCollector {
     }
 
     /// Patches the metadata of an object that still has the same UID.
-    fn edit(&self, item: &GraphNode, edit: impl FnOnce(&Value) -> Value) -> Result<(), Refusal> {
-        let Some(object) = self.current(item)? else { return Ok(()) };
+    fn edit(&self, node: &GraphNode, edit: impl FnOnce(&Value) -> Value) -> Result<(), Refusal> {
+        let Some(object) = self.current(node)? else { return Ok(()) };
         let mut metadata = edit(&object);
-        metadata["uid"] = json!(item.uid);
+        metadata["uid"] = json!(node.uid);
         metadata["resourceVersion"] = object["metadata"]["resourceVersion"].clone();
-        self.component.merge(&item.resource, &item.key, json!({ "metadata": metadata }))
+        self.component.merge(&node.resource, &node.key, json!({ "metadata": metadata }))
     }
 }
 
@@ -107,27 +107,27 @@ impl Controller for GarbageCollector {
     }
 
     fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<Uid>, Refusal> {
-        let Some(item) = GraphNode::new(&event.resource, &event.object) else {
+        let Some(node) = GraphNode::new(&event.resource, &event.object) else {
             return Ok(Vec::new());
         };
         Ok(match event.kind {
-            EventKind::Deleted => self.graph.remove(&item.uid),
-            EventKind::Added | EventKind::Modified => self.graph.observe(item),
+            EventKind::Deleted => self.graph.remove(&node.uid),
+            EventKind::Added | EventKind::Modified => self.graph.observe(node),
         })
     }
 
     fn reconcile(&mut self, uid: &Uid, _: Timestamp) -> Result<Requeue, Refusal> {
-        let Some(known) = self.graph.get(uid) else { return Ok(Requeue::Never) };
+        let Some(node) = self.graph.get(uid) else { return Ok(Requeue::Never) };
         // The graph may be stale; decide with the live object.
-        let Some(object) = self.current(known)? else { return Ok(Requeue::Never) };
-        let Some(item) = GraphNode::new(&known.resource, &object) else {
+        let Some(object) = self.current(node)? else { return Ok(Requeue::Never) };
+        let Some(node) = GraphNode::new(&node.resource, &object) else {
             return Ok(Requeue::Never);
         };
-        let owners = item.owners.iter().map(|owner| self.owner(&item, owner));
+        let owners = node.owners.iter().map(|owner| self.owner(&node, owner));
         let owners = owners.collect::<Result<Vec<_>, _>>()?;
         let dependents: Vec<_> = self.graph.dependents(uid).collect();
-        let actions = plan(&item, &owners, &dependents);
-        actions.iter().try_for_each(|action| self.execute(&item, action))?;
+        let actions = plan(&node, &owners, &dependents);
+        actions.iter().try_for_each(|action| self.execute(&node, action))?;
         Ok(Requeue::Never)
     }
 }

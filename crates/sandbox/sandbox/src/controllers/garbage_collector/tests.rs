@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::graph::{Action, FOREGROUND, Graph, GraphNode, ORPHAN, OwnerState, plan};
+use super::graph::{FOREGROUND, GarbageAction, Graph, GraphNode, ORPHAN, OwnerState, plan};
 use crate::api::Propagation;
 use crate::catalog::{Catalog, Resource};
 
@@ -14,7 +14,7 @@ fn owner(uid: &str, blocks: bool) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": uid, "uid": uid, "blockOwnerDeletion": blocks })
 }
 
-fn item(uid: &str, owners: &[&str], extra: &Value) -> GraphNode {
+fn node(uid: &str, owners: &[&str], extra: &Value) -> GraphNode {
     let owners: Vec<_> = owners.iter().map(|uid| owner(uid, true)).collect();
     let mut metadata =
         json!({ "name": uid, "namespace": "n", "uid": uid, "ownerReferences": owners });
@@ -29,9 +29,9 @@ fn deleting(finalizer: &str) -> Value {
 #[test]
 fn plan_with_solid_owner_keeps_object() {
     use OwnerState::{Dangling, Solid, Unknown, WaitingForDependents};
-    let delete = |how| vec![Action::Delete(how)];
+    let delete = |how| vec![GarbageAction::Delete(how)];
     let disown = |uids: &[&str]| {
-        vec![Action::RemoveOwners(uids.iter().map(|&uid| uid.to_owned()).collect())]
+        vec![GarbageAction::RemoveOwners(uids.iter().map(|&uid| uid.to_owned()).collect())]
     };
     let (background, foreground) = (Propagation::Background, Propagation::Foreground);
     for (owners, has_dependents, expected) in [
@@ -50,8 +50,8 @@ fn plan_with_solid_owner_keeps_object() {
         (&[WaitingForDependents, Dangling], true, delete(foreground)),
     ] {
         let uids: Vec<_> = (0..owners.len()).map(|index| index.to_string()).collect();
-        let subject = item("x", &uids.iter().map(String::as_str).collect::<Vec<_>>(), &json!({}));
-        let dependent = item("y", &["x"], &json!({}));
+        let subject = node("x", &uids.iter().map(String::as_str).collect::<Vec<_>>(), &json!({}));
+        let dependent = node("y", &["x"], &json!({}));
         let dependents: &[&GraphNode] = if has_dependents { &[&dependent] } else { &[] };
         assert_eq!(plan(&subject, owners, dependents), expected, "{owners:?} {has_dependents}");
     }
@@ -64,10 +64,10 @@ fn plan_without_owner_propagates_by_finalizer() {
         (FOREGROUND, Propagation::Foreground),
         ("other", Propagation::Background),
     ] {
-        let subject = item("x", &["o"], &json!({ "finalizers": [finalizer] }));
+        let subject = node("x", &["o"], &json!({ "finalizers": [finalizer] }));
         assert_eq!(
             plan(&subject, &[OwnerState::Dangling], &[]),
-            [Action::Delete(expected)],
+            [GarbageAction::Delete(expected)],
             "{finalizer}"
         );
     }
@@ -75,23 +75,23 @@ fn plan_without_owner_propagates_by_finalizer() {
 
 #[test]
 fn plan_of_deleting_object_handles_dependents() {
-    let blocking = item("y", &["x"], &json!({}));
-    let free = item("z", &[], &json!({ "ownerReferences": [owner("x", false)] }));
-    let orphan = |uid: &str| Action::Orphan(uid.to_owned());
+    let blocking = node("y", &["x"], &json!({}));
+    let free = node("z", &[], &json!({ "ownerReferences": [owner("x", false)] }));
+    let orphan = |uid: &str| GarbageAction::Orphan(uid.to_owned());
     for (finalizer, dependents, expected) in [
         (FOREGROUND, &[&blocking][..], vec![]),
         (FOREGROUND, &[&blocking, &free], vec![]),
-        (FOREGROUND, &[&free], vec![Action::RemoveFinalizer(FOREGROUND)]),
-        (FOREGROUND, &[], vec![Action::RemoveFinalizer(FOREGROUND)]),
+        (FOREGROUND, &[&free], vec![GarbageAction::RemoveFinalizer(FOREGROUND)]),
+        (FOREGROUND, &[], vec![GarbageAction::RemoveFinalizer(FOREGROUND)]),
         (
             ORPHAN,
             &[&blocking, &free],
-            vec![orphan("y"), orphan("z"), Action::RemoveFinalizer(ORPHAN)],
+            vec![orphan("y"), orphan("z"), GarbageAction::RemoveFinalizer(ORPHAN)],
         ),
-        (ORPHAN, &[], vec![Action::RemoveFinalizer(ORPHAN)]),
+        (ORPHAN, &[], vec![GarbageAction::RemoveFinalizer(ORPHAN)]),
         ("other", &[&blocking], vec![]),
     ] {
-        let subject = item("x", &["o"], &deleting(finalizer));
+        let subject = node("x", &["o"], &deleting(finalizer));
         let names: Vec<_> = dependents.iter().map(|it| &it.uid).collect();
         assert_eq!(
             plan(&subject, &[OwnerState::Dangling], dependents),
@@ -103,11 +103,11 @@ fn plan_of_deleting_object_handles_dependents() {
 
 #[test]
 fn plan_with_cycle_unblocks_dependents() {
-    let dependent = item("y", &["x"], &deleting(FOREGROUND));
-    let subject = item("x", &["y"], &json!({}));
+    let dependent = node("y", &["x"], &deleting(FOREGROUND));
+    let subject = node("x", &["y"], &json!({}));
     assert_eq!(
         plan(&subject, &[OwnerState::WaitingForDependents], &[&dependent]),
-        [Action::Unblock("y".to_owned()), Action::Delete(Propagation::Foreground)]
+        [GarbageAction::Unblock("y".to_owned()), GarbageAction::Delete(Propagation::Foreground)]
     );
 }
 
@@ -115,18 +115,18 @@ fn plan_with_cycle_unblocks_dependents() {
 fn graph_changes_return_affected_uids() {
     let mut graph = Graph::default();
     let none: [&str; 0] = [];
-    assert_eq!(graph.observe(item("child", &["parent"], &json!({}))), ["child"]);
-    assert_eq!(graph.observe(item("child", &["parent"], &json!({}))), none, "nothing is new");
-    assert_eq!(graph.observe(item("parent", &[], &json!({}))), none, "nothing can become of it");
+    assert_eq!(graph.observe(node("child", &["parent"], &json!({}))), ["child"]);
+    assert_eq!(graph.observe(node("child", &["parent"], &json!({}))), none, "unchanged");
+    assert_eq!(graph.observe(node("parent", &[], &json!({}))), none, "no owner and not deleting");
     assert_eq!(
-        graph.observe(item("parent", &[], &deleting(FOREGROUND))),
+        graph.observe(node("parent", &[], &deleting(FOREGROUND))),
         ["parent", "child"],
         "what it owns has to go first"
     );
     assert_eq!(graph.dependents("parent").count(), 1);
-    assert_eq!(graph.observe(item("child", &[], &json!({}))), ["parent"]);
+    assert_eq!(graph.observe(node("child", &[], &json!({}))), ["parent"]);
     assert_eq!(graph.dependents("parent").count(), 0);
-    graph.observe(item("child", &["parent"], &json!({})));
+    graph.observe(node("child", &["parent"], &json!({})));
     assert_eq!(graph.remove("parent"), ["child"]);
     assert_eq!(graph.remove("child"), ["parent"]);
     assert_eq!(graph.remove("child"), none);

@@ -13,7 +13,7 @@ use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
-use self::plan::{Action, Backoff, Plan, after_finish, plan};
+use self::plan::{Backoff, JobAction, JobPlan, after_finish, plan};
 use self::status::JobEvent;
 use self::tracking::{FINALIZER, is_tracked};
 use super::pod::{PodControl, PodControlError};
@@ -51,13 +51,13 @@ impl Jobs {
         }
     }
 
-    fn execute(&mut self, job: &Job, actions: Vec<Action>) -> Result<(), PodControlError> {
+    fn execute(&mut self, job: &Job, actions: Vec<JobAction>) -> Result<(), PodControlError> {
         let job_reference = about(job);
         for action in actions {
             match action {
-                Action::Create => self.pods.create(&job_reference, &new_pod(job))?,
-                Action::DeleteAsFailed(pod) => self.pods.delete(&job_reference, &pod)?,
-                Action::Discard(pod) => {
+                JobAction::Create => self.pods.create(&job_reference, &new_pod(job))?,
+                JobAction::DeleteAsFailed(pod) => self.pods.delete(&job_reference, &pod)?,
+                JobAction::Discard(pod) => {
                     let untracked = self.untrack(&pod);
                     untracked
                         .map_err(|refusal| PodControlError { reason: "FailedDelete", refusal })?;
@@ -128,7 +128,7 @@ impl Jobs {
     ) -> Result<Requeue, Refusal> {
         let own = self.claim(job)?;
         let known = self.backoffs.get(key).copied().unwrap_or_default();
-        let Plan { actions, mut status, untrack, backoff, events, requeue_at } =
+        let JobPlan { actions, mut status, untrack, backoff, events, requeue_at } =
             plan(job, &own, known, now);
         let done = self.execute(job, actions);
         if done.is_err() {

@@ -12,7 +12,7 @@ use crate::controllers::pod::BURST_REPLICAS;
 
 /// A change of pods.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Action {
+pub(super) enum JobAction {
     /// Create a pod.
     Create,
     /// Delete a pod, which counts as failed.
@@ -23,8 +23,8 @@ pub(super) enum Action {
 
 /// Changes, status, events, and time of the next reconciliation.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Plan {
-    pub(super) actions: Vec<Action>,
+pub(super) struct JobPlan {
+    pub(super) actions: Vec<JobAction>,
     pub(super) status: JobStatus,
     /// Pods whose tracking finalizer is removed after the status is written.
     pub(super) untrack: Vec<Pod>,
@@ -34,7 +34,7 @@ pub(super) struct Plan {
 }
 
 /// Plans the changes of an unfinished Job and of the pods that it owns.
-pub(super) fn plan(job: &Job, pods: &[Pod], backoff: Backoff, now: Timestamp) -> Plan {
+pub(super) fn plan(job: &Job, pods: &[Pod], backoff: Backoff, now: Timestamp) -> JobPlan {
     let state = JobState::new(job, pods, now);
     let backoff = backoff.after(&state.count.newly_finished, now);
     let (mut status, mut events) = status::started_status(&state);
@@ -44,14 +44,14 @@ pub(super) fn plan(job: &Job, pods: &[Pod], backoff: Backoff, now: Timestamp) ->
         None => sync_active(&state, &status, backoff),
     };
     let result = failed.or_else(|| is_complete(&state).then(JobResult::success));
-    let created = actions.iter().filter(|action| **action == Action::Create).count();
+    let created = actions.iter().filter(|action| **action == JobAction::Create).count();
     status::set_counts(&state, created, actions.len() - created, result, &mut status, &mut events);
-    Plan { actions, status, untrack: state.count.to_untrack, backoff, events, requeue_at }
+    JobPlan { actions, status, untrack: state.count.to_untrack, backoff, events, requeue_at }
 }
 
 /// Deletes all pods; those of a failed Job count as failed.
-fn stop(state: &JobState<'_>, result: &JobResult) -> Vec<Action> {
-    let leave = if result.succeeded { Action::Discard } else { Action::DeleteAsFailed };
+fn stop(state: &JobState<'_>, result: &JobResult) -> Vec<JobAction> {
+    let leave = if result.succeeded { JobAction::Discard } else { JobAction::DeleteAsFailed };
     state.active.iter().cloned().map(Box::new).map(leave).collect()
 }
 
@@ -60,7 +60,7 @@ fn sync_active(
     state: &JobState<'_>,
     status: &JobStatus,
     backoff: Backoff,
-) -> (Vec<Action>, Option<Timestamp>) {
+) -> (Vec<JobAction>, Option<Timestamp>) {
     let deadline = deadline(state, status);
     if state.job.metadata.deletion_timestamp.is_some() {
         return (Vec::new(), deadline);
@@ -69,14 +69,14 @@ fn sync_active(
     if active > desired {
         let deleting = by_deletion_rank(state.active.clone()).into_iter().take(active - desired);
         return (
-            deleting.take(BURST_REPLICAS).map(Box::new).map(Action::Discard).collect(),
+            deleting.take(BURST_REPLICAS).map(Box::new).map(JobAction::Discard).collect(),
             deadline,
         );
     }
     let missing = desired.saturating_sub(state.blocking_terminating()).saturating_sub(active);
     match backoff.until().filter(|until| *until > state.now && missing > 0) {
         Some(until) => (Vec::new(), deadline.into_iter().chain([until]).min()),
-        None => (vec![Action::Create; missing.min(BURST_REPLICAS)], deadline),
+        None => (vec![JobAction::Create; missing.min(BURST_REPLICAS)], deadline),
     }
 }
 

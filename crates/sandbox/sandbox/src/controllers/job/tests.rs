@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Pod;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::plan::{Action, Backoff, Plan, after_finish, plan};
+use super::plan::{Backoff, JobAction, JobPlan, after_finish, plan};
 use super::status::{JobEvent, is_finished};
 use super::tracking::{FINALIZER, is_tracked};
 use crate::controllers::pod;
@@ -50,13 +50,13 @@ impl Simulation {
         Self { job, pods, created: 0, backoff: Backoff::default(), now: start(), events }
     }
 
-    fn step(&mut self) -> Plan {
+    fn step(&mut self) -> JobPlan {
         let plan = plan(&self.job, &self.pods, self.backoff, self.now);
         for action in plan.actions.clone() {
             match action {
-                Action::Create => self.create(),
-                Action::DeleteAsFailed(pod) => self.delete(&pod, true),
-                Action::Discard(pod) => self.delete(&pod, false),
+                JobAction::Create => self.create(),
+                JobAction::DeleteAsFailed(pod) => self.delete(&pod, true),
+                JobAction::Discard(pod) => self.delete(&pod, false),
             }
         }
         self.job.status = Some(plan.status.clone());

@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{Container, Pod};
 use tokio::sync::watch;
 
 use super::volumes::NamespaceObjects;
-use super::{ContainerEvent, Context, Handle, Worker};
+use super::{ContainerEvent, ContainerHandle, NodeContext, PodWorker};
 use crate::init::{ContainerSpec, Mount, Root};
 use crate::node::environment::{environment, expand, service};
 use crate::node::files::{mount, remove_tree};
@@ -20,7 +20,7 @@ use crate::node::images::UnpackedImage;
 use crate::node::logs::{LogPosition, pump};
 use crate::node::probes::{ProbeCounter, ProbeKind};
 use crate::node::runtime::{SignalSender, StartError, prepare_overlay};
-use crate::node::state::{Backoff, ContainerExit, ContainerPhase, format_duration};
+use crate::node::state::{ContainerExit, ContainerPhase, RestartBackoff, format_duration};
 use crate::node::volumes::VolumePlan;
 
 /// Exit code of containerd for a program that could not be started.
@@ -51,7 +51,7 @@ pub(crate) enum LaunchError {
 
 /// Inputs for starting a container, independent of the worker.
 struct ContainerLaunch {
-    context: Arc<Context>,
+    context: Arc<NodeContext>,
     pod: Arc<Pod>,
     container: Container,
     /// Directory of the pod.
@@ -63,7 +63,7 @@ struct ContainerLaunch {
     message_file: PathBuf,
 }
 
-impl Worker {
+impl PodWorker {
     /// Starts a container in a task, which reports through the inbox.
     pub(super) fn start(&mut self, index: usize) {
         let slot = &mut self.slots[index];
@@ -139,7 +139,7 @@ impl Worker {
         slot.state = ContainerPhase::Running { since: now, id: started.id };
         if slot.restarts == 0 {
             // A successful start resets the backoff of errors before it.
-            slot.backoff = Backoff::default();
+            slot.backoff = RestartBackoff::default();
         }
         slot.started = ProbeKind::Startup.probe(&slot.container).is_none();
         slot.ready = ProbeKind::Readiness.probe(&slot.container).is_none();
@@ -153,7 +153,7 @@ impl Worker {
             let message = "the sandbox does not run postStart hooks";
             self.events.warning(&name, "FailedPostStartHook", message);
         }
-        let handle = Handle {
+        let handle = ContainerHandle {
             orders: started.orders,
             plan: started.plan,
             process: started.process,
@@ -208,7 +208,7 @@ impl Worker {
             slot.state = ContainerPhase::Waiting { reason, message, retry };
             return;
         }
-        let (reason, text) = if slot.backoff == Backoff::default() {
+        let (reason, text) = if slot.backoff == RestartBackoff::default() {
             self.events.warning(
                 &name,
                 "Failed",

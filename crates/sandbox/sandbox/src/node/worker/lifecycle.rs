@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, interval_at};
 
-use super::{ContainerEvent, Worker};
-use crate::node::probes::{ProbeKind, Target, run_probe, schedule};
+use super::{ContainerEvent, PodWorker};
+use crate::node::probes::{ProbeKind, ProbeTarget, run_probe, schedule};
 use crate::node::state::ContainerPhase;
 
 const TERM: i32 = 15;
@@ -21,7 +21,7 @@ const MAX_MESSAGE_BYTES: u64 = 4096;
 const LOG_BYTES: usize = 2048;
 const LOG_LINES: usize = 80;
 
-impl Worker {
+impl PodWorker {
     pub(super) async fn stop_all(&mut self, now: Timestamp) {
         for index in 0..self.slots.len() {
             self.stop(index, now).await;
@@ -101,7 +101,7 @@ impl Worker {
     }
 }
 
-impl Worker {
+impl PodWorker {
     /// Starts probes; readiness and liveness only after the startup probe has succeeded.
     pub(super) fn start_probes(&mut self, index: usize) {
         let slot = &self.slots[index];
@@ -128,7 +128,7 @@ impl Worker {
             loop {
                 beat.tick().await;
                 let (runtime, container) = (&context.runtime, &container);
-                let target = Target { runtime, plan: &plan, process, container };
+                let target = ProbeTarget { runtime, plan: &plan, process, container };
                 let result = run_probe(probe, &target).await;
                 let event = ContainerEvent::Probed { slot: index, kind, result };
                 if outbox.send(event).await.is_err() {

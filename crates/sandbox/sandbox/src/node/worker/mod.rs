@@ -20,7 +20,7 @@ use volumes::PodVolumes;
 
 use super::NodeOptions;
 use super::files::remove_tree;
-use super::images::Images;
+use super::images::ImageStore;
 use super::logs::Logs;
 use super::probes::{ProbeCounter, ProbeKind};
 use super::runtime::{Runtime, SignalSender};
@@ -33,10 +33,10 @@ use crate::init::ContainerSpec;
 use crate::recorder::{Recorder, Severity, about};
 
 /// State that all pods of all nodes share.
-pub(crate) struct Context {
+pub(crate) struct NodeContext {
     pub(crate) client: Client,
     pub(crate) runtime: Runtime,
-    pub(crate) images: Images,
+    pub(crate) images: ImageStore,
     pub(crate) logs: Logs,
     pub(crate) options: NodeOptions,
 }
@@ -54,7 +54,7 @@ pub(crate) enum ContainerEvent {
 }
 
 /// A running container.
-struct Handle {
+struct ContainerHandle {
     orders: SignalSender,
     plan: ContainerSpec,
     process: i32,
@@ -64,7 +64,7 @@ struct Handle {
     kill: Option<Timestamp>,
 }
 
-impl Drop for Handle {
+impl Drop for ContainerHandle {
     fn drop(&mut self) {
         self.probes.iter().for_each(AbortHandle::abort);
     }
@@ -79,8 +79,8 @@ const VOLUME_REFRESH_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 const MAX_STATUS_WRITES: usize = 10;
 
 /// A pod on a node, with its running containers.
-pub(crate) struct Worker {
-    context: Arc<Context>,
+pub(crate) struct PodWorker {
+    context: Arc<NodeContext>,
     pod: Arc<Pod>,
     directory: PathBuf,
     slots: Vec<PodContainer>,
@@ -88,16 +88,16 @@ pub(crate) struct Worker {
     since: Timestamp,
     failure: Option<PodFailure>,
     stopping: bool,
-    handles: BTreeMap<usize, Handle>,
+    handles: BTreeMap<usize, ContainerHandle>,
     volumes: PodVolumes,
-    events: Events,
+    events: PodEvents,
     inbox: mpsc::Receiver<ContainerEvent>,
     outbox: mpsc::Sender<ContainerEvent>,
     wake: Option<Timestamp>,
 }
 
-impl Worker {
-    pub(crate) fn new(context: Arc<Context>, node: &str, pod: Pod) -> Self {
+impl PodWorker {
+    pub(crate) fn new(context: Arc<NodeContext>, node: &str, pod: Pod) -> Self {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
         let nodes = context.options.directory.join("nodes").join(node);
         let directory = nodes.join("pods").join(&uid);
@@ -112,7 +112,7 @@ impl Worker {
             stopping: false,
             handles: BTreeMap::new(),
             volumes: PodVolumes::new(directory.join("volumes"), nodes.join("host")),
-            events: Events::new(&context.client, node, &pod),
+            events: PodEvents::new(&context.client, node, &pod),
             inbox,
             outbox,
             wake: None,
@@ -341,12 +341,12 @@ impl Worker {
 }
 
 /// Records events about a pod.
-struct Events {
+struct PodEvents {
     recorder: Recorder,
     about: ObjectReference,
 }
 
-impl Events {
+impl PodEvents {
     fn new(client: &Client, node: &str, pod: &Pod) -> Self {
         Self { recorder: Recorder::new(client, "kubelet").on(node), about: about(pod) }
     }

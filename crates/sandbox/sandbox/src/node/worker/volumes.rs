@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{
     ConfigMap, Pod, Secret, ServiceAccount, ServiceAccountTokenProjection, Volume,
 };
 
-use super::{Context, VOLUME_REFRESH_INTERVAL, Worker};
+use super::{NodeContext, PodWorker, VOLUME_REFRESH_INTERVAL};
 use crate::api::Client;
 use crate::node::environment::ObjectLookup;
 use crate::node::files::{resolve_host_path, write_files};
@@ -54,7 +54,7 @@ impl PodVolumes {
     }
 }
 
-impl Worker {
+impl PodWorker {
     /// Creates or updates the volumes; returns whether all exist.
     pub(super) fn prepare_volumes(&mut self, now: Timestamp) -> bool {
         if let Some(next) = self.volumes.next.filter(|next| *next > now) {
@@ -116,7 +116,7 @@ pub(super) struct NamespaceObjects {
 }
 
 impl NamespaceObjects {
-    pub(super) fn of(context: &Context, pod: &Pod) -> Self {
+    pub(super) fn of(context: &NodeContext, pod: &Pod) -> Self {
         let namespace = pod.metadata.namespace.clone().unwrap_or_default();
         Self { client: context.client.clone(), namespace, ca: context.options.ca.clone() }
     }
@@ -141,7 +141,7 @@ fn certificate(ca: &str) -> ConfigMap {
 
 /// Issues tokens and caches them until their renewal.
 struct TokenIssuer<'a> {
-    context: &'a Context,
+    context: &'a NodeContext,
     pod: &'a Pod,
     volumes: &'a PodVolumes,
     now: Timestamp,

@@ -4,7 +4,7 @@ use anyhow::Result;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::support::{CRDS, Case, Patch, Transcript, widgets};
+use crate::support::{CRDS, Case, PatchType, Transcript, widgets};
 
 #[tokio::test]
 async fn custom_resource_is_validated_on_create() -> Result<()> {
@@ -121,8 +121,8 @@ async fn custom_resource_is_validated_on_update() -> Result<()> {
     let change = json!({ "spec": { "size": 10 } });
     transcript.add("merge", &case.merge(&path, &change).await?);
     let operation = json!([{ "op": "replace", "path": "/spec/size", "value": "x" }]);
-    transcript.add("json", &case.patch(Patch::Json, &path, &operation).await?);
-    transcript.add("strategic", &case.patch(Patch::Strategic, &path, &change).await?);
+    transcript.add("json", &case.patch(PatchType::Json, &path, &operation).await?);
+    transcript.add("strategic", &case.patch(PatchType::Strategic, &path, &change).await?);
     transcript.add(
         "unconditional",
         &case.replace(&path, &case.widget("w", &json!({ "size": 2 }))).await?,

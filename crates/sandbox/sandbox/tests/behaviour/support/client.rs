@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::response::Normalizer;
-use super::{ApiResponse, Events};
+use super::{ApiResponse, WatchEvents};
 
 /// Timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -29,14 +29,14 @@ pub(crate) struct ApiClient {
 
 /// Patch types.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Patch {
+pub(crate) enum PatchType {
     Json,
     Merge,
     Strategic,
     Apply,
 }
 
-impl Patch {
+impl PatchType {
     fn media_type(self) -> &'static str {
         match self {
             Self::Json => "application/json-patch+json",
@@ -119,7 +119,7 @@ impl ApiClient {
 
     pub(crate) async fn patch(
         &self,
-        kind: Patch,
+        kind: PatchType,
         path: &str,
         change: &Value,
     ) -> Result<ApiResponse> {
@@ -127,7 +127,7 @@ impl ApiClient {
     }
 
     pub(crate) async fn merge(&self, path: &str, change: &Value) -> Result<ApiResponse> {
-        self.patch(Patch::Merge, path, change).await
+        self.patch(PatchType::Merge, path, change).await
     }
 
     /// Server-side apply by a field manager.
@@ -137,7 +137,7 @@ impl ApiClient {
         manager: &str,
         object: &Value,
     ) -> Result<ApiResponse> {
-        self.patch(Patch::Apply, &format!("{path}?fieldManager={manager}"), object).await
+        self.patch(PatchType::Apply, &format!("{path}?fieldManager={manager}"), object).await
     }
 
     /// Server-side apply with `force`.
@@ -148,7 +148,7 @@ impl ApiClient {
         object: &Value,
     ) -> Result<ApiResponse> {
         let path = format!("{path}?fieldManager={manager}&force=true");
-        self.patch(Patch::Apply, &path, object).await
+        self.patch(PatchType::Apply, &path, object).await
     }
 
     pub(crate) async fn send_json(
@@ -182,12 +182,12 @@ impl ApiClient {
     }
 
     /// Watches objects from now on.
-    pub(crate) async fn watch(&self, path: &str) -> Result<Events> {
+    pub(crate) async fn watch(&self, path: &str) -> Result<WatchEvents> {
         let separator = if path.contains('?') { '&' } else { '?' };
         let path = format!("{path}{separator}watch=true");
         let request = self.request(Method::GET, &path, None, Vec::new())?;
         let response = self.client.send(request).await?;
-        Events::of(response, Normalizer::new(&self.namespace)).await
+        WatchEvents::of(response, Normalizer::new(&self.namespace)).await
     }
 
     fn request(

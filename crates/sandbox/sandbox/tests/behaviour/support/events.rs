@@ -15,13 +15,13 @@ use super::response::Normalizer;
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Events of a watch.
-pub(crate) struct Events {
+pub(crate) struct WatchEvents {
     body: Body,
     read: Vec<u8>,
     names: Normalizer,
 }
 
-impl Events {
+impl WatchEvents {
     pub(super) async fn of(response: Response<Body>, names: Normalizer) -> Result<Self> {
         let status = response.status();
         let mut body = response.into_body();

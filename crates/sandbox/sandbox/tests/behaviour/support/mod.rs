@@ -9,9 +9,9 @@ mod response;
 mod webhook;
 
 pub(crate) use case::Case;
-pub(crate) use client::{ApiClient, Patch, encoded};
+pub(crate) use client::{ApiClient, PatchType, encoded};
 pub(crate) use crd::{CRDS, widgets};
-pub(crate) use events::Events;
+pub(crate) use events::WatchEvents;
 pub(crate) use objects::{
     config_map, container, held_config_map, idle_deployment, is_deleting, once, pod,
     share_directory,
