@@ -28,7 +28,7 @@ pub(crate) enum Ground {
 /// Tests that need a node of the testbed and its registry have this in their name; so have the
 /// themes of the behaviour suite whose pods have to run.
 const NEED_A_NODE: [&str; 6] =
-    ["in_a_pod", "jobs::", "logs::", "pods::", "surroundings::", "workloads::"];
+    ["in_a_pod", "jobs::", "logs::", "pods::", "container_environment::", "workloads::"];
 /// Tests that start a control plane have this in their name.
 const NEED_THEIR_OWN: &str = "of_its_own";
 /// Tests that compare with Debian's Prometheus have this in their name.

@@ -1,4 +1,4 @@
-//! The files of `examples/platform`.
+//! Embedded files of `examples/platform`.
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
@@ -6,7 +6,7 @@ macro_rules! files {
     };
 }
 
-/// Paths and texts, in the order of paths.
+/// Paths and contents, sorted by path.
 const FILES: &[(&str, &str)] = files![
     "graph-data/blocked-edges/5.2.0-StorageMigrationStalls.yaml",
     "graph-data/blocked-edges/5.3.0-NodesRestart.yaml",
@@ -57,10 +57,10 @@ const FILES: &[(&str, &str)] = files![
     "releases/5.3.0/0000_80_machine-config_50-pools.yaml",
 ];
 
-/// The key that signs the releases. It protects nothing: everybody has it.
+/// Public key pair for signing the releases. It is part of the repository and protects nothing.
 pub(crate) const SIGNING_KEY: &str = include_str!("../../../../examples/platform/signing-key.asc");
 
-/// The files below a directory, by the rest of their path.
+/// The files below a directory, by their relative path.
 pub(crate) fn below(directory: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     FILES.iter().filter_map(move |(path, text)| {
         let rest = path.strip_prefix(directory)?.strip_prefix('/')?;
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_the_directory_is_there() {
+    fn files_contains_every_file_of_the_directory() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/platform");
         let mut found = Vec::new();
         for directory in ["graph-data", "manifests", "operators", "releases"] {

@@ -1,8 +1,8 @@
-//! The graph-data of the platform, and its releases as the update service reads them.
+//! The graph-data of the platform, and its releases for the update service.
 
 use fairway_registry::releases::Release as ReleaseImage;
 
-use crate::images::MadeRelease;
+use crate::images::BuiltRelease;
 use crate::{files, payload};
 
 /// The files of graph-data, by path.
@@ -10,8 +10,8 @@ pub fn data() -> impl Iterator<Item = (&'static str, &'static str)> {
     files::below("graph-data")
 }
 
-/// What is said about a release image in a list of releases.
-pub fn release_image(made: &MadeRelease) -> ReleaseImage {
+/// The entry of a release image in a list of releases.
+pub fn release_image(made: &BuiltRelease) -> ReleaseImage {
     ReleaseImage {
         image: made.reference.clone(),
         arch: fairway_release::architecture::of_machine(std::env::consts::ARCH).to_owned(),

@@ -1,4 +1,4 @@
-//! The images of the platform, made from the program itself, and signed.
+//! Images of the platform, built from the running binary and signed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,120 +14,126 @@ use fairway_release::payload::{DIRECTORIES, Files};
 
 use crate::{RELEASES, Release, graph, payload};
 
-/// The label by which an image tells its version.
+/// Image label with the version.
 const VERSION_LABEL: &str = "org.opencontainers.image.version";
 
-/// The file by which the operators' image tells its version.
+/// File with the version in the operators image.
 const VERSION_FILE: &str = "etc/platform-version";
 
-/// The program of checks in the image of the operators: a link to the only program that there is.
+/// Path of the check binary in the operators image; a symlink to the only binary.
 pub const CHECK_PROGRAM: &str = "/bin/preflight";
 
-/// A variable with a command that the program does not know. It is the same program in all images,
-/// and in those of an old release it is to be as old as the release.
-pub const FORGOTTEN: &str = "FAIRWAY_FORGETS";
+/// Environment variable with a subcommand that the binary pretends not to have. All images contain
+/// the same binary; images of old releases use this to behave like old ones.
+pub const MISSING_COMMAND_VARIABLE: &str = "FAIRWAY_FORGETS";
+#[doc(hidden)]
+pub use self::MISSING_COMMAND_VARIABLE as FORGOTTEN;
 
-/// The command that old releases do not know.
+/// The subcommand that old releases do not have.
 pub const PREFLIGHT: &str = "preflight";
 
-/// The repositories, below the one of the platform: releases are found by looking at all images of
-/// theirs, so the others have one of their own.
+/// Repositories below the one of the platform. Discovery of releases lists all images of a
+/// repository, so release images have their own.
 const RELEASE: &str = "release";
 const OPERATORS: &str = "operators";
 
-/// The images as an OCI layout, in the directory of [`Platform::write`].
+/// Directory of the OCI layout, below that of [`Platform::write`].
 pub const LAYOUT: &str = "images";
-/// The graph-data, in the same directory.
+/// Directory of the graph-data.
 pub const GRAPH_DATA: &str = "graph-data";
-/// The list of releases, in the same directory.
+/// File with the list of releases.
 pub const RELEASES_FILE: &str = "releases.json";
-/// The signatures of the releases, in the same directory.
+/// Directory of the release signatures.
 pub const SIGNATURES: &str = "signatures";
 
-/// The images of all releases. They share the program, which is nearly all of their size.
+/// The images of all releases. They share the layer with the binary, which is most of their size.
 #[derive(Debug)]
 pub struct Platform {
-    /// The releases, the oldest first.
-    pub releases: Vec<MadeRelease>,
+    /// Releases, oldest first.
+    pub releases: Vec<BuiltRelease>,
     repository: String,
 }
 
-/// A release, and the images it is made of.
+/// A release with its images.
 #[derive(Debug)]
-pub struct MadeRelease {
-    /// Which one.
+pub struct BuiltRelease {
+    /// The release.
     pub release: Release,
-    /// How its image is pulled: by digest.
+    /// Pull specification of the release image, by digest.
     pub reference: String,
-    /// How the image of its operators is pulled: by digest.
+    /// Pull specification of the operators image, by digest.
     pub operators_reference: String,
-    /// The files that make its image a release image.
+    /// Files of the release image.
     pub files: Files,
-    /// The signature of its image, by a key that everybody has.
+    /// Signature of the release image, by a public key pair.
     pub signature: Vec<u8>,
     image: Image,
     operators: Image,
 }
 
-/// Why the platform cannot be made.
+#[doc(hidden)]
+pub use self::BuiltRelease as MadeRelease;
+
+/// Error while building the platform.
 #[derive(Debug, thiserror::Error)]
-pub enum MakeError {
-    /// The program does not become an image.
+pub enum BuildError {
+    /// The binary cannot be added to a layer.
     #[error(transparent)]
     Layer(#[from] LayerError),
-    /// The manifests are no release, such as those of the operator that applies releases.
+    /// The manifests are not a valid release.
     #[error(transparent)]
     Draft(#[from] DraftError),
     /// The image cannot be signed.
     #[error("cannot sign release {version}")]
     Sign {
-        /// Which release.
+        /// Version of the release.
         version: &'static str,
-        /// Why not.
+        /// Cause.
         source: SigningError,
     },
 }
 
-/// Why the platform cannot be kept in a directory.
+/// Error while writing the platform to a directory.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// Its images cannot.
+    /// The images cannot be written.
     #[error(transparent)]
     Images(#[from] LayoutError),
-    /// A file cannot.
+    /// A file cannot be written.
     #[error("cannot write {}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
 }
 
 impl Platform {
-    /// Makes images from a program of this machine, to be pulled from below `repository`. `own` has
-    /// the manifests of the operator that applies releases, `kubernetes` is the version of the
-    /// cluster that they are for, if it is known. The same input gives the same digests.
+    /// Builds images from a binary of this host for pulling from below `repository`.
+    /// `operator_manifests` contains the manifests of the cluster-version operator; `kubernetes` is
+    /// the version of the target cluster, if known. The same input gives the same digests.
     pub fn make(
         program: &Path,
         repository: &str,
         packing: Packing,
-        own: &BTreeMap<String, String>,
+        operator_manifests: &BTreeMap<String, String>,
         kubernetes: Option<&str>,
-    ) -> Result<Self, MakeError> {
+    ) -> Result<Self, BuildError> {
         let base = Base::of_program(program, packing)?;
-        let make =
-            |release: &Release| MadeRelease::make(*release, &base, repository, own, kubernetes);
+        let make = |release: &Release| {
+            BuiltRelease::make(*release, &base, repository, operator_manifests, kubernetes)
+        };
         let releases = RELEASES.iter().map(make).collect::<Result<_, _>>()?;
         Ok(Self { releases, repository: repository.to_owned() })
     }
 
-    /// The release of that version.
-    pub fn release(&self, version: &str) -> Option<&MadeRelease> {
+    /// The release with this version.
+    pub fn release(&self, version: &str) -> Option<&BuiltRelease> {
         self.releases.iter().find(|made| made.release.version == version)
     }
 
-    /// Every image with its name.
+    /// All images with their names.
     fn named(&self) -> impl Iterator<Item = (&Image, String)> {
         self.releases.iter().flat_map(|made| {
             let name = |image| format!("{}/{image}:{}", self.repository, made.release.version);
@@ -135,19 +141,19 @@ impl Platform {
         })
     }
 
-    /// Writes the images into an OCI layout.
+    /// Writes the images to an OCI layout.
     pub fn write_images(&self, layout: &Path) -> Result<(), LayoutError> {
         let named: Vec<(&Image, String)> = self.named().collect();
         layout::write_all(layout, named.iter().map(|(image, name)| (*image, name.as_str())))
     }
 
-    /// Writes images, signatures, graph-data and the list of releases into a directory.
+    /// Writes images, signatures, graph-data and the list of releases to a directory.
     pub fn write(&self, directory: &Path) -> Result<(), WriteError> {
         self.write_images(&directory.join(LAYOUT))?;
         self.write_data(directory)
     }
 
-    /// Writes what an update service serves: signatures, graph-data and the list of releases.
+    /// Writes the data of an update service: signatures, graph-data and the list of releases.
     pub fn write_data(&self, directory: &Path) -> Result<(), WriteError> {
         for made in &self.releases {
             let of_image = format!("sha256={}", made.image.digest().hex());
@@ -162,7 +168,7 @@ impl Platform {
         write_file(directory.join(RELEASES_FILE), list.as_bytes())
     }
 
-    /// Pushes the images to where they were made for.
+    /// Pushes the images to their repositories.
     pub async fn push(&self) -> Result<(), PushError> {
         for (image, name) in self.named() {
             push(image, &name).await?;
@@ -171,21 +177,21 @@ impl Platform {
     }
 }
 
-impl MadeRelease {
+impl BuiltRelease {
     fn make(
         release: Release,
         base: &Base,
         repository: &str,
-        own: &BTreeMap<String, String>,
+        operator_manifests: &BTreeMap<String, String>,
         kubernetes: Option<&str>,
-    ) -> Result<Self, MakeError> {
+    ) -> Result<Self, BuildError> {
         let mut base = base.clone();
         if !release.preflights {
-            base = base.environment(FORGOTTEN, PREFLIGHT);
+            base = base.environment(MISSING_COMMAND_VARIABLE, PREFLIGHT);
         }
         let image = |files: LayerBuilder| {
             let label = (VERSION_LABEL, release.version.to_owned());
-            // What is not the program is small, so that compressing it costs nothing.
+            // Everything but the binary is small, so compression costs little.
             Ok::<_, LayerError>(base.clone().with(files.build()?, [label], Some(release.created())))
         };
         let reference = |name, image: &Image| format!("{repository}/{name}@{}", image.digest());
@@ -195,8 +201,8 @@ impl MadeRelease {
         }
         let operators = image(operators)?;
         let operators_reference = reference(OPERATORS, &operators);
-        let files = payload::files(&release, &operators_reference, own, kubernetes)?;
-        // Whoever looks for the release need not read what lies below.
+        let files = payload::files(&release, &operators_reference, operator_manifests, kubernetes)?;
+        // The label in the last layer: discovery need not read the layers below.
         let mut content = LayerBuilder::new();
         for directory in DIRECTORIES {
             content = content.emptied(directory)?;
@@ -209,7 +215,7 @@ impl MadeRelease {
         let name = format!("{repository}/{RELEASE}:{}", release.version);
         let key = crate::files::SIGNING_KEY.as_bytes();
         let signed = sign(image.digest(), &name, key, None, release.created())
-            .map_err(|source| MakeError::Sign { version: release.version, source })?;
+            .map_err(|source| BuildError::Sign { version: release.version, source })?;
         let signature = signed.signature;
         Ok(Self { release, reference, operators_reference, files, signature, image, operators })
     }

@@ -1,4 +1,4 @@
-//! The files that make an image a release image.
+//! Files of a release image.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use fairway_release::payload::Files;
 
 use crate::Release;
 
-/// What the image of the operators is called in a release.
+/// Name of the operators image in a release.
 const OPERATORS: &str = "platform-operators";
 
-/// The files of a release whose operators run an image. `own` has the manifests of the operator
-/// that applies releases, by their paths in an image. The platform comes onto a Kubernetes that is
-/// there: its releases bring the version of that, where it is known.
+/// The files of a release whose operators run an image. `operator_manifests` contains the manifests
+/// of the cluster-version operator, by path. The platform is installed on an existing Kubernetes;
+/// its releases declare that version, if known.
 pub fn files(
     release: &Release,
     operators: &str,
-    own: &BTreeMap<String, String>,
+    operator_manifests: &BTreeMap<String, String>,
     kubernetes: Option<&str>,
 ) -> Result<Files, DraftError> {
     let images = BTreeMap::from([(OPERATORS.to_owned(), operators.to_owned())]);
@@ -27,7 +27,7 @@ pub fn files(
     if let Some(version) = kubernetes {
         draft.brings("kubernetes", version);
     }
-    for (path, text) in own {
+    for (path, text) in operator_manifests {
         draft.add(path, path, text.clone().into_bytes());
     }
     for (name, text) in release.manifests(operators) {
@@ -36,10 +36,10 @@ pub fn files(
     Ok(draft.finish()?.files)
 }
 
-/// The oldest kernel that the program runs on, as a release says it to those who look at nodes.
+/// Minimum kernel version of the binary, as release metadata.
 const KERNEL: (&str, &str) = ("fairway.dev/minimum-kernel", "4.18");
 
-/// What a release says about itself.
+/// The metadata of a release.
 pub fn metadata(release: &Release) -> ReleaseMetadata {
     let version = |text: &str| Version::parse(text).expect("the table has versions");
     let url = format!("https://platform.example/releases/{}", release.version);

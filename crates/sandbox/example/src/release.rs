@@ -1,7 +1,7 @@
-//! Which releases there are, and what is in them.
+//! The releases of the platform and their manifests.
 //!
-//! A release has what the one before it has, with the files of its own directory in place of those
-//! of the same name: the directory shows what a release changes.
+//! A release contains the files of the previous release, with the files of its own directory
+//! replacing those of the same name. The directory shows what a release changes.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use jiff::tz::Offset;
 
 use crate::files;
 
-/// A component of the platform, with an operator of its own.
+/// A component of the platform with its operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Component {
-    /// Its name, which is that of its ClusterOperator.
+    /// Name of the component and its ClusterOperator.
     pub name: &'static str,
-    /// When an update comes to it: those of one level go side by side.
+    /// Level in a rollout; components of one level are updated in parallel.
     pub level: &'static str,
 }
 
-/// The components, in the order of an update.
+/// The components, in rollout order.
 pub const COMPONENTS: [Component; 6] = [
     Component { name: "network", level: "07" },
     Component { name: "cloud-credential", level: "50" },
@@ -33,17 +33,17 @@ pub const COMPONENTS: [Component; 6] = [
 /// A release of the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// Its version.
+    /// Version.
     pub version: &'static str,
-    /// The versions from which clusters may update to it.
+    /// Versions with an update to this release.
     pub previous: &'static [&'static str],
-    /// Whether its operator knows preflights, and its components have checks.
+    /// Whether its operator supports preflights and its components have checks.
     pub preflights: bool,
-    /// The day on which it was made: fixed, so that making it again gives the same image.
+    /// Build date; fixed for reproducible images.
     day: Date,
 }
 
-/// The releases, the oldest first.
+/// The releases, oldest first.
 pub const RELEASES: [Release; 6] = [
     Release { version: "4.9.0", previous: &[], preflights: false, day: date(2025, 6, 3) },
     Release { version: "5.0.0", previous: &["4.9.0"], preflights: true, day: date(2026, 1, 13) },
@@ -54,7 +54,7 @@ pub const RELEASES: [Release; 6] = [
         preflights: true,
         day: date(2026, 5, 12),
     },
-    // From 5.0.1 it skips a minor version.
+    // The update from 5.0.1 skips a minor version.
     Release {
         version: "5.2.0",
         previous: &["5.0.1", "5.1.0"],
@@ -64,21 +64,21 @@ pub const RELEASES: [Release; 6] = [
     Release { version: "5.3.0", previous: &["5.2.0"], preflights: true, day: date(2026, 11, 10) },
 ];
 
-/// The file of an operator with its check.
+/// Manifest with the preflight check of a component.
 const PREFLIGHT: &str = "40-preflight.yaml";
 
 impl Release {
-    /// When it was made.
+    /// Build time.
     pub fn created(&self) -> Timestamp {
         Offset::UTC.to_timestamp(self.day.at(9, 0, 0, 0)).expect("a day of our time")
     }
 
-    /// The release of that version.
+    /// The release with this version.
     pub fn find(version: &str) -> Option<Self> {
         RELEASES.into_iter().find(|release| release.version == version)
     }
 
-    /// Its manifests by file name; `image` is what its operators run.
+    /// Manifests by file name; `image` is the operators image.
     pub fn manifests(&self, image: &str) -> BTreeMap<String, String> {
         let mut manifests = BTreeMap::new();
         for Component { name, level } in COMPONENTS {
@@ -98,10 +98,10 @@ impl Release {
         manifests
     }
 
-    /// The directories that lie on each other, the lowest first.
+    /// The overlaid directories, lowest first.
     fn layers(&self) -> Vec<String> {
-        let own = RELEASES.iter().position(|release| release == self);
-        let until = RELEASES.iter().take(own.map_or(0, |own| own + 1));
+        let index = RELEASES.iter().position(|release| release == self);
+        let until = RELEASES.iter().take(index.map_or(0, |index| index + 1));
         let releases = until.map(|release| format!("releases/{}", release.version));
         std::iter::once("manifests".to_owned()).chain(releases).collect()
     }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_replaces_files_and_keeps_the_rest() {
+    fn release_replaces_files_of_previous_release() {
         let (before, after) = (manifests("5.0.1"), manifests("5.1.0"));
         let changed = |name: &str| before.get(name) != after.get(name);
         assert!(changed("0000_50_ingress_50-defaults.yaml"));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_to_be_filled_in() {
+    fn manifests_have_no_placeholders() {
         for release in RELEASES {
             for (name, text) in release.manifests("image") {
                 assert!(!text.contains("${"), "{} {name}:\n{text}", release.version);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn every_release_that_comes_before_another_is_older_and_exists() {
+    fn previous_releases_exist_and_are_older() {
         for (index, release) in RELEASES.iter().enumerate() {
             for previous in release.previous {
                 let position = RELEASES.iter().position(|other| other.version == *previous);

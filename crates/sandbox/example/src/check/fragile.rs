@@ -1,4 +1,4 @@
-//! A check that misbehaves as it is told.
+//! A check that misbehaves as configured, to test the isolation of checks.
 
 use std::io::{self, Write as _};
 
@@ -12,31 +12,31 @@ use super::Connect;
 
 const NAMESPACE: &str = "openshift-fragile";
 
-/// Where it is told what to do, and by which key.
+/// ConfigMap and key with the behaviour.
 const BEHAVIOUR: &str = "fragile-behaviour";
 const KEY: &str = "preflight";
 
-/// More than is read of what a check says.
-const TOO_MUCH: usize = 3 << 19;
+/// More output than the preflight reads.
+const OVERSIZED_OUTPUT_BYTES: usize = 3 << 19;
 
-/// What it is told to do.
+/// Configured behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Misbehaviour {
-    /// Nothing.
+    /// No misbehaviour.
     None,
-    /// To end as a program with a bug does.
+    /// Exits with an error.
     Crash,
-    /// Never to end, whatever the deadline is.
+    /// Ignores its deadline.
     Hang,
-    /// To say what nobody understands.
+    /// Prints an invalid report.
     Rubbish,
-    /// To say more than anybody reads.
+    /// Prints more than the preflight reads.
     Megabyte,
-    /// To change the cluster.
+    /// Writes to the cluster.
     Write,
-    /// To read what is none of its business.
+    /// Reads Secrets.
     Secrets,
-    /// To try every way out of its place that Kubernetes has.
+    /// Attempts exec, attach, port-forward and similar requests.
     Trespass,
 }
 
@@ -55,21 +55,21 @@ impl Misbehaviour {
     }
 }
 
-/// What helps every check to an answer would help this one, too: so it misbehaves before that.
+/// Misbehaves before the SDK runs, which would otherwise produce a valid report.
 pub(super) fn main(arguments: Vec<String>, connect: Connect) -> Ending {
-    let misbehaviour = told(connect).unwrap_or(Misbehaviour::None);
+    let misbehaviour = configured(connect).unwrap_or(Misbehaviour::None);
     match misbehaviour {
         Misbehaviour::Crash => std::process::abort(),
         Misbehaviour::Hang => loop {
             std::thread::park();
         },
-        Misbehaviour::Rubbish => say("It will be fine.\n{\"format\":\"preflight-v1-json\",\"ri"),
-        Misbehaviour::Megabyte => say(&"It will be fine. ".repeat(TOO_MUCH / 17)),
+        Misbehaviour::Rubbish => print("It will be fine.\n{\"format\":\"preflight-v1-json\",\"ri"),
+        Misbehaviour::Megabyte => print(&"It will be fine. ".repeat(OVERSIZED_OUTPUT_BYTES / 17)),
         _ => main_with(Fragile { misbehaviour, connect }, arguments, connect),
     }
 }
 
-fn told(connect: Connect) -> Option<Misbehaviour> {
+fn configured(connect: Connect) -> Option<Misbehaviour> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     runtime.block_on(async {
         let cluster = Cluster::new(connect(None).await.ok()?, Patience::default());
@@ -79,14 +79,14 @@ fn told(connect: Connect) -> Option<Misbehaviour> {
     })
 }
 
-fn say(text: &str) -> Ending {
+fn print(text: &str) -> Ending {
     match io::stdout().write_all(text.as_bytes()) {
         Ok(()) => Ending::Answered,
         Err(_) => Ending::NotWritten,
     }
 }
 
-/// What is left of it: it looks at nothing, and tries what no check may do.
+/// The regular check: examines nothing and attempts forbidden requests.
 struct Fragile {
     misbehaviour: Misbehaviour,
     connect: Connect,
@@ -111,7 +111,7 @@ impl Check for Fragile {
         let mut words = String::new();
         for attempt in attempts {
             let what = attempt.name();
-            match attempt.carry_out(client.clone()).await {
+            match attempt.send(client.clone()).await {
                 Ok(()) => done.push(what),
                 Err(kube::Error::Api(status)) => {
                     refused.push(format!("{what} was refused"));
@@ -129,7 +129,7 @@ impl Check for Fragile {
     }
 }
 
-/// Something that no check may do.
+/// A request that no check is allowed to send.
 #[derive(Clone, Copy)]
 enum Attempt {
     Write,
@@ -155,14 +155,14 @@ impl Attempt {
         }
     }
 
-    async fn carry_out(self, client: Client) -> Result<(), kube::Error> {
+    async fn send(self, client: Client) -> Result<(), kube::Error> {
         match self {
             Self::Write => write(client).await,
             Self::Secrets => read_secrets(client).await,
-            Self::Exec => enter(client, "exec").await,
-            Self::Attach => enter(client, "attach").await,
-            Self::PortForward => enter(client, "portforward").await,
-            Self::Proxy => enter(client, "proxy").await,
+            Self::Exec => connect_to_pod(client, "exec").await,
+            Self::Attach => connect_to_pod(client, "attach").await,
+            Self::PortForward => connect_to_pod(client, "portforward").await,
+            Self::Proxy => connect_to_pod(client, "proxy").await,
         }
     }
 }
@@ -179,8 +179,8 @@ async fn read_secrets(client: Client) -> Result<(), kube::Error> {
     secrets.list(&ListParams::default().limit(1)).await.map(drop)
 }
 
-/// Whether a Pod of that name exists does not matter: who may not enter it is told that first.
-async fn enter(client: Client, way: &str) -> Result<(), kube::Error> {
+/// The Pod need not exist: authorization is checked first.
+async fn connect_to_pod(client: Client, way: &str) -> Result<(), kube::Error> {
     let pods: Api<Pod> = Api::namespaced(client, NAMESPACE);
     pods.get_subresource(way, "fragile").await.map(drop)
 }
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_does_what_it_is_told_and_nothing_else() {
+    fn misbehaviour_parses_known_words_only() {
         assert_eq!(Misbehaviour::of("crash\n"), Misbehaviour::Crash);
         assert_eq!(Misbehaviour::of(""), Misbehaviour::None);
         assert_eq!(Misbehaviour::of("Crash!"), Misbehaviour::None);

@@ -1,25 +1,25 @@
-//! Whether the release understands the configurations of machines, and their kernels.
+//! Check: the release supports the machine configurations and kernels of the cluster.
 
 use fairway_check::{CannotTell, Check, Context, Finding};
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use serde_json::Value;
 
-use super::wanted;
+use super::release_value;
 
 const NAMESPACE: &str = "openshift-machine-config";
 
-/// What the release asks of machines.
+/// ConfigMap with the requirements of the release.
 const REQUIREMENTS: &str = "machine-config-requirements";
 
-/// The label of a ConfigMap with the configuration of machines.
+/// Label of `ConfigMaps` with a machine configuration.
 const LABEL: &str = "platform.example/machine-config";
 
-/// Its key.
+/// Key of the configuration.
 const CONFIG: &str = "config";
 
-/// It reads clusters that are so many minor versions behind; older ones kept configurations
+/// Maximum number of minor versions between source and target; older releases stored configurations
 /// elsewhere.
-const MOST_MINORS_BEHIND: u64 = 2;
+const MAX_MINORS_BEHIND: u64 = 2;
 
 /// The check of the machine-config operator.
 #[derive(Clone, Copy, Debug)]
@@ -31,12 +31,12 @@ impl Check for MachineConfig {
     }
 
     async fn run(&self, context: &Context) -> Result<Vec<Finding>, CannotTell> {
-        context.skew().at_most(MOST_MINORS_BEHIND)?;
+        context.skew().at_most(MAX_MINORS_BEHIND)?;
         let mut findings = Vec::new();
-        // One question without an answer does not keep the other from being asked.
+        // An error of one part must not hide the result of the other.
         for answer in [ignition(context).await, kernels(context).await] {
             match answer {
-                Ok(found) => findings.extend(found),
+                Ok(finding) => findings.extend(finding),
                 Err(why) => findings.push(context.unknown(&why)),
             }
         }
@@ -45,7 +45,7 @@ impl Check for MachineConfig {
 }
 
 async fn ignition(context: &Context) -> Result<Vec<Finding>, CannotTell> {
-    let minimum = wanted(context, NAMESPACE, REQUIREMENTS, "minimum-ignition")?;
+    let minimum = release_value(context, NAMESPACE, REQUIREMENTS, "minimum-ignition")?;
     let Some(minimum) = minimum.as_deref().and_then(number) else { return Ok(Vec::new()) };
     let (mut old, mut broken) = (Vec::new(), Vec::new());
     let maps = context.cluster().read::<ConfigMap>().in_namespace(NAMESPACE).labelled(LABEL);
@@ -59,18 +59,18 @@ async fn ignition(context: &Context) -> Result<Vec<Finding>, CannotTell> {
         }
     })
     .await?;
-    let found = found_ignition(&old, &context.target().to_string());
+    let finding = ignition_finding(&old, &context.target().to_string());
     let why = || format!("not valid Ignition configurations: {}", broken.join(", "));
-    Ok(all(context, found, (!broken.is_empty()).then(why)))
+    Ok(all(context, finding, (!broken.is_empty()).then(why)))
 }
 
-/// What was found, and what could not be told besides: neither hides the other.
-fn all(context: &Context, found: Option<Finding>, untold: Option<String>) -> Vec<Finding> {
-    let untold = untold.map(|why| context.unknown(&CannotTell::because(why)));
-    found.into_iter().chain(untold).collect()
+/// The finding, and an uncertain finding for objects that could not be evaluated.
+fn all(context: &Context, finding: Option<Finding>, uncertain: Option<String>) -> Vec<Finding> {
+    let uncertain = uncertain.map(|why| context.unknown(&CannotTell::because(why)));
+    finding.into_iter().chain(uncertain).collect()
 }
 
-fn found_ignition(old: &[String], target: &str) -> Option<Finding> {
+fn ignition_finding(old: &[String], target: &str) -> Option<Finding> {
     let message = format!(
         "{target} does not support Ignition v2. These configurations use it: {}.",
         old.join(", ")
@@ -84,7 +84,7 @@ fn found_ignition(old: &[String], target: &str) -> Option<Finding> {
 }
 
 async fn kernels(context: &Context) -> Result<Vec<Finding>, CannotTell> {
-    let minimum = wanted(context, NAMESPACE, REQUIREMENTS, "minimum-kernel")?;
+    let minimum = release_value(context, NAMESPACE, REQUIREMENTS, "minimum-kernel")?;
     let Some(minimum) = minimum.as_deref().and_then(number) else { return Ok(Vec::new()) };
     let mut old: Option<String> = None;
     let mut unknown = None;
@@ -101,12 +101,12 @@ async fn kernels(context: &Context) -> Result<Vec<Finding>, CannotTell> {
             }
         })
         .await?;
-    let found = old.map(|kernel| found_kernel(&kernel, &context.target().to_string()));
+    let finding = old.map(|kernel| kernel_finding(&kernel, &context.target().to_string()));
     let why = unknown.map(|node| format!("node {node} reports no kernel version"));
-    Ok(all(context, found, why))
+    Ok(all(context, finding, why))
 }
 
-fn found_kernel(kernel: &str, target: &str) -> Finding {
+fn kernel_finding(kernel: &str, target: &str) -> Finding {
     let message = format!(
         "Current kernel version {kernel} may have performance degradation with {target} container \
          runtime."
@@ -116,13 +116,13 @@ fn found_kernel(kernel: &str, target: &str) -> Finding {
         .url("https://platform.example/machines/kernel")
 }
 
-/// The version in an Ignition configuration.
+/// The version of an Ignition configuration.
 fn ignition_version(config: &str) -> Option<(u64, u64)> {
     let config: Value = serde_json::from_str(config).ok()?;
     number(config["ignition"]["version"].as_str()?)
 }
 
-/// The first two numbers of a version such as `4.18.0-553.el8_10.x86_64`.
+/// Major and minor number of a version such as `4.18.0-553.el8_10.x86_64`.
 fn number(version: &str) -> Option<(u64, u64)> {
     let mut parts = version.trim().split('.');
     let (major, minor) = (parts.next()?, parts.next()?);
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_have_two_numbers_that_count() {
+    fn number_parses_major_and_minor() {
         for (text, version) in [
             ("4.18.0-553.el8_10.x86_64", Some((4, 18))),
             ("6.1", Some((6, 1))),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_says_which_ignition_it_is_for() {
+    fn ignition_version_reads_configuration() {
         assert_eq!(ignition_version(r#"{"ignition":{"version":"2.2.0"}}"#), Some((2, 2)));
         assert_eq!(ignition_version(r#"{"ignition":{}}"#), None);
         assert_eq!(ignition_version("ignition: 2"), None);

@@ -1,11 +1,8 @@
-//! The checks of the platform's operators: what a release asks about a cluster before the cluster
-//! gets it.
+//! Preflight checks of the platform's operators.
 //!
-//! The program is the same in all releases. What a release wants is in its manifests, so each finds
-//! something else: a check compares them with what the cluster has, and decides in a function of the
-//! two.
+//! The binary is the same in all releases; the requirements of a release are in its manifests. Each
+//! check compares them with the state of the cluster in a pure function.
 
-mod certificate;
 mod cloud_credential;
 mod fragile;
 mod ingress;
@@ -27,7 +24,7 @@ pub use machine_config::MachineConfig;
 pub use network::Network;
 pub use storage::Storage;
 
-/// How a check reaches the cluster; it is told a kubeconfig if there is one.
+/// Connects a check to the cluster, with a kubeconfig if given.
 pub type Connect =
     fn(Option<PathBuf>) -> BoxFuture<'static, Result<Client, Box<dyn Error + Send + Sync>>>;
 
@@ -44,8 +41,8 @@ pub fn main(component: &str, arguments: Vec<String>, connect: Connect) -> Option
     })
 }
 
-/// A text in a ConfigMap of the cluster.
-async fn present(
+/// A value in a ConfigMap of the cluster.
+async fn cluster_value(
     context: &Context,
     namespace: &str,
     map: &str,
@@ -56,13 +53,13 @@ async fn present(
     Ok(data.and_then(|mut data| data.remove(key)))
 }
 
-/// A text in a ConfigMap of the release.
-fn wanted(
+/// A value in a ConfigMap of the target release.
+fn release_value(
     context: &Context,
     namespace: &str,
     map: &str,
     key: &str,
 ) -> Result<Option<String>, CannotTell> {
-    let found = context.manifests().find("ConfigMap", namespace, map)?;
-    Ok(found.and_then(|map| map["data"][key].as_str().map(str::to_owned)))
+    let finding = context.manifests().find("ConfigMap", namespace, map)?;
+    Ok(finding.and_then(|map| map["data"][key].as_str().map(str::to_owned)))
 }

@@ -1,10 +1,10 @@
-//! Whether the release still speaks both versions of IP.
+//! Check: the release supports dual-stack networks.
 
 use std::net::IpAddr;
 
 use fairway_check::{CannotTell, Check, Context, Finding};
 
-use super::{present, wanted};
+use super::{cluster_value, release_value};
 
 const NAMESPACE: &str = "openshift-network";
 
@@ -18,19 +18,19 @@ impl Check for Network {
     }
 
     async fn run(&self, context: &Context) -> Result<Vec<Finding>, CannotTell> {
-        let support = wanted(context, NAMESPACE, "network-requirements", "dual-stack")?;
+        let support = release_value(context, NAMESPACE, "network-requirements", "dual-stack")?;
         let Some(support) = support else { return Ok(Vec::new()) };
-        let networks = present(context, NAMESPACE, "network-config", "cluster-networks").await?;
+        let networks =
+            cluster_value(context, NAMESPACE, "network-config", "cluster-networks").await?;
         if !is_dual_stack(&networks.unwrap_or_default())? {
             return Ok(Vec::new());
         }
-        Ok(found(&support, &context.target().to_string()).into_iter().collect())
+        Ok(finding(&support, &context.target().to_string()).into_iter().collect())
     }
 }
 
-/// What a cluster with both versions of IP is told by a release that supports them no more or not
-/// for long.
-fn found(support: &str, target: &str) -> Option<Finding> {
+/// The finding for a dual-stack cluster if the release has removed or deprecated dual stack.
+fn finding(support: &str, target: &str) -> Option<Finding> {
     let finding = match support {
         "deprecated" => Finding::info(
             "NetworkingDualStackDeprecated",
@@ -50,7 +50,7 @@ fn found(support: &str, target: &str) -> Option<Finding> {
     Some(finding.remediation(remediation).url("https://platform.example/network/dual-stack"))
 }
 
-/// Whether networks, separated by commas, are of both versions of IP.
+/// Whether a comma-separated list of networks contains IPv4 and IPv6.
 fn is_dual_stack(networks: &str) -> Result<bool, CannotTell> {
     let (mut four, mut six) = (false, false);
     for network in networks.split(',').map(str::trim).filter(|network| !network.is_empty()) {
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_versions_of_ip_make_a_dual_stack() {
+    fn is_dual_stack_requires_both_ip_families() {
         for (networks, dual) in [
             ("", false),
             ("10.128.0.0/14", false),

@@ -1,8 +1,8 @@
-//! Whether the storage driver is new enough.
+//! Check: the storage driver is new enough.
 
 use fairway_check::{CannotTell, Check, Context, Finding, Version};
 
-use super::{present, wanted};
+use super::{cluster_value, release_value};
 
 const NAMESPACE: &str = "openshift-storage";
 
@@ -16,15 +16,16 @@ impl Check for Storage {
     }
 
     async fn run(&self, context: &Context) -> Result<Vec<Finding>, CannotTell> {
-        let minimum = wanted(context, NAMESPACE, "storage-requirements", "minimum-csi-driver")?;
-        let driver = present(context, NAMESPACE, "csi-driver", "version").await?;
+        let minimum =
+            release_value(context, NAMESPACE, "storage-requirements", "minimum-csi-driver")?;
+        let driver = cluster_value(context, NAMESPACE, "csi-driver", "version").await?;
         let (Some(minimum), Some(driver)) = (minimum, driver) else { return Ok(Vec::new()) };
-        let found = found(&version(&driver)?, &version(&minimum)?, context.target());
-        Ok(found.into_iter().collect())
+        let finding = finding(&version(&driver)?, &version(&minimum)?, context.target());
+        Ok(finding.into_iter().collect())
     }
 }
 
-fn found(driver: &Version, minimum: &Version, target: &Version) -> Option<Finding> {
+fn finding(driver: &Version, minimum: &Version, target: &Version) -> Option<Finding> {
     if driver >= minimum {
         return None;
     }
@@ -52,14 +53,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_driver_is_new_enough_or_not() {
+    fn finding_depends_on_driver_version() {
         let minimum = Version::new(2, 4, 0);
         for (driver, enough) in
             [("2.3.1", false), ("2.4.0-rc.1", false), ("v2.4.0", true), ("2.10.0", true)]
         {
             let driver = version(driver).unwrap();
-            let found = found(&driver, &minimum, &Version::new(5, 2, 0));
-            assert_eq!(found.is_none(), enough, "{driver}");
+            let finding = finding(&driver, &minimum, &Version::new(5, 2, 0));
+            assert_eq!(finding.is_none(), enough, "{driver}");
         }
         insta::assert_snapshot!(version("new").unwrap_err(), @r#"the version of the CSI driver is invalid: "new""#);
     }

@@ -1,7 +1,7 @@
-//! The program of the platform's operators: it reports about itself as its release and whoever
-//! plays with it want it to.
+//! The operators of the platform: report the status that their release and their [`behaviour`]
+//! define.
 //!
-//! [`behaviour`] is what it is told, `report` what it says; the rest watches and writes.
+//! `report` composes the status; this module watches and writes.
 
 pub mod behaviour;
 mod report;
@@ -20,53 +20,56 @@ use kube::{Client, ResourceExt as _};
 use tokio::time::Instant;
 
 use behaviour::Behaviour;
-use report::{Report, Situation};
+use report::{ComposedStatus, StatusInput};
 
-/// How long a write that failed waits for the next: the API server may only be restarting.
-const AFTER_A_FAILURE: Duration = Duration::from_secs(1);
+/// Retry delay after a failed write: the API server may be restarting.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Which operator this is.
+/// Identity of an operator.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The component.
+    /// Name of the component.
     pub name: String,
-    /// The version of the release that it is part of.
+    /// Version of its release.
     pub version: String,
 }
 
 impl Settings {
-    /// The namespace of the component.
+    /// Namespace of the component.
     pub fn namespace(&self) -> String {
         format!("openshift-{}", self.name)
     }
 
-    /// The ConfigMap that says how it is to behave.
+    /// ConfigMap with the simulated behaviour.
     pub fn behaviour(&self) -> String {
         format!("{}-behaviour", self.name)
     }
 }
 
-/// It was told to end like this.
+/// The configured crash.
 #[derive(Debug, thiserror::Error)]
 #[error("crash requested by the ConfigMap: {0}")]
 pub struct Crash(String);
 
-/// Reports until it is told to crash.
+/// Reports status until a crash is configured.
 pub async fn run(client: Client, settings: &Settings) -> Result<Infallible, Crash> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &settings.namespace());
     let operators: Api<ClusterOperator> = Api::all(client);
-    let mut told = pin!(watch_object(maps, &settings.behaviour()).default_backoff());
-    let mut seen = pin!(watch_object(operators.clone(), &settings.name).default_backoff());
-    let begun = Instant::now();
+    let mut configured = pin!(watch_object(maps, &settings.behaviour()).default_backoff());
+    let mut observed = pin!(watch_object(operators.clone(), &settings.name).default_backoff());
+    let started = Instant::now();
     let (mut behaviour, mut live, mut retry) = (None, None, None);
     loop {
-        let wake = [behaviour.as_ref().and_then(|it| due(begun, it)), retry].into_iter().flatten();
+        let wake = [behaviour.as_ref().and_then(|it| rollout_end(started, it)), retry]
+            .into_iter()
+            .flatten();
+        // Streams and sleep are cancel-safe; the status is composed from the latest values below.
         tokio::select! {
-            Some(map) = told.next() => match map {
-                Ok(map) => behaviour = Some(Behaviour::of(map.as_ref())),
+            Some(map) = configured.next() => match map {
+                Ok(map) => behaviour = Some(Behaviour::from_config_map(map.as_ref())),
                 Err(error) => cannot_watch(&error),
             },
-            Some(object) = seen.next() => match object {
+            Some(object) = observed.next() => match object {
                 Ok(object) => live = Some(object),
                 Err(error) => cannot_watch(&error),
             },
@@ -76,30 +79,29 @@ pub async fn run(client: Client, settings: &Settings) -> Result<Infallible, Cras
         if let Some(message) = &behaviour.crash {
             return Err(Crash(message.clone()));
         }
-        let rolled_out = due(begun, behaviour).is_none();
-        let situation = Situation { version: &settings.version, behaviour, rolled_out };
-        if let Err(error) = write(&operators, &settings.name, live.as_ref(), &situation).await {
+        let rolled_out = rollout_end(started, behaviour).is_none();
+        let input = StatusInput { version: &settings.version, behaviour, rolled_out };
+        if let Err(error) = write(&operators, &settings.name, live.as_ref(), &input).await {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
                 "cannot update ClusterOperator, retrying"
             );
-            retry = Some(Instant::now() + AFTER_A_FAILURE);
+            retry = Some(Instant::now() + RETRY_DELAY);
         }
     }
 }
 
-/// When the operator will have rolled out what it manages, if it has not yet.
-fn due(begun: Instant, behaviour: &Behaviour) -> Option<Instant> {
-    Some(begun + behaviour.rollout).filter(|due| *due > Instant::now())
+/// When the simulated rollout completes, if it has not yet.
+fn rollout_end(started: Instant, behaviour: &Behaviour) -> Option<Instant> {
+    Some(started + behaviour.rollout).filter(|end| *end > Instant::now())
 }
 
-/// Writes what there is to say, if it is not there already. What comes of it is seen by watching,
-/// also if somebody else was faster.
+/// Writes the status if it differs. Conflicts need no retry: the watch triggers the next attempt.
 async fn write(
     operators: &Api<ClusterOperator>,
     name: &str,
     live: Option<&ClusterOperator>,
-    situation: &Situation<'_>,
+    input: &StatusInput<'_>,
 ) -> Result<(), kube::Error> {
     let parameters = PostParams::default();
     let written = match live {
@@ -108,13 +110,14 @@ async fn write(
             operators.create(&parameters, &new).await
         }
         Some(live) => {
-            let Report { status, changed } = report::compose(live, situation, fairway_clock::now());
+            let ComposedStatus { status, changed } =
+                report::compose(live, input, fairway_clock::now());
             if !changed {
                 return Ok(());
             }
-            tracing::info!(version = situation.version, "updating ClusterOperator");
-            let wanted = ClusterOperator { status: Some(status), ..live.clone() };
-            operators.replace_status(&live.name_any(), &parameters, &wanted).await
+            tracing::info!(version = input.version, "updating ClusterOperator");
+            let desired = ClusterOperator { status: Some(status), ..live.clone() };
+            operators.replace_status(&live.name_any(), &parameters, &desired).await
         }
     };
     match written {

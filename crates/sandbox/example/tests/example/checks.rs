@@ -1,4 +1,4 @@
-//! What the checks of a release say about clusters.
+//! Preflight checks of the example platform.
 
 use anyhow::Result;
 use fairway_check::Check;
@@ -6,12 +6,12 @@ use fairway_check_testing::{Fixture, Said};
 use fairway_example::check::{CloudCredential, Ingress, MachineConfig, Network, Storage};
 use fairway_example::{RELEASES, Release};
 
-/// A cluster of a release as it is when nobody has changed anything, looked at by another.
+/// An unmodified cluster of one release, checked by another.
 fn cluster(source: &str, target: &str) -> Fixture {
     let manifests = |version: &str| Release::find(version).unwrap().manifests("image");
     let mut fixture = Fixture::from(source).to(target).objects(NODE);
     for (file, text) in manifests(source) {
-        // What belongs to administrators is what checks look at.
+        // Checks examine objects of administrators, which releases only create.
         if text.contains("create-only") && !file.contains("_20-") {
             fixture = fixture.objects(&text);
         }
@@ -24,7 +24,7 @@ fn cluster(source: &str, target: &str) -> Fixture {
 
 const NODE: &str = "{apiVersion: v1, kind: Node, metadata: {name: a}, status: {nodeInfo: {kernelVersion: 6.12.0, machineID: '', systemUUID: '', bootID: '', osImage: '', containerRuntimeVersion: '', kubeletVersion: '', kubeProxyVersion: '', operatingSystem: linux, architecture: amd64}}}";
 
-/// What all of them say.
+/// Results of all checks.
 async fn all(cluster: &Fixture) -> Result<String> {
     let said = [
         cluster.run(CloudCredential).await?,
@@ -36,7 +36,7 @@ async fn all(cluster: &Fixture) -> Result<String> {
     Ok(said.iter().filter(|said| !said.is_clean()).map(ToString::to_string).collect())
 }
 
-/// What one says about a cluster in which something is different.
+/// Result of one check for a cluster with one changed ConfigMap.
 async fn changed(target: &str, map: &str, check: impl Check) -> Result<Said> {
     let mut fixture = Fixture::from("5.0.0").to(target).objects(map);
     for (file, text) in Release::find(target).unwrap().manifests("image") {
@@ -53,7 +53,7 @@ fn map(namespace: &str, name: &str, data: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_next_releases_find_nothing_in_a_cluster_as_it_comes() -> Result<()> {
+async fn checks_of_next_releases_find_nothing() -> Result<()> {
     for target in ["5.0.1", "5.1.0"] {
         assert_eq!(all(&cluster("5.0.0", target)).await?, "", "{target}");
     }
@@ -61,7 +61,7 @@ async fn the_next_releases_find_nothing_in_a_cluster_as_it_comes() -> Result<()>
 }
 
 #[tokio::test]
-async fn the_one_after_them_finds_what_can_be_fixed_with_a_command() -> Result<()> {
+async fn checks_of_later_release_find_fixable_problems() -> Result<()> {
     insta::assert_snapshot!(all(&cluster("5.0.0", "5.2.0")).await?, @r#"
     warning CloudCredentialPermissionsIncomplete: 5.2.0 uses permissions that are not granted: disks.label. The features that need them will not work.
       remediation: Grant disks.label, and add it to `granted`: `kubectl -n openshift-cloud-credential edit configmap cloud-credentials`
@@ -76,7 +76,7 @@ async fn the_one_after_them_finds_what_can_be_fixed_with_a_command() -> Result<(
 }
 
 #[tokio::test]
-async fn a_release_far_ahead_says_that_it_cannot_tell() -> Result<()> {
+async fn check_of_distant_release_is_unknown() -> Result<()> {
     let said = cluster("5.0.0", "5.3.0").run(MachineConfig).await?;
     assert!(
         said.cannot_tell().is_some_and(|why| why.contains("at most 2 minor versions")),
@@ -86,7 +86,7 @@ async fn a_release_far_ahead_says_that_it_cannot_tell() -> Result<()> {
 }
 
 #[tokio::test]
-async fn skipping_a_release_meets_other_things_than_taking_it() -> Result<()> {
+async fn checks_of_skipping_update_find_other_problems() -> Result<()> {
     let dual =
         map("openshift-network", "network-config", "{cluster-networks: '10.128.0.0/14,fd01::/48'}");
     insta::assert_snapshot!(changed("5.1.0", &dual, Network).await?, @"
@@ -104,7 +104,7 @@ async fn skipping_a_release_meets_other_things_than_taking_it() -> Result<()> {
 }
 
 #[tokio::test]
-async fn configurations_that_are_not_read_any_more() -> Result<()> {
+async fn machine_config_with_old_ignition_is_found() -> Result<()> {
     let old =
         map("openshift-machine-config", "old", r#"{config: '{"ignition":{"version":"2.2.0"}}'}"#);
     insta::assert_snapshot!(changed("5.1.0", &old, MachineConfig).await?, @"
@@ -130,7 +130,7 @@ async fn configurations_that_are_not_read_any_more() -> Result<()> {
 }
 
 #[tokio::test]
-async fn kernels_that_are_too_old() -> Result<()> {
+async fn machine_config_with_old_kernel_is_found() -> Result<()> {
     let node = NODE.replace("6.12.0", "4.18.0");
     insta::assert_snapshot!(changed("5.2.0", &node, MachineConfig).await?, @"
     warning MachineConfigKernelVersionMismatch: Current kernel version 4.18.0 may have performance degradation with 5.2.0 container runtime.
@@ -146,7 +146,7 @@ async fn kernels_that_are_too_old() -> Result<()> {
 }
 
 #[tokio::test]
-async fn permissions_that_were_not_granted() -> Result<()> {
+async fn cloud_credential_with_missing_permissions_is_found() -> Result<()> {
     let few = |mode: &str| {
         map(
             "openshift-cloud-credential",
@@ -164,7 +164,7 @@ async fn permissions_that_were_not_granted() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_too_weak() -> Result<()> {
+async fn ingress_with_weak_certificate_is_found() -> Result<()> {
     let weak = secret(include_str!("../data/weak.pem"));
     insta::assert_snapshot!(changed("5.1.0", &weak, Ingress).await?, @"
     critical IngressCertificateRejected: 5.1.0 rejects the default serving certificate: it has an RSA key of 1024 bits; the minimum is 2048 bits; it is signed with SHA-1.
@@ -188,14 +188,14 @@ fn secret(pem: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_certificate_that_may_not_be_read_is_not_taken_for_a_good_one() -> Result<()> {
+async fn ingress_with_unreadable_certificate_is_unknown() -> Result<()> {
     let said = cluster("5.0.0", "5.1.0").forbidden("secrets").run(Ingress).await?;
     assert_eq!(said.names(), ["IngressCompatibilityUnknown"], "{said}");
     Ok(())
 }
 
 #[test]
-fn every_release_that_knows_preflights_has_a_check_for_every_component() {
+fn releases_with_preflights_have_all_checks() {
     for release in &RELEASES {
         let manifests = release.manifests("image");
         let checks = manifests.keys().filter(|file| file.ends_with("_40-preflight.yaml")).count();

@@ -1,4 +1,4 @@
-//! The graph-data is right, and gives the graph that the platform is about.
+//! The graph-data is valid and produces the expected graph.
 
 use fairway_example::graph;
 use fairway_graph::data::Severity;
@@ -23,14 +23,14 @@ fn declared() -> fairway_graph::Graph {
 }
 
 #[test]
-fn nothing_is_wrong_with_it() {
+fn graph_data_lint_reports_notes_only() {
     let report = lint::lint(&files(), Some(&declared()));
-    // Some updates have risks, which is what the platform is for.
+    // Some updates have risks on purpose.
     assert_eq!(report.worst(), Some(Severity::Note), "{:#?}", report.findings);
 }
 
 #[test]
-fn where_each_release_leads() {
+fn graph_has_expected_updates() {
     let (files, declared) = (files(), declared());
     let data = GraphData::read(&files).unwrap();
     let (graph, problems) = build::build(declared, &data);

@@ -1,4 +1,4 @@
-//! The images of the releases.
+//! Images of the releases.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,18 +13,24 @@ use fairway_registry::signature::Keyring;
 use fairway_release::inclusion::DEFAULT_PROFILE;
 use fairway_release::{Release, Verification};
 
-/// What the cluster has that the platform is for.
+/// Kubernetes version of the target cluster.
 const KUBERNETES: &str = "1.33.0";
 
-/// A platform whose program is small.
+/// A platform with a small binary.
 pub(crate) fn platform() -> Platform {
-    let (program, own) = (Path::new("/bin/true"), BTreeMap::new());
-    Platform::make(program, "registry.example/platform", Packing::Plain, &own, Some(KUBERNETES))
-        .unwrap()
+    let (program, operator_manifests) = (Path::new("/bin/true"), BTreeMap::new());
+    Platform::make(
+        program,
+        "registry.example/platform",
+        Packing::Plain,
+        &operator_manifests,
+        Some(KUBERNETES),
+    )
+    .unwrap()
 }
 
 #[test]
-fn the_same_program_gives_the_same_releases() {
+fn build_is_reproducible() {
     let references = |platform: Platform| {
         let releases = platform.releases.into_iter();
         releases.map(|made| made.reference).collect::<Vec<_>>()
@@ -37,7 +43,7 @@ fn the_same_program_gives_the_same_releases() {
 }
 
 #[test]
-fn a_directory_has_everything_and_the_program_once() {
+fn write_creates_all_files_with_shared_binary_layer() {
     let directory = tempfile::tempdir().unwrap();
     let platform = platform();
     platform.write(directory.path()).unwrap();
@@ -55,7 +61,7 @@ fn a_directory_has_everything_and_the_program_once() {
 }
 
 #[test]
-fn every_release_trusts_the_signatures_of_the_others() {
+fn releases_trust_signatures_of_all_releases() {
     let directory = tempfile::tempdir().unwrap();
     let platform = platform();
     platform.write(directory.path()).unwrap();

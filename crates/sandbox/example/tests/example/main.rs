@@ -1,4 +1,4 @@
-//! The example platform, as those see it who use it.
+//! Tests of the example platform through its public API.
 
 mod checks;
 mod graph;

@@ -1,4 +1,4 @@
-//! The releases are releases, and differ as they should.
+//! The releases are valid and differ as intended.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use fairway_release::changes::Changes;
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
 use fairway_release::task_graph::{Mode, TaskGraph};
 
-/// What the cluster has that the releases are for.
+/// Kubernetes version of the target cluster.
 const KUBERNETES: &str = "1.33.0";
 
 fn load(release: &Release) -> fairway_release::Release {
@@ -23,7 +23,7 @@ fn load(release: &Release) -> fairway_release::Release {
 }
 
 #[test]
-fn every_release_can_be_read() {
+fn releases_load() {
     for release in &RELEASES {
         let loaded = load(release);
         assert_eq!(loaded.metadata.version.to_string(), release.version);
@@ -35,7 +35,7 @@ fn every_release_can_be_read() {
     }
 }
 
-/// What changes, without what changes in every release.
+/// Differences between releases, without those that all releases have.
 fn changes(from: &str, to: &str) -> String {
     let [from, to] = [from, to].map(|version| load(&Release::find(version).unwrap()));
     let mut changes = Changes::between(&from, &to);
@@ -47,7 +47,7 @@ fn changes(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn what_each_release_changes() {
+fn release_changes_are_as_listed() {
     let told: Vec<String> =
         RELEASES.windows(2).map(|pair| changes(pair[0].version, pair[1].version)).collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
@@ -103,7 +103,7 @@ fn what_each_release_changes() {
 }
 
 #[test]
-fn the_order_of_an_update() {
+fn rollout_order_follows_levels() {
     let release = load(&Release::find("5.1.0").unwrap());
     let mut manifests = release.manifests;
     manifests.retain(|manifest| !manifest.is_preflight_check());

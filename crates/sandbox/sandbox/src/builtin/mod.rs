@@ -1,46 +1,24 @@
-//! The built-in kinds: how their objects are read, what they have by default, what is valid, and
-//! what an update may change.
+//! Built-in kinds: decoding, defaulting, validation and update rules of their objects.
 //!
-//! One file has what makes one kind, or a few related ones, differ from the others.
+//! One module contains the rules of one kind or of a few related kinds.
 
-mod api_service;
-mod check;
-mod config_map;
-mod cron_job;
-mod custom_resource_definition;
-mod daemon_set;
-mod deployment;
-mod disruption_budget;
-mod endpoints;
-mod event;
-mod ingress;
-mod job;
+mod access;
+mod batch;
+mod cluster;
+mod config;
+mod decode;
+mod extension;
 mod kinds;
-mod lease;
-mod limit_range;
-mod namespace;
-mod network_policy;
-mod node;
+mod networking;
 mod pod;
-mod priority_class;
 mod quantity;
-mod rbac;
-mod read;
-mod replica_set;
-mod resource_quota;
-mod review;
-mod rules;
-mod secret;
+mod quota;
 mod service;
-mod stateful_set;
-mod storage_class;
+mod storage;
 #[cfg(test)]
 mod tests;
-mod token_request;
+mod validation;
 mod value;
-mod volume;
-mod volume_claim;
-mod webhook;
 mod workload;
 
 use std::sync::OnceLock;
@@ -51,10 +29,12 @@ use serde_json::{Value, json};
 use crate::catalog::Subresource;
 use crate::field_error::FieldError;
 use crate::metadata::NameRule;
-use rules::{Generation, Rules};
 use value::{copy, set};
 
-pub use read::{Read, ReadError};
+#[doc(hidden)]
+pub use self::{DecodeError as ReadError, Decoded as Read};
+pub use decode::{DecodeError, Decoded};
+pub(crate) use quantity::Quantity;
 
 /// A built-in kind.
 #[derive(Debug)]
@@ -69,46 +49,92 @@ pub struct Kind {
     blank: OnceLock<Value>,
 }
 
-/// The kind of that name in that group.
+/// Kind-specific rules: the strategy of a kind in the API server.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    /// Sets defaults.
+    default: fn(&mut Value),
+    /// Resets or sets fields that clients cannot set on create.
+    create: fn(&mut Value),
+    /// Restores fields that clients cannot change.
+    update: fn(&mut Value, &Value, Option<Subresource>),
+    /// Validates an object.
+    validate: fn(&Value) -> Vec<FieldError>,
+    /// Validates an update: new object, old object.
+    validate_update: fn(&Value, &Value) -> Vec<FieldError>,
+    /// Changes that increment the generation.
+    generation: Generation,
+    /// Metadata fields that an update of the status cannot change.
+    metadata_immutable_in_status: &'static [&'static str],
+    /// Whether the status can be set on create.
+    status_on_create: bool,
+}
+
+/// Changes that increment `metadata.generation`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Generation {
+    /// Objects have no generation.
+    None,
+    /// Objects have a generation that never changes.
+    Fixed,
+    /// Changes of these top-level fields.
+    Of(&'static [&'static str]),
+    /// Changes of `spec` and of annotations.
+    SpecAndAnnotations,
+}
+
+/// Rules of a kind without specific code: the schema of its type is the only validation.
+const DEFAULT_RULES: Rules = Rules {
+    default: |_| (),
+    create: |_| (),
+    update: |_, _, _| (),
+    validate: |_| Vec::new(),
+    validate_update: |_, _| Vec::new(),
+    generation: Generation::None,
+    metadata_immutable_in_status: &[],
+    status_on_create: false,
+};
+
+/// The built-in kind with this group and name.
 pub fn kind(group: &str, kind: &str) -> Option<&'static Kind> {
     kinds::KINDS.iter().find(|known| known.group == group && known.name == kind)
 }
 
 impl Kind {
-    /// Reads an object into the types of its kind and back, as the API server does.
-    pub fn read(&self, mut object: Value) -> Result<Read, ReadError> {
+    /// Decodes an object into the types of its kind and encodes it again, as the API server does.
+    pub fn read(&self, mut object: Value) -> Result<Decoded, DecodeError> {
         if let Some(fields) = object.as_object_mut() {
             fields.insert("apiVersion".to_owned(), self.api_version.into());
             fields.insert("kind".to_owned(), self.name.into());
         }
-        read::read(&(self.schema_name)(), object)
+        decode::decode(&(self.schema_name)(), object)
     }
 
-    /// What an object is before anything is set: the structures that are always there.
+    /// An object without any field set; contains the structures that the API server always writes.
     pub fn blank(&self) -> &Value {
         self.blank.get_or_init(|| self.read(json!({})).map_or(Value::Null, |blank| blank.object))
     }
 
-    /// Adds its schema to others, and says under which name it is there.
+    /// Adds the schema of the kind to a generator; returns its name there.
     pub fn schema(&self, schemas: &mut SchemaGenerator) -> String {
         (self.describe)(schemas);
         (self.schema_name)()
     }
 
-    /// Which names its objects can have.
+    /// Validation rule for the names of objects.
     pub fn name_rule(&self) -> NameRule {
         self.name_rule
     }
 
-    /// Sets what is not set. The object was read.
+    /// Sets the defaults of a decoded object.
     pub fn default(&self, object: &mut Value) {
         (self.rules.default)(object);
     }
 
-    /// Sets what an object begins with, and takes away what its author cannot set: its status. Its
-    /// name and UID are there already.
+    /// Resets the fields that clients cannot set on create (mostly the status) and sets initial
+    /// values. Name and UID are already set.
     pub fn prepare_create(&self, object: &mut Value) {
-        if !self.rules.comes_with_status {
+        if !self.rules.status_on_create {
             self.restore(object, "status", self.blank());
         }
         if self.rules.generation != Generation::None {
@@ -117,7 +143,8 @@ impl Kind {
         (self.rules.create)(object);
     }
 
-    /// Takes back what an update at this address cannot change, and counts the generation.
+    /// Restores the fields that an update of this (sub)resource cannot change, and increments the
+    /// generation.
     pub fn prepare_update(
         &self,
         object: &mut Value,
@@ -130,20 +157,20 @@ impl Kind {
         }
         (self.rules.update)(object, old, subresource);
         copy(&mut object["metadata"], "generation", &old["metadata"]);
-        if subresource != Some(Subresource::Status) && self.counts(object, old) {
+        if subresource != Some(Subresource::Status) && self.increments_generation(object, old) {
             let generation = old["metadata"]["generation"].as_i64().unwrap_or_default();
             set(&mut object["metadata"], "generation", generation.saturating_add(1));
         }
     }
 
-    /// What is wrong with an object, its metadata excepted. It has its defaults.
+    /// Validates everything but the metadata of an object with defaults.
     pub fn validate(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = (self.rules.validate)(object);
-        check::finalizers(object, &mut errors);
+        validation::finalizers(object, &mut errors);
         errors
     }
 
-    /// What is wrong with a change, the metadata excepted. Both objects have their defaults.
+    /// Validates an update, without metadata. Both objects have defaults.
     pub fn validate_update(
         &self,
         object: &Value,
@@ -158,26 +185,26 @@ impl Kind {
         errors
     }
 
-    /// Makes a field that the kind has what it is in another object.
+    /// Copies a field from another object, if the kind has the field.
     fn restore(&self, object: &mut Value, field: &str, from: &Value) {
         if self.blank().get(field).is_some() {
             copy(object, field, from);
         }
     }
 
-    /// Whoever may tell the status may also label the object, with exceptions.
+    /// An update of the status may also change most metadata, such as labels.
     fn restore_all_but_status(&self, object: &mut Value, old: &Value) {
         let mut restored = old.clone();
         copy(&mut restored, "status", object);
         copy(&mut restored, "metadata", object);
-        for field in self.rules.metadata_beside_status {
+        for field in self.rules.metadata_immutable_in_status {
             copy(&mut restored["metadata"], field, &old["metadata"]);
         }
         *object = restored;
     }
 
-    /// Whether a change makes the generation grow.
-    fn counts(&self, object: &Value, old: &Value) -> bool {
+    /// Whether an update increments the generation.
+    fn increments_generation(&self, object: &Value, old: &Value) -> bool {
         match self.rules.generation {
             Generation::None | Generation::Fixed => false,
             Generation::Of(fields) => fields.iter().any(|&field| object[field] != old[field]),

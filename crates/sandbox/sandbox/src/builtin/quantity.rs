@@ -1,12 +1,12 @@
-//! Amounts: numbers with a unit such as `500m` or `1Gi`.
+//! Kubernetes resource quantities such as `500m` or `1Gi`.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// An amount. It remembers which sort of unit it was written with.
+/// A quantity, with the notation in which it was written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantity {
-    /// In billionths, below which nothing is told apart.
+    /// In billionths, the finest unit of a quantity.
     nanos: i128,
     units: Units,
 }
@@ -21,14 +21,14 @@ enum Units {
     Exponent,
 }
 
-/// Why a text is no amount, in the API server's words.
+/// Parse error of a quantity, with the message of the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum QuantityError {
     #[error(
         "quantities must match the regular expression \
          '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
     )]
-    Form,
+    Format,
     #[error("unable to parse numeric part of quantity")]
     Number,
     #[error("unable to parse quantity's suffix")]
@@ -36,8 +36,8 @@ pub(crate) enum QuantityError {
 }
 
 const NANOS: i128 = 1_000_000_000;
-/// Larger amounts count as this one.
-const LARGEST: i128 = i64::MAX as i128 * NANOS;
+/// Maximum; larger quantities are reduced to it.
+const MAX_NANOS: i128 = i64::MAX as i128 * NANOS;
 const DECIMAL_SUFFIXES: [(&str, i32); 10] = [
     ("n", -9),
     ("u", -6),
@@ -54,7 +54,7 @@ const BINARY_SUFFIXES: [(&str, u32); 6] =
     [("Ki", 1), ("Mi", 2), ("Gi", 3), ("Ti", 4), ("Pi", 5), ("Ei", 6)];
 
 impl Quantity {
-    /// Reads one.
+    /// Parses a quantity.
     pub(crate) fn parse(text: &str) -> Result<Self, QuantityError> {
         let (negative, rest) = match text.as_bytes().first() {
             Some(b'-') => (true, &text[1..]),
@@ -64,51 +64,56 @@ impl Quantity {
         let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         let (number, suffix) = rest.split_at(end);
         if number.is_empty() {
-            return Err(QuantityError::Form);
+            return Err(QuantityError::Format);
         }
         if suffix.chars().any(|c| !"eEinumkKMGTP+-0123456789".contains(c)) {
-            return Err(QuantityError::Form);
+            return Err(QuantityError::Format);
         }
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if fraction.contains('.') || whole.is_empty() && fraction.is_empty() {
             return Err(QuantityError::Number);
         }
-        let (units, scale) = unit(suffix).ok_or(QuantityError::Suffix)?;
+        let (units, scale) = parse_suffix(suffix).ok_or(QuantityError::Suffix)?;
         let nanos = nanos(whole, fraction, scale);
         Ok(Self { nanos: if negative { -nanos } else { nanos }, units })
     }
 
-    /// The same in whole thousandths; what is smaller counts as one more.
-    pub(crate) fn in_thousandths(self) -> Self {
+    /// Rounds away from zero to whole thousandths.
+    pub(crate) fn to_thousandths(self) -> Self {
         const THOUSANDTH: i128 = NANOS / 1000;
         let more = i128::from(self.nanos % THOUSANDTH != 0) * self.nanos.signum();
         Self { nanos: (self.nanos / THOUSANDTH + more) * THOUSANDTH, ..self }
     }
 
-    /// Whether it is below nothing.
+    /// The quantity in thousandths, rounded up; `None` if negative.
+    pub(crate) fn to_millis(self) -> Option<u128> {
+        u128::try_from(self.nanos).ok().map(|nanos| nanos.div_ceil(1_000_000))
+    }
+
+    /// Whether the quantity is less than zero.
     pub(crate) fn is_negative(self) -> bool {
         self.nanos < 0
     }
 
-    /// Whether it is nothing.
+    /// Whether the quantity is zero.
     pub(crate) fn is_zero(self) -> bool {
         self.nanos == 0
     }
 
-    /// Whether it is a multiple of one.
+    /// Whether the quantity is an integer.
     pub(crate) fn is_whole(self) -> bool {
         self.nanos % NANOS == 0
     }
 }
 
-/// By how much the number before a suffix is multiplied.
+/// Factor of a suffix.
 #[derive(Clone, Copy)]
 enum Scale {
     Ten(i32),
     Kibi(u32),
 }
 
-fn unit(suffix: &str) -> Option<(Units, Scale)> {
+fn parse_suffix(suffix: &str) -> Option<(Units, Scale)> {
     if let Some((_, power)) = DECIMAL_SUFFIXES.iter().find(|(known, _)| *known == suffix) {
         return Some((Units::Decimal, Scale::Ten(*power)));
     }
@@ -119,7 +124,7 @@ fn unit(suffix: &str) -> Option<(Units, Scale)> {
     Some((Units::Exponent, Scale::Ten(exponent)))
 }
 
-/// The amount in billionths; what is smaller still counts as one more.
+/// The quantity in billionths, rounded up.
 fn nanos(whole: &str, fraction: &str, scale: Scale) -> i128 {
     let digits = format!("{whole}{fraction}");
     let digits = digits.trim_start_matches('0');
@@ -140,11 +145,11 @@ fn nanos(whole: &str, fraction: &str, scale: Scale) -> i128 {
         (Some(_), None) if power < 0 => Some(1),
         _ => None,
     };
-    scaled.map_or(LARGEST, |nanos| nanos.min(LARGEST))
+    scaled.map_or(MAX_NANOS, |nanos| nanos.min(MAX_NANOS))
 }
 
 impl fmt::Display for Quantity {
-    /// In the canonical form: whole digits, with the largest unit that allows it.
+    /// Writes the canonical form: an integer with the largest possible unit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = self.nanos / NANOS;
         if self.nanos == 0 {

@@ -1,26 +1,31 @@
-//! Services.
+//! Services and Endpoints.
 
 use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use super::check::{
-    Errors, duplicates, invalid, ip_address, one_of, port as check_port, port_number,
-    unusual_address,
+use super::validation::{
+    ErrorList, Errors, duplicates, invalid, ip_address, one_of, port as check_port, port_number,
+    special_address,
 };
-use super::rules::{NOTHING_SPECIAL, Rules};
 use super::value::{copy, default, get_mut, items, items_mut, text};
+use super::{DEFAULT_RULES, Rules};
 use crate::catalog::Subresource;
 use crate::field_error::{FieldError, Path};
 use crate::metadata::{self, label, subdomain};
 
-pub(super) const RULES: Rules =
-    Rules { default: set_defaults, validate, validate_update, update, ..NOTHING_SPECIAL };
+pub(super) const SERVICE: Rules = Rules {
+    default: default_service,
+    validate: validate_service,
+    validate_update,
+    update,
+    ..DEFAULT_RULES
+};
 
-/// Three hours.
+/// Three hours, the default of `ClientIP` affinity.
 const AFFINITY_SECONDS: i32 = 10_800;
 
-fn set_defaults(service: &mut Value) {
+fn default_service(service: &mut Value) {
     let Some(spec) = get_mut(service, "spec") else { return };
     default(spec, "type", "ClusterIP");
     affinity(spec);
@@ -51,7 +56,7 @@ fn affinity(spec: &mut Value) {
     }
 }
 
-/// The cluster has one family of addresses.
+/// The cluster is IPv4 only.
 fn families(spec: &mut Value) {
     default(spec, "ipFamilyPolicy", "SingleStack");
     default(spec, "ipFamilies", json!(["IPv4"]));
@@ -65,16 +70,16 @@ fn port(port: &mut Value) {
     }
 }
 
-fn validate(service: &Value) -> Errors {
+fn validate_service(service: &Value) -> Errors {
     let mut errors = Errors::new();
     let path = Path::new("spec");
     let spec = &service["spec"];
     let kind = text(spec, "type");
     let headless = text(spec, "clusterIP") == "None";
     if items(spec, "ports").is_empty() && !headless && kind != "ExternalName" {
-        errors.push(FieldError::required(path.field("ports"), ""));
+        errors.required(path.field("ports"));
     }
-    ports(spec, kind, headless, &path.field("ports"), &mut errors);
+    service_ports(spec, kind, headless, &path.field("ports"), &mut errors);
     metadata::labels(&spec["selector"], &path.field("selector"), &mut errors);
     one_of(spec, "sessionAffinity", &["ClientIP", "None"], &path, &mut errors);
     affinity_time(spec, &path, &mut errors);
@@ -87,17 +92,17 @@ fn validate(service: &Value) -> Errors {
     let policy = text(spec, "externalTrafficPolicy");
     if !policy.is_empty() && !matches!(kind, "NodePort" | "LoadBalancer") {
         let why = "ExternalTrafficPolicy can only be set on NodePort and LoadBalancer service";
-        errors.push(FieldError::invalid(path.field("externalTrafficPolicy"), policy, why));
+        errors.invalid(path.field("externalTrafficPolicy"), policy, why);
     }
     errors
 }
 
-fn ports(spec: &Value, kind: &str, headless: bool, path: &Path, errors: &mut Errors) {
+fn service_ports(spec: &Value, kind: &str, headless: bool, path: &Path, errors: &mut Errors) {
     let ports = items(spec, "ports");
     for (index, port) in ports.iter().enumerate() {
         let at = path.index(index);
         match text(port, "name") {
-            "" if ports.len() > 1 => errors.push(FieldError::required(at.field("name"), "")),
+            "" if ports.len() > 1 => errors.required(at.field("name")),
             "" => {}
             name => invalid(&at.field("name"), name, label(name), errors),
         }
@@ -107,8 +112,7 @@ fn ports(spec: &Value, kind: &str, headless: bool, path: &Path, errors: &mut Err
             check_port(&port["targetPort"], &at.field("targetPort"), errors);
         }
         if kind == "ClusterIP" && port["nodePort"].as_i64().unwrap_or_default() != 0 {
-            let why = "may not be used when `type` is 'ClusterIP'";
-            errors.push(FieldError::forbidden(at.field("nodePort"), why));
+            errors.forbidden(at.field("nodePort"), "may not be used when `type` is 'ClusterIP'");
         }
         let same =
             |other: &Value| other["port"] == port["port"] && other["protocol"] == port["protocol"];
@@ -126,13 +130,12 @@ fn ports(spec: &Value, kind: &str, headless: bool, path: &Path, errors: &mut Err
 }
 
 fn affinity_time(spec: &Value, path: &Path, errors: &mut Errors) {
-    /// A day.
+    /// One day.
     const MAX: i64 = 86_400;
     let at = path.field("sessionAffinityConfig").field("clientIP").field("timeoutSeconds");
     let seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"].as_i64();
     if let Some(seconds) = seconds.filter(|seconds| !(1..=MAX).contains(seconds)) {
-        let why = format!("must be greater than 0 and less than {MAX}");
-        errors.push(FieldError::invalid(at, seconds, why));
+        errors.invalid(at, seconds, format!("must be greater than 0 and less than {MAX}"));
     }
 }
 
@@ -141,8 +144,7 @@ fn addresses(spec: &Value, kind: &str, path: &Path, errors: &mut Errors) {
     let at = path.field("clusterIPs");
     if kind == "ExternalName" {
         if !address.is_empty() {
-            let why = "may not be set for ExternalName services";
-            errors.push(FieldError::forbidden(&at, why));
+            errors.forbidden(&at, "may not be set for ExternalName services");
         }
     } else if !matches!(address, "" | "None") {
         ip_address(address, &at.index(0), errors);
@@ -151,7 +153,7 @@ fn addresses(spec: &Value, kind: &str, path: &Path, errors: &mut Errors) {
         let at = path.field("externalIPs").index(index);
         let address = address.as_str().unwrap_or_default();
         match address.parse::<IpAddr>() {
-            Ok(_) => unusual_address(address, &at, errors),
+            Ok(_) => special_address(address, &at, errors),
             Err(_) => ip_address(address, &at, errors),
         }
     }
@@ -160,12 +162,12 @@ fn addresses(spec: &Value, kind: &str, path: &Path, errors: &mut Errors) {
 fn external_name(spec: &Value, path: &Path, errors: &mut Errors) {
     let at = path.field("externalName");
     match text(spec, "externalName") {
-        "" => errors.push(FieldError::required(at, "")),
+        "" => errors.required(at),
         name => invalid(&at, name, subdomain(name.trim_end_matches('.')), errors),
     }
 }
 
-/// An address that somebody else has is not taken, and the one that a service has stays.
+/// Cluster IPs are immutable.
 fn validate_update(new: &Value, old: &Value) -> Errors {
     let mut errors = Errors::new();
     let (new, old) = (&new["spec"], &old["spec"]);
@@ -173,13 +175,12 @@ fn validate_update(new: &Value, old: &Value) -> Errors {
     let had = text(old, "clusterIP");
     if !name(new) && !name(old) && !had.is_empty() && text(new, "clusterIP") != had {
         let shown = metadata::go_list(std::iter::once(text(new, "clusterIP")));
-        let why = "may not change once set";
-        errors.push(FieldError::invalid_as("spec.clusterIPs[0]", shown, why));
+        errors.invalid_as("spec.clusterIPs[0]", shown, "may not change once set");
     }
     errors
 }
 
-/// Who leaves the address out means the one that is there.
+/// An update without a cluster IP keeps it.
 fn update(service: &mut Value, old: &Value, _: Option<Subresource>) {
     let (Some(new), old) = (get_mut(service, "spec"), &old["spec"]) else { return };
     if text(new, "type") == "ExternalName" || text(old, "type") == "ExternalName" {
@@ -190,5 +191,49 @@ fn update(service: &mut Value, old: &Value, _: Option<Subresource>) {
     }
     if text(new, "clusterIP") == text(old, "clusterIP") {
         copy(new, "clusterIPs", old);
+    }
+}
+
+pub(super) const ENDPOINTS: Rules =
+    Rules { default: default_endpoints, validate: validate_endpoints, ..DEFAULT_RULES };
+
+fn default_endpoints(endpoints: &mut Value) {
+    for subset in items_mut(endpoints, "subsets") {
+        items_mut(subset, "ports").for_each(|port| default(port, "protocol", "TCP"));
+    }
+}
+
+fn validate_endpoints(endpoints: &Value) -> Errors {
+    let mut errors = Errors::new();
+    let path = Path::new("subsets");
+    for (index, subset) in items(endpoints, "subsets").iter().enumerate() {
+        let at = path.index(index);
+        let lists = ["addresses", "notReadyAddresses"];
+        if lists.iter().all(|list| items(subset, list).is_empty()) {
+            errors.required_because(&at, "must specify `addresses` or `notReadyAddresses`");
+        }
+        for list in lists {
+            for (index, address) in items(subset, list).iter().enumerate() {
+                let at = at.field(list).index(index).field("ip");
+                let address = text(address, "ip");
+                ip_address(address, &at, &mut errors);
+                special_address(address, &at, &mut errors);
+            }
+        }
+        endpoints_ports(items(subset, "ports"), &at.field("ports"), &mut errors);
+    }
+    errors
+}
+
+fn endpoints_ports(ports: &[Value], path: &Path, errors: &mut Errors) {
+    for (index, port) in ports.iter().enumerate() {
+        let at = path.index(index);
+        match text(port, "name") {
+            "" if ports.len() > 1 => errors.required(at.field("name")),
+            "" => {}
+            name => invalid(&at.field("name"), name, label(name), errors),
+        }
+        port_number(&port["port"], &at.field("port"), errors);
+        one_of(port, "protocol", &["SCTP", "TCP", "UDP"], &at, errors);
     }
 }

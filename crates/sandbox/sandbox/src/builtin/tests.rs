@@ -17,7 +17,7 @@ fn prepared(group: &str, name: &str, object: Value) -> Value {
 }
 
 #[test]
-fn every_resource_and_subresource_has_its_kind() {
+fn kind_for_every_catalog_resource_exists() {
     for resource in Catalog::default().resources() {
         let found = kind(&resource.group, &resource.kind);
         assert!(found.is_some(), "{} {}", resource.group, resource.kind);
@@ -30,7 +30,7 @@ fn every_resource_and_subresource_has_its_kind() {
 }
 
 #[test]
-fn a_blank_object_has_nothing_that_a_schema_does_not_know() {
+fn blank_object_decodes_to_itself() {
     for kind in &kinds::KINDS {
         assert!(kind.blank()["metadata"].is_object(), "{}", kind.name);
         let read = kind.read(kind.blank().clone()).unwrap();
@@ -41,7 +41,7 @@ fn a_blank_object_has_nothing_that_a_schema_does_not_know() {
 }
 
 #[test]
-fn the_status_is_not_for_those_who_create() {
+fn prepare_create_resets_status() {
     let pod = json!({ "status": { "phase": "Running" }, "spec": { "containers": [
         { "name": "a", "resources": { "limits": { "cpu": "1", "memory": "1Gi" } } },
     ] } });
@@ -56,7 +56,7 @@ fn the_status_is_not_for_those_who_create() {
 }
 
 #[test]
-fn an_update_changes_the_status_or_the_rest() {
+fn prepare_update_separates_spec_and_status() {
     let kind = known("apps", "ReplicaSet");
     let old = prepared("apps", "ReplicaSet", json!({ "metadata": { "name": "a" } }));
     let mut new = old.clone();
@@ -77,7 +77,7 @@ fn an_update_changes_the_status_or_the_rest() {
 }
 
 #[test]
-fn finalizers_of_a_namespace_go_at_their_own_address() {
+fn namespace_finalizers_change_only_through_finalize() {
     let kind = known("", "Namespace");
     let old = prepared("", "Namespace", json!({ "metadata": { "name": "a" } }));
     assert_eq!(old["spec"]["finalizers"], json!(["kubernetes"]));
@@ -96,7 +96,7 @@ fn finalizers_of_a_namespace_go_at_their_own_address() {
 }
 
 #[test]
-fn stored_versions_are_remembered() {
+fn crd_new_storage_version_is_added_to_stored_versions() {
     let version = |name: &str, storage| json!({ "name": name, "storage": storage });
     let kind = known("apiextensions.k8s.io", "CustomResourceDefinition");
     let object = json!({ "spec": { "versions": [version("v1", true)] } });
@@ -109,7 +109,7 @@ fn stored_versions_are_remembered() {
 }
 
 #[test]
-fn a_change_of_the_template_is_counted_in_a_daemon_set() {
+fn daemon_set_template_change_increments_template_generation() {
     let kind = known("apps", "DaemonSet");
     let old = prepared("apps", "DaemonSet", json!({}));
     let count = |object: &Value| {
@@ -124,10 +124,11 @@ fn a_change_of_the_template_is_counted_in_a_daemon_set() {
 }
 
 #[test]
-fn odd_objects_do_no_harm() {
-    let odd = [json!(null), json!([]), json!({}), json!({ "spec": [] }), json!({ "metadata": 1 })];
+fn malformed_objects_pass_all_rules_without_panic() {
+    let unexpanded =
+        [json!(null), json!([]), json!({}), json!({ "spec": [] }), json!({ "metadata": 1 })];
     for kind in &kinds::KINDS {
-        for object in &odd {
+        for object in &unexpanded {
             let Ok(read) = kind.read(object.clone()) else { continue };
             let mut object = read.object;
             kind.default(&mut object);

@@ -1,23 +1,23 @@
-//! Small steps through objects.
+//! Access to fields of JSON objects.
 
 use serde_json::{Map, Value};
 
-/// The field of that name, if it is set.
+/// The value of a field, if set.
 pub(super) fn get<'a>(object: &'a Value, field: &str) -> Option<&'a Value> {
     object.get(field).filter(|value| !value.is_null())
 }
 
-/// The text in a field; an absent one is empty.
+/// The string in a field; empty if not set.
 pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The items of a list in a field.
+/// The items of a list field.
 pub(super) fn items<'a>(object: &'a Value, field: &str) -> &'a [Value] {
     object.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The entries of a map in a field.
+/// The entries of a map field.
 pub(super) fn entries<'a>(
     object: &'a Value,
     field: &str,
@@ -25,12 +25,12 @@ pub(super) fn entries<'a>(
     object.get(field).and_then(Value::as_object).into_iter().flatten()
 }
 
-/// The field of that name, to be changed, if it is set.
+/// The value of a field for modification, if set.
 pub(super) fn get_mut<'a>(object: &'a mut Value, field: &str) -> Option<&'a mut Value> {
     object.get_mut(field).filter(|value| !value.is_null())
 }
 
-/// The items of a list in a field, to be changed.
+/// The items of a list field for modification.
 pub(super) fn items_mut<'a>(
     object: &'a mut Value,
     field: &str,
@@ -38,7 +38,7 @@ pub(super) fn items_mut<'a>(
     object.get_mut(field).and_then(Value::as_array_mut).into_iter().flatten()
 }
 
-/// Sets a field that is not set.
+/// Sets a field unless it is set.
 pub(super) fn default(object: &mut Value, field: &str, value: impl Into<Value>) {
     if let Some(fields) = object.as_object_mut()
         && fields.get(field).is_none_or(Value::is_null)
@@ -54,7 +54,7 @@ pub(super) fn set(object: &mut Value, field: &str, value: impl Into<Value>) {
     }
 }
 
-/// Makes a field what it is in another object, which may be absent.
+/// Copies a field from another object; removes it if absent there.
 pub(super) fn copy(object: &mut Value, field: &str, from: &Value) {
     match (from.get(field), object.as_object_mut()) {
         (Some(value), Some(fields)) => {
@@ -67,7 +67,7 @@ pub(super) fn copy(object: &mut Value, field: &str, from: &Value) {
     }
 }
 
-/// The object in a field, which is made if there is none.
+/// The object in a field, created if missing.
 pub(super) fn object_at<'a>(
     object: &'a mut Value,
     field: &str,

@@ -1,28 +1,24 @@
-//! The controllers: what keeps a cluster's objects as they should be.
+//! Controllers of the sandbox: workload controllers, scheduler, garbage collector and namespace
+//! lifecycle.
 //!
-//! Each of them watches, takes what changed in turn, and brings it one step closer to what it should
-//! be. What that step is is decided by functions of their arguments, in the modules `plan`.
+//! Each controller watches resources and reconciles the objects that change. The decisions are pure
+//! functions in `plan` modules; the controllers execute them.
 
-mod candidates;
 mod cluster_role;
+mod crd_finalizer;
 mod daemon_set;
-mod definition_cleanup;
-mod departure;
+mod deletion_rank;
 mod deployment;
-mod garbage;
+mod garbage_collector;
 mod job;
-mod machinery;
 mod namespace;
-mod owner;
-mod placement;
+mod node_filter;
+mod ownership;
 mod pod;
-mod pod_control;
 mod replica_set;
-mod root_ca;
+mod rollout;
+mod runtime;
 mod scheduler;
-mod service_account;
-mod share;
-mod template_hash;
 #[cfg(test)]
 mod tests;
 
@@ -31,25 +27,25 @@ use tokio_util::task::TaskTracker;
 
 use crate::api::Api;
 
-/// Starts all controllers, which end when `cancel` says so. The certificate is the one by which pods
-/// know the API server, as PEM.
+/// Starts all controllers until `cancel`. `certificate` is the CA certificate of the API server
+/// (PEM), which pods get.
 pub fn run(api: &Api, certificate: &str, cancel: &CancellationToken, tracker: &TaskTracker) {
     macro_rules! start {
         ($($controller:expr),* $(,)?) => {
-            $(tracker.spawn(machinery::run($controller, cancel.clone()));)*
+            $(tracker.spawn(runtime::run($controller, cancel.clone()));)*
         };
     }
     start![
         cluster_role::ClusterRoles::new(api),
         daemon_set::DaemonSets::new(api),
-        definition_cleanup::DefinitionCleanup::new(api),
+        crd_finalizer::CrdFinalizer::new(api),
         deployment::Deployments::new(api),
-        garbage::GarbageCollector::new(api),
+        garbage_collector::GarbageCollector::new(api),
         job::Jobs::new(api),
         namespace::Namespaces::new(api),
         replica_set::ReplicaSets::new(api),
-        root_ca::RootCertificates::new(api, certificate),
+        namespace::RootCaPublisher::new(api, certificate),
         scheduler::Scheduler::new(api),
-        service_account::ServiceAccounts::new(api),
+        namespace::ServiceAccounts::new(api),
     ];
 }

@@ -1,33 +1,29 @@
-//! The child side of a container: what the program is when the sandbox starts it again.
+//! Processes of a container: the stages in which the sandbox executes its own binary again.
 //!
 //! ```text
-//! sandbox ── confine ── supervise ── become → the container's program
-//!    └───── a socket ───────┘
+//! sandbox ── namespaces ── supervise ── exec → program of the container
+//!    └────── socket ───────────┘
 //! ```
 //!
-//! * [`confine`](confine) enters namespaces. The first process it starts is the first one there.
-//! * `supervise` is that process. It holds the other end of a socket to the sandbox; when that
-//!   closes, for whatever reason, it ends, and with it the kernel ends everything in its namespace.
-//!   It passes signals on, reaps what nobody waits for, and tells how the program ended.
-//! * `become` builds the tree of mounts, gives up privileges, and becomes the program.
-//! * `attach` runs one more program in a container, as probes do.
+//! * `namespaces` unshares namespaces. Its child is PID 1 of the new PID namespace.
+//! * `supervise` is that child. It holds the other end of a socket to the sandbox. When the socket
+//!   closes, for whatever reason, it exits, and the kernel kills all processes of its PID namespace.
+//!   It forwards signals, reaps orphans, and reports the exit code of the program.
+//! * `exec` mounts the file systems, drops privileges, and executes the program.
+//! * `attach` runs an additional program in a container, for exec probes.
 //!
-//! Only single-threaded processes may enter a namespace of users, so [`main`] has to be called
-//! first thing.
+//! Only single-threaded processes may enter a user namespace, so [`main`] has to run before any
+//! thread starts.
 //!
-//! Where the kernel refuses namespaces, a container runs in [`Confinement::Plain`] mode: `supervise`
-//! is started without `confine`, ends the container's processes itself, and the program finds its
-//! files by the environment that [`plain`] documents.
+//! If the kernel refuses namespaces, a container runs in [`Confinement::Plain`] mode: `supervise`
+//! starts without `namespaces` and kills the processes of the container itself. The program finds
+//! its files through the environment that [`plain`] documents.
 
-mod attach;
-mod r#become;
-pub mod channel;
-mod confine;
+mod exec;
 mod mounts;
+mod namespaces;
 pub mod plain;
-pub mod plan;
-mod privileges;
-mod program;
+pub mod protocol;
 mod supervise;
 
 use std::ffi::OsString;
@@ -36,96 +32,99 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode};
 
-pub use channel::{Order, Report};
-pub use plan::{Attachment, Confinement, Mount, Plan, Root};
+#[doc(hidden)]
+pub use protocol::ContainerSpec as Plan;
+pub use protocol::{
+    Attachment, Confinement, ContainerReport, ContainerRequest, ContainerSpec, Mount, Root,
+};
 
-/// The first argument by which the program knows that it is to be this. It is in no help text.
+/// First argument of the binary for these stages. Not part of the help.
 pub const ARGUMENT: &str = "sandbox-init";
 
-/// What exit codes of these processes mean nothing: the socket has told everything.
-const TOLD: u8 = 125;
+/// Exit code of a failed stage. It has no meaning: errors are reported through the socket.
+const FAILED_STAGE: u8 = 125;
 
-/// The parts that a process can have.
+/// Stage of a container process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Enters namespaces; with `user`, one of users first.
-    Confine {
-        /// As an ordinary user has to.
+    /// Unshares namespaces; with `user`, a user namespace first.
+    Namespaces {
+        /// Whether to create a user namespace, which unprivileged users need.
         user: bool,
     },
-    /// Looks after the program.
+    /// Supervises the program.
     Supervise {
-        /// Whether it is the first process of a namespace, whose end is everybody's.
+        /// Whether it is PID 1 of a PID namespace: its exit kills all other processes.
         first: bool,
     },
-    /// Turns into the program.
-    Become,
-    /// Runs another program beside it.
+    /// Executes the program.
+    Exec,
+    /// Runs an additional program.
     Attach,
 }
 
 impl Stage {
     const ALL: [Self; 6] = [
-        Self::Confine { user: false },
-        Self::Confine { user: true },
+        Self::Namespaces { user: false },
+        Self::Namespaces { user: true },
         Self::Supervise { first: true },
         Self::Supervise { first: false },
-        Self::Become,
+        Self::Exec,
         Self::Attach,
     ];
 
-    /// Its name as the second argument.
+    /// The name, which is the second argument.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Confine { user: false } => "confine",
-            Self::Confine { user: true } => "confine-user",
+            Self::Namespaces { user: false } => "namespaces",
+            Self::Namespaces { user: true } => "namespaces-user",
             Self::Supervise { first: true } => "supervise",
             Self::Supervise { first: false } => "supervise-plain",
-            Self::Become => "become",
+            Self::Exec => "exec",
             Self::Attach => "attach",
         }
     }
 }
 
 impl Confinement {
-    /// How a container of this sort begins.
+    /// The first stage of a container with this confinement.
     pub fn first_stage(self) -> Stage {
         match self {
-            Self::Root => Stage::Confine { user: false },
-            Self::User => Stage::Confine { user: true },
+            Self::Root => Stage::Namespaces { user: false },
+            Self::User => Stage::Namespaces { user: true },
             Self::Plain => Stage::Supervise { first: false },
         }
     }
 }
 
-/// Plays the part that the arguments after [`ARGUMENT`] name.
+/// Runs the stage that the arguments after [`ARGUMENT`] name.
 pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let named = arguments.next().unwrap_or_default();
     let stage = Stage::ALL.into_iter().find(|stage| named == stage.as_str());
     let outcome = match stage {
-        Some(Stage::Confine { user }) => confine::run(user),
+        Some(Stage::Namespaces { user }) => namespaces::run(user),
         Some(Stage::Supervise { first }) => supervise::run(first),
-        Some(Stage::Become) => r#become::run(),
-        Some(Stage::Attach) => attach::run(),
+        Some(Stage::Exec) => exec::exec(),
+        Some(Stage::Attach) => exec::attach(),
         None => Err(io::Error::from(io::ErrorKind::InvalidInput)),
     };
-    // Whoever could be told was told through the socket.
-    outcome.unwrap_or(ExitCode::from(TOLD))
+    // Errors are reported through the socket.
+    outcome.unwrap_or(ExitCode::from(FAILED_STAGE))
 }
 
-/// The socket that stands at the standard input of each of these processes.
+/// The socket to the parent, which is the standard input of every stage.
 fn socket() -> io::Result<UnixStream> {
     Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
 }
 
-/// This program again, in another part.
-fn again(stage: Stage) -> Command {
+/// The command for another stage of this binary.
+fn stage_command(stage: Stage) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.arg(ARGUMENT).arg(stage.as_str());
     command
 }
 
-/// One end for us, the other for the standard input of a child.
+/// A socket pair: our end, and the end for the standard input of a child.
 fn socket_pair() -> io::Result<(UnixStream, OwnedFd)> {
     let (ours, theirs) = UnixStream::pair()?;
     Ok((ours, theirs.into()))

@@ -1,8 +1,8 @@
-//! The tree of mounts that a container sees.
+//! Mounts of a container.
 //!
-//! Everything of the machine is opened first; then the container's root becomes the root, and the
-//! rest is mounted at paths that the kernel resolves inside it. So a link in an image leads nowhere
-//! else.
+//! All sources on the host are opened first. Then the container's root becomes the root, and the
+//! sources are mounted at paths that the kernel resolves inside it, so that a symlink of an image
+//! cannot point to the host.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::fd::OwnedFd;
@@ -16,11 +16,11 @@ use rustix::mount::{
     mount_bind_recursive, mount_change, mount_remount, move_mount, open_tree, unmount,
 };
 
-use super::plan::{Confinement, Plan, Root};
+use super::protocol::{Confinement, ContainerSpec, Root};
 
-/// The devices that every container may use, and only these.
+/// Devices that every container may use.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
-/// What programs expect beside them.
+/// Symlinks that programs expect in /dev.
 const DEVICE_LINKS: [(&str, &str); 5] = [
     ("/proc/self/fd", "fd"),
     ("/proc/self/fd/0", "stdin"),
@@ -28,10 +28,10 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("/proc/self/fd/2", "stderr"),
     ("pts/ptmx", "ptmx"),
 ];
-/// What the superuser of a container could change for the whole machine.
+/// Parts of /proc in which root of a container could change the host.
 const READ_ONLY_PROC: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
 
-/// What could not be done.
+/// A failed mount operation.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {doing}: {error}")]
 pub(super) struct Failure {
@@ -51,8 +51,8 @@ impl<T, E: Into<std::io::Error>> Doing<T> for Result<T, E> {
     }
 }
 
-/// Gives this process, and those that share its namespace, the root of the container.
-pub(super) fn build(plan: &Plan) -> Outcome {
+/// Switches this mount namespace to the root of the container.
+pub(super) fn build(plan: &ContainerSpec) -> Outcome {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).doing(|| "make mounts private".to_owned())?;
     let root = mount_root(plan)?;
@@ -69,7 +69,7 @@ pub(super) fn build(plan: &Plan) -> Outcome {
             make_read_only(&place.target)?;
         }
     }
-    // The kernel lets an ordinary user mount /proc only while another one can be seen.
+    // The kernel lets an unprivileged user mount /proc only while another one is visible.
     leave(&machine)?;
     if plan.read_only_root {
         make_read_only(Path::new("/"))?;
@@ -77,7 +77,7 @@ pub(super) fn build(plan: &Plan) -> Outcome {
     Ok(())
 }
 
-fn mount_root(plan: &Plan) -> Outcome<PathBuf> {
+fn mount_root(plan: &ContainerSpec) -> Outcome<PathBuf> {
     let root = plan.root.directory();
     match &plan.root {
         Root::Directory(directory) => {
@@ -85,7 +85,7 @@ fn mount_root(plan: &Plan) -> Outcome<PathBuf> {
                 .doing(|| format!("open {}", directory.display()))?;
         }
         Root::Overlay(directory) => {
-            // Relative, because the options have no way to write commas and colons.
+            // Relative paths: mount options cannot escape commas and colons.
             std::env::set_current_dir(directory)
                 .doing(|| format!("open {}", directory.display()))?;
             let options = match plan.confinement {
@@ -99,7 +99,7 @@ fn mount_root(plan: &Plan) -> Outcome<PathBuf> {
     Ok(root)
 }
 
-/// Makes a directory the root; the machine's stays mounted until it is left.
+/// Pivots to a directory; the old root stays mounted until `leave`.
 fn enter(root: &Path) -> Outcome<OwnedFd> {
     let doing = || format!("pivot the root to {}", root.display());
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -117,7 +117,7 @@ fn leave(machine: &OwnedFd) -> Outcome {
     std::env::set_current_dir("/").doing(doing)
 }
 
-fn mount_system(plan: &Plan) -> Outcome {
+fn mount_system(plan: &ContainerSpec) -> Outcome {
     let safe = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     make_directory(Path::new("/proc"))?;
     mount("proc", "/proc", "proc", safe, None::<&std::ffi::CStr>)
@@ -125,15 +125,15 @@ fn mount_system(plan: &Plan) -> Outcome {
     if plan.capabilities.is_some() {
         for name in READ_ONLY_PROC {
             let path = Path::new("/proc").join(name);
-            // Not every kernel has all of them.
+            // Some kernels do not have all of them.
             if mount_bind_recursive(&path, &path).is_ok() {
                 make_read_only(&path)?;
             }
         }
     }
     make_directory(Path::new("/sys"))?;
-    // Belongs to the namespace of the network, which is the machine's: an ordinary user is refused,
-    // and its programs do without.
+    // sysfs belongs to the network namespace of the host: the kernel refuses it to an unprivileged
+    // user, and programs run without.
     let _ = mount("sysfs", "/sys", "sysfs", safe | MountFlags::RDONLY, None::<&std::ffi::CStr>);
     Ok(())
 }
@@ -150,7 +150,7 @@ fn mount_devices(devices: [(&str, Outcome<OwnedFd>); DEVICES.len()]) -> Outcome 
         symlink(target, dev.join(name)).doing(|| format!("link /dev/{name}"))?;
     }
     make_directory(&dev.join("pts"))?;
-    // Terminals are nothing that a pod needs to run.
+    // Pods run without terminals, too.
     let options = c"newinstance,ptmxmode=0666,mode=0620";
     let terminals = MountFlags::NOSUID | MountFlags::NOEXEC;
     let _ = mount("devpts", dev.join("pts"), "devpts", terminals, options);
@@ -160,7 +160,7 @@ fn mount_devices(devices: [(&str, Outcome<OwnedFd>); DEVICES.len()]) -> Outcome 
         .doing(|| "mount /dev/shm".to_owned())
 }
 
-/// A copy of what is mounted there, which has no place yet.
+/// Clones a mount without attaching it.
 fn detach(source: &Path) -> Outcome<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -168,7 +168,7 @@ fn detach(source: &Path) -> Outcome<OwnedFd> {
     open_tree(CWD, source, flags).doing(|| format!("open {}", source.display()))
 }
 
-/// Gives it a place, which is made if it is missing.
+/// Attaches a mount; creates the mount point if missing.
 fn attach(source: &OwnedFd, target: &Path) -> Outcome {
     let doing = || format!("mount {}", target.display());
     let status = rustix::fs::fstat(source).doing(doing)?;
@@ -184,7 +184,7 @@ fn attach(source: &OwnedFd, target: &Path) -> Outcome {
     move_mount(source, "", CWD, target, flags).doing(doing)
 }
 
-/// Mount points of an image that has none belong to nobody in particular.
+/// Creates a mount point with mode 0755 that the image does not contain.
 fn make_directory(path: &Path) -> Outcome {
     if path.is_dir() {
         return Ok(());
@@ -194,7 +194,8 @@ fn make_directory(path: &Path) -> Outcome {
     fs::set_permissions(path, Permissions::from_mode(0o755)).doing(doing)
 }
 
-/// Keeps the other restrictions of the mount, which an ordinary user must not lift.
+/// Remounts read-only and keeps the other flags of the mount, which an unprivileged user cannot
+/// clear.
 fn make_read_only(path: &Path) -> Outcome {
     let doing = || format!("make {} read-only", path.display());
     let status = rustix::fs::statvfs(path).doing(doing)?;
@@ -208,7 +209,7 @@ fn make_read_only(path: &Path) -> Outcome {
     let kept = kept.into_iter().filter(|(flag, _)| status.f_flag.contains(*flag));
     let flags = kept.fold(MountFlags::BIND | MountFlags::RDONLY, |flags, (_, flag)| flags | flag);
     match mount_remount(path, flags, "") {
-        // Another file system took the place of the mount in the meantime: nothing to restrict.
+        // Another file system has replaced the mount: nothing to restrict.
         Err(Errno::INVAL) if path != Path::new("/") => Ok(()),
         remounted => remounted.doing(doing),
     }

@@ -1,33 +1,33 @@
-//! Containers where the kernel refuses namespaces.
+//! Containers without namespaces.
 //!
-//! The program sees the whole machine. What it should find at paths of its own is told by its
-//! environment:
+//! The program sees the file system of the host. Environment variables point to the paths that a
+//! container would have:
 //!
-//! | variable | what it has |
+//! | variable | content |
 //! | --- | --- |
-//! | `FAIRWAY_ROOT` | the directory with the files of its image, where a container has `/` |
-//! | `FAIRWAY_MOUNT_VAR_RUN_X` | the directory or file that a container has at `/var/run/x` |
+//! | `FAIRWAY_ROOT` | directory with the files of the image, instead of `/` |
+//! | `FAIRWAY_MOUNT_VAR_RUN_X` | directory or file that a container has at `/var/run/x` |
 //!
-//! A program is looked for in the image first, and then on the machine. Its working directory is
-//! that of the image. Users, read-only mounts and host names are not honoured.
+//! Programs are searched in the image first, then on the host. The working directory is that of the
+//! image. Users, read-only mounts and host names are ignored.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
 
-use super::plan::Plan;
+use super::protocol::ContainerSpec;
 
-/// Where the files of the image are.
+/// Variable with the root directory of the image.
 pub const ROOT_VARIABLE: &str = "FAIRWAY_ROOT";
-/// What the names of the other variables begin with.
+/// Prefix of the variables for mounts.
 pub const MOUNT_PREFIX: &str = "FAIRWAY_MOUNT";
 
-/// Every round ends all children; whoever forks faster than that a thousand times does it on
+/// Maximum number of kill rounds; a program that forks faster than a thousand of them does it on
 /// purpose.
-const MOST_ROUNDS: usize = 1000;
+const MAX_KILL_ROUNDS: usize = 1000;
 
-/// The variable that tells where something is mounted.
+/// The variable for a mount target.
 pub fn mount_variable(target: &Path) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     let path = target.to_string_lossy();
@@ -35,8 +35,8 @@ pub fn mount_variable(target: &Path) -> String {
     format!("{MOUNT_PREFIX}_{words}")
 }
 
-/// What the environment says in addition.
-pub(super) fn environment(plan: &Plan) -> Vec<(String, String)> {
+/// Additional environment variables.
+pub(super) fn environment(plan: &ContainerSpec) -> Vec<(String, String)> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let root = (ROOT_VARIABLE.to_owned(), text(&plan.root.directory()));
     let mounts = plan.mounts.iter();
@@ -44,25 +44,25 @@ pub(super) fn environment(plan: &Plan) -> Vec<(String, String)> {
     [root].into_iter().chain(mounts).collect()
 }
 
-/// A path of the image on the machine.
-pub(super) fn outside(plan: &Plan, path: &Path) -> PathBuf {
+/// The path on the host for a path of the image.
+pub(super) fn host_path_of(plan: &ContainerSpec, path: &Path) -> PathBuf {
     plan.root.directory().join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// Lets processes whose parents have ended become children of this one.
+/// Makes this process the subreaper of its descendants.
 pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
-/// Ends all children, and theirs, which become ours when their parents end.
-pub(super) fn end_children() {
-    for _ in 0..MOST_ROUNDS {
+/// Kills all descendants: orphans become children of this process.
+pub(super) fn kill_descendants() {
+    for _ in 0..MAX_KILL_ROUNDS {
         let children = children();
         if children.is_empty() {
             return;
         }
         for child in children {
-            // It may have ended by itself.
+            // The process may have exited already.
             let _ = kill_process(child, Signal::KILL);
             let _ = waitpid(Some(child), WaitOptions::empty());
         }
@@ -70,8 +70,8 @@ pub(super) fn end_children() {
 }
 
 fn children() -> Vec<Pid> {
-    let number = rustix::process::getpid().as_raw_nonzero();
-    let list = fs::read_to_string(format!("/proc/self/task/{number}/children"));
+    let pid = rustix::process::getpid().as_raw_nonzero();
+    let list = fs::read_to_string(format!("/proc/self/task/{pid}/children"));
     let list = list.unwrap_or_default();
     list.split_whitespace().filter_map(|child| Pid::from_raw(child.parse().ok()?)).collect()
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_are_called_like_paths() {
+    fn mount_variable_is_derived_from_path() {
         let token = Path::new("/var/run/secrets/kubernetes.io/serviceaccount");
         let expected = "FAIRWAY_MOUNT_VAR_RUN_SECRETS_KUBERNETES_IO_SERVICEACCOUNT";
         assert_eq!(mount_variable(token), expected);

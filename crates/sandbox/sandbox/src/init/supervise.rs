@@ -1,4 +1,4 @@
-//! The process that looks after a container's program.
+//! The supervisor of a container's program.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,31 +10,30 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process, pidfd_open, wait,
 };
 
-use super::channel::{Order, Report, receive, send};
-use super::plan::Plan;
-use super::{Stage, again, plain, socket, socket_pair};
+use super::protocol::{ContainerReport, ContainerRequest, ContainerSpec, receive, send};
+use super::{Stage, plain, socket, socket_pair, stage_command};
 
-/// How long a process that nobody waits for may stay as a mere entry in the table of processes.
-const REAPING: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+/// Interval of reaping orphans.
+const REAP_INTERVAL: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 
-/// What the program is told by `code`, where a signal ended it.
-const SIGNALLED: i32 = 128;
+/// Offset of signal numbers in exit codes.
+const SIGNAL_EXIT_BASE: i32 = 128;
 
-/// Runs a container until its program or its sandbox ends. `first` is whether the kernel ends
-/// everything else of the container afterwards.
+/// Runs a container until its program or the sandbox exits. `first` tells whether this is PID 1, so
+/// that the kernel kills the remaining processes.
 pub(super) fn run(first: bool) -> io::Result<ExitCode> {
     let sandbox = socket()?;
-    let Some(plan) = receive::<Plan>(&sandbox)? else { return Ok(ExitCode::SUCCESS) };
+    let Some(plan) = receive::<ContainerSpec>(&sandbox)? else { return Ok(ExitCode::SUCCESS) };
     if !first {
         plain::adopt_orphans()?;
     }
     let outcome = Container::start(&plan).and_then(|container| container.watch(&sandbox));
     if !first {
-        plain::end_children();
+        plain::kill_descendants();
     }
     let report = outcome.unwrap_or_else(|error| {
         let message = format!("cannot supervise the container: {error}");
-        Some(Report::Refused { message })
+        Some(ContainerReport::Refused { message })
     });
     if let Some(report) = report {
         send(&sandbox, &report)?;
@@ -45,36 +44,36 @@ pub(super) fn run(first: bool) -> io::Result<ExitCode> {
 struct Container {
     process: Pid,
     handle: OwnedFd,
-    /// What the process says before it is the program; closed when it is.
+    /// Socket to the process before exec; exec closes it.
     reports: Option<UnixStream>,
-    number: Option<i32>,
+    pid: Option<i32>,
 }
 
 impl Container {
-    fn start(plan: &Plan) -> io::Result<Self> {
+    fn start(plan: &ContainerSpec) -> io::Result<Self> {
         let (reports, theirs) = socket_pair()?;
-        let child = again(Stage::Become).stdin(theirs).spawn()?;
+        let child = stage_command(Stage::Exec).stdin(theirs).spawn()?;
         send(&reports, plan)?;
         let process = Pid::from_child(&child);
         let handle = pidfd_open(process, PidfdFlags::empty())?;
-        Ok(Self { process, handle, reports: Some(reports), number: None })
+        Ok(Self { process, handle, reports: Some(reports), pid: None })
     }
 
-    /// The last report; none if there is nobody who would read it.
-    fn watch(mut self, sandbox: &UnixStream) -> io::Result<Option<Report>> {
+    /// The last report; `None` if the sandbox is gone.
+    fn watch(mut self, sandbox: &UnixStream) -> io::Result<Option<ContainerReport>> {
         loop {
             let ready = self.wait(sandbox)?;
             if ready.reports
-                && let Some(last) = self.listen(sandbox)?
+                && let Some(last) = self.receive_report(sandbox)?
             {
                 return Ok(Some(last));
             }
             if let Some(code) = self.reap() {
-                return self.last_words(sandbox, code).map(Some);
+                return self.last_report(sandbox, code).map(Some);
             }
             if ready.sandbox {
                 match receive(sandbox) {
-                    Ok(Some(Order::Signal(number))) => self.signal(number),
+                    Ok(Some(ContainerRequest::Signal(number))) => self.signal(number),
                     Ok(None) | Err(_) => return Ok(None),
                 }
             }
@@ -86,10 +85,10 @@ impl Container {
         let mut events = [
             PollFd::new(sandbox, PollFlags::IN),
             PollFd::from_borrowed_fd(reports, PollFlags::IN),
-            // Nothing is read from it: it wakes.
+            // Only to wake up: `reap` reads the exit status.
             PollFd::new(&self.handle, PollFlags::IN),
         ];
-        match poll(&mut events, Some(&REAPING)) {
+        match poll(&mut events, Some(&REAP_INTERVAL)) {
             Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
             polled => polled?,
         };
@@ -100,41 +99,41 @@ impl Container {
         })
     }
 
-    /// Hears what the process says before it is the program.
-    fn listen(&mut self, sandbox: &UnixStream) -> io::Result<Option<Report>> {
+    /// Handles a report of the process before exec.
+    fn receive_report(&mut self, sandbox: &UnixStream) -> io::Result<Option<ContainerReport>> {
         let Some(reports) = &self.reports else { return Ok(None) };
         match receive(reports)? {
-            Some(Report::Running { process }) => self.number = Some(process),
+            Some(ContainerReport::Running { process }) => self.pid = Some(process),
             Some(last) => return Ok(Some(last)),
             None => {
                 self.reports = None;
-                if let Some(process) = self.number {
-                    send(sandbox, &Report::Running { process })?;
+                if let Some(process) = self.pid {
+                    send(sandbox, &ContainerReport::Running { process })?;
                 }
             }
         }
         Ok(None)
     }
 
-    /// The last report: what it said before it ended, or how it ended.
-    fn last_words(&mut self, sandbox: &UnixStream, code: i32) -> io::Result<Report> {
+    /// The last report: an error before exec, or the exit code.
+    fn last_report(&mut self, sandbox: &UnixStream, code: i32) -> io::Result<ContainerReport> {
         while self.reports.is_some() {
-            if let Some(last) = self.listen(sandbox)? {
+            if let Some(last) = self.receive_report(sandbox)? {
                 return Ok(last);
             }
         }
-        Ok(Report::Ended { code })
+        Ok(ContainerReport::Ended { code })
     }
 
     fn signal(&self, number: i32) {
         if let Some(signal) = Signal::from_named_raw(number) {
-            // It may have ended in the meantime.
+            // The process may have exited already.
             let _ = kill_process(self.process, signal);
         }
     }
 
-    /// Takes note of the end of processes, also of those whose parents have ended before. Returns
-    /// how the program ended, if it is among them.
+    /// Reaps exited processes, including orphans. Returns the exit code of the program, if it
+    /// exited.
     fn reap(&self) -> Option<i32> {
         while let Ok(Some((process, status))) = wait(WaitOptions::NOHANG) {
             if process == self.process {
@@ -152,6 +151,6 @@ struct Ready {
 }
 
 fn code(status: WaitStatus) -> i32 {
-    let signalled = status.terminating_signal().map(|signal| SIGNALLED + signal);
-    status.exit_status().or(signalled).unwrap_or(SIGNALLED)
+    let signalled = status.terminating_signal().map(|signal| SIGNAL_EXIT_BASE + signal);
+    status.exit_status().or(signalled).unwrap_or(SIGNAL_EXIT_BASE)
 }

@@ -1,4 +1,4 @@
-//! The environment of a container.
+//! Environment of a container.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,17 +7,19 @@ use k8s_openapi::api::core::v1::{
     ConfigMap, Container, EnvVar, EnvVarSource, ObjectFieldSelector, Pod, ResourceFieldSelector,
     Secret,
 };
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 
-/// What pods refer to in their namespace.
-pub(crate) trait Lookup {
+use crate::builtin::Quantity;
+
+/// `ConfigMaps` and Secrets of a pod's namespace.
+pub(crate) trait ObjectLookup {
     /// A ConfigMap.
     fn config_map(&self, name: &str) -> Option<ConfigMap>;
     /// A Secret.
     fn secret(&self, name: &str) -> Option<Secret>;
 }
 
-/// Why a container has no environment; the texts are the kubelet's.
+/// Errors of a container's environment, with the messages of the kubelet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EnvironmentError {
     #[error("configmap {0:?} not found")]
@@ -34,7 +36,7 @@ pub(crate) enum EnvironmentError {
     Resource(String),
 }
 
-/// The variables by which programs find the API.
+/// The service environment variables of the API server.
 pub(crate) fn service(api_server: SocketAddr) -> Vec<(String, String)> {
     let (host, port) = (api_server.ip().to_string(), api_server.port());
     [
@@ -47,11 +49,11 @@ pub(crate) fn service(api_server: SocketAddr) -> Vec<(String, String)> {
     .to_vec()
 }
 
-/// What a container's variables are, in the order in which they are said; later ones win.
+/// Environment variables of a container in the order of the spec; later ones win.
 pub(crate) fn environment(
     pod: &Pod,
     container: &Container,
-    lookup: &impl Lookup,
+    lookup: &impl ObjectLookup,
     service: Vec<(String, String)>,
 ) -> Result<Vec<(String, String)>, EnvironmentError> {
     let mut known: BTreeMap<String, String> = service.into_iter().collect();
@@ -68,7 +70,7 @@ pub(crate) fn environment(
 
 fn from_objects(
     container: &Container,
-    lookup: &impl Lookup,
+    lookup: &impl ObjectLookup,
 ) -> Result<Vec<(String, String)>, EnvironmentError> {
     let mut pairs = Vec::new();
     for source in container.env_from.iter().flatten() {
@@ -105,7 +107,7 @@ fn value(
     pod: &Pod,
     container: &Container,
     variable: &EnvVar,
-    lookup: &impl Lookup,
+    lookup: &impl ObjectLookup,
     known: &BTreeMap<String, String>,
 ) -> Result<Option<String>, EnvironmentError> {
     let Some(source) = &variable.value_from else {
@@ -124,7 +126,7 @@ fn value(
 fn from_key(
     pod: &Pod,
     source: &EnvVarSource,
-    lookup: &impl Lookup,
+    lookup: &impl ObjectLookup,
 ) -> Result<Option<String>, EnvironmentError> {
     let namespace = pod.metadata.namespace.clone().unwrap_or_default();
     if let Some(reference) = &source.config_map_key_ref {
@@ -150,7 +152,7 @@ fn from_key(
     }
 }
 
-/// What a pod says of itself.
+/// The value of a `fieldRef`.
 pub(crate) fn pod_field(
     pod: &Pod,
     field: &ObjectFieldSelector,
@@ -191,7 +193,7 @@ fn listed(map: Option<&BTreeMap<String, String>>) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What a container may use, in the units of the reference.
+/// The value of a `resourceFieldRef`, in units of its divisor.
 pub(crate) fn container_resource(
     container: &Container,
     reference: &ResourceFieldSelector,
@@ -207,40 +209,17 @@ pub(crate) fn container_resource(
     let Some(amount) = amounts.and_then(|amounts| amounts.get(name)) else {
         return Ok("0".to_owned());
     };
-    let divisor = reference.divisor.as_ref().and_then(milli).filter(|divisor| *divisor > 0);
-    let amount = milli(amount).ok_or_else(unsupported)?;
+    let divisor = reference.divisor.as_ref().and_then(millis).filter(|divisor| *divisor > 0);
+    let amount = millis(amount).ok_or_else(unsupported)?;
     // Rounded up, as the kubelet does.
     Ok(amount.div_ceil(divisor.unwrap_or(1000)).to_string())
 }
 
-/// A quantity in thousandths.
-fn milli(quantity: &Quantity) -> Option<u128> {
-    const SUFFIXES: [(&str, u128); 13] = [
-        ("m", 1),
-        ("Ki", 1000 << 10),
-        ("Mi", 1000 << 20),
-        ("Gi", 1000 << 30),
-        ("Ti", 1000 << 40),
-        ("Pi", 1000 << 50),
-        ("k", 1_000_000),
-        ("M", 1_000_000_000),
-        ("G", 1_000_000_000_000),
-        ("T", 1_000_000_000_000_000),
-        ("P", 1_000_000_000_000_000_000),
-        ("E", 1_000_000_000_000_000_000_000),
-        ("", 1000),
-    ];
-    let text = quantity.0.as_str();
-    let suffix = SUFFIXES.iter().find(|(suffix, _)| text.ends_with(suffix));
-    let (suffix, factor) = suffix?;
-    let number = text.strip_suffix(suffix)?;
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = u32::try_from(fraction.len()).ok().filter(|digits| *digits <= 9)?;
-    let scaled: u128 = format!("{whole}{fraction}").parse().ok()?;
-    Some((scaled.checked_mul(*factor)?).div_ceil(10_u128.pow(digits)))
+fn millis(quantity: &ApiQuantity) -> Option<u128> {
+    Quantity::parse(&quantity.0).ok()?.to_millis()
 }
 
-/// Replaces `$(NAME)` by what `value` knows; `$$` is a dollar sign, and unknown names stay.
+/// Expands `$(NAME)`; `$$` is an escaped dollar sign, unknown names remain.
 pub(crate) fn expand(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
@@ -274,9 +253,9 @@ mod tests {
         serde_json::from_value(value).unwrap()
     }
 
-    struct Objects;
+    struct NamespaceObjects;
 
-    impl Lookup for Objects {
+    impl ObjectLookup for NamespaceObjects {
         fn config_map(&self, name: &str) -> Option<ConfigMap> {
             (name == "map").then(|| read(json!({ "data": { "color": "red", "size": "1" } })))
         }
@@ -294,11 +273,11 @@ mod tests {
     fn variables(container: Value) -> Result<Vec<(String, String)>, EnvironmentError> {
         let mut container = container;
         container["name"] = json!("c");
-        environment(&pod(), &read(container), &Objects, Vec::new())
+        environment(&pod(), &read(container), &NamespaceObjects, Vec::new())
     }
 
     #[test]
-    fn references_are_replaced_and_dollars_escaped() {
+    fn expand_replaces_references_and_escapes() {
         let value = |name: &str| (name == "A").then(|| "1".to_owned());
         for (text, expected) in [
             ("$(A)$(B)", "1$(B)"),
@@ -313,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_come_from_everywhere() {
+    fn environment_reads_all_sources() {
         let environment = variables(json!({
             "envFrom": [{ "prefix": "M_", "configMapRef": { "name": "map" } },
                         { "configMapRef": { "name": "none", "optional": true } }],
@@ -341,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said_as_the_kubelet_says_it() {
+    fn environment_with_missing_reference_returns_kubelet_error() {
         for (source, expected) in [
             (
                 json!({ "configMapKeyRef": { "name": "no", "key": "k" } }),

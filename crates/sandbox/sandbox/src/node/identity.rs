@@ -1,12 +1,11 @@
-//! What a container runs, and as whom.
+//! Command, user and capabilities of a container.
 
 use fairway_registry::ImageConfig;
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 use super::environment::expand;
 
-/// What the superuser of a container may do unless a pod says otherwise: what container engines
-/// leave.
+/// Default capabilities, as in containerd.
 const CAPABILITIES: [&str; 14] = [
     "AUDIT_WRITE",
     "CHOWN",
@@ -24,7 +23,7 @@ const CAPABILITIES: [&str; 14] = [
     "SYS_CHROOT",
 ];
 
-/// The command: the pod's replaces the image's entry point, and its arguments the image's.
+/// The command: `command` and `args` of the pod override entry point and command of the image.
 pub(crate) fn command(
     container: &Container,
     image: &ImageConfig,
@@ -44,21 +43,21 @@ pub(crate) fn command(
     }
 }
 
-/// Who a container runs as.
+/// User and groups of a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct ContainerIdentity {
     pub(crate) user: u32,
     pub(crate) group: u32,
     pub(crate) groups: Vec<u32>,
 }
 
-/// Who a container runs as, by its pod, its image, and the image's list of users.
+/// Determines user and groups from the pod, the image, and /etc/passwd of the image.
 pub(crate) fn identity(
     pod: &Pod,
     container: &Container,
     image: &ImageConfig,
     passwd: &str,
-) -> Result<Identity, String> {
+) -> Result<ContainerIdentity, String> {
     let pod_context = pod.spec.as_ref().and_then(|spec| spec.security_context.as_ref());
     let context = container.security_context.as_ref();
     let user = context
@@ -89,10 +88,10 @@ pub(crate) fn identity(
         context.supplemental_groups.iter().flatten().chain(context.fs_group.iter())
     });
     let groups = extra.filter_map(|group| u32::try_from(*group).ok()).collect();
-    Ok(Identity { user, group, groups })
+    Ok(ContainerIdentity { user, group, groups })
 }
 
-/// `1000`, `1000:1000`, `name` or `name:1000` of an image.
+/// Parses the user of an image: `1000`, `1000:1000`, `name` or `name:1000`.
 fn image_user(text: &str, passwd: &str) -> Option<(u32, u32)> {
     if text.is_empty() {
         return Some((0, 0));
@@ -108,7 +107,7 @@ fn image_user(text: &str, passwd: &str) -> Option<(u32, u32)> {
     Some((user, group.parse().unwrap_or(own_group)))
 }
 
-/// What the superuser of a container may do; `None` for everything.
+/// Capabilities of a container; `None` for all (privileged).
 pub(crate) fn capabilities(container: &Container) -> Option<Vec<String>> {
     let context = container.security_context.as_ref();
     if context.and_then(|context| context.privileged) == Some(true) {
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_s_words_replace_the_image_s() {
+    fn command_of_pod_overrides_image() {
         let image = ImageConfig {
             entrypoint: vec!["/entry".to_owned()],
             cmd: vec!["default".to_owned()],
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn users_come_from_the_container_the_pod_or_the_image() {
+    fn identity_prefers_container_then_pod_then_image() {
         let pod: Pod = serde_json::from_value(json!({ "spec": { "containers": [],
             "securityContext": { "runAsUser": 7, "fsGroup": 9 } } }))
         .unwrap();
@@ -166,10 +165,13 @@ mod tests {
         let passwd = "root:x:0:0::/:\napp:x:42:43::/:\n";
         let run = |pod: &Pod, given: Value| identity(pod, &container(given), &image, passwd);
         let own = json!({ "securityContext": { "runAsUser": 3, "runAsGroup": 4 } });
-        assert_eq!(run(&pod, own).unwrap(), Identity { user: 3, group: 4, groups: vec![9] });
-        let expected = Identity { user: 7, group: 5, groups: vec![9] };
+        assert_eq!(
+            run(&pod, own).unwrap(),
+            ContainerIdentity { user: 3, group: 4, groups: vec![9] }
+        );
+        let expected = ContainerIdentity { user: 7, group: 5, groups: vec![9] };
         assert_eq!(run(&pod, json!({})).unwrap(), expected);
-        let expected = Identity { user: 42, group: 5, groups: Vec::new() };
+        let expected = ContainerIdentity { user: 42, group: 5, groups: Vec::new() };
         assert_eq!(run(&Pod::default(), json!({})).unwrap(), expected);
 
         let careful = container(json!({ "securityContext": { "runAsNonRoot": true } }));
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn privileges_are_added_and_dropped_by_name() {
+    fn capabilities_are_added_and_dropped_by_name() {
         let change = json!({ "securityContext": { "capabilities":
             { "drop": ["ALL"], "add": ["CAP_NET_ADMIN"] } } });
         assert_eq!(capabilities(&container(change)), Some(vec!["NET_ADMIN".to_owned()]));

@@ -1,4 +1,4 @@
-//! Images, which come from OCI layouts on this machine alone.
+//! Images from OCI layouts on the host.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use fairway_registry::layout::{FoundImage, Layout};
 use fairway_registry::unpack::{Limits, PackedLayer, UnpackError, unpack, unpack_onto};
 use fairway_registry::{Digest, ImageConfig};
 
-/// An image whose files are there.
+/// An image with unpacked files.
 #[derive(Clone, Debug)]
 pub(crate) struct UnpackedImage {
     pub(crate) digest: Digest,
@@ -17,33 +17,35 @@ pub(crate) struct UnpackedImage {
 
 /// Finds and unpacks images.
 #[derive(Clone, Debug)]
-pub(crate) struct Images {
+pub(crate) struct ImageStore {
     layouts: Vec<PathBuf>,
     directory: PathBuf,
-    /// One at a time: unpacking is work for the disk.
-    turn: Arc<Mutex<()>>,
+    /// Serialises unpacking, which is limited by the disk.
+    unpacking: Arc<Mutex<()>>,
 }
 
-impl Images {
+impl ImageStore {
     pub(crate) fn new(layouts: Vec<PathBuf>, directory: PathBuf) -> Self {
-        Self { layouts, directory, turn: Arc::default() }
+        Self { layouts, directory, unpacking: Arc::default() }
     }
 
-    /// The files of an image, shared by all its containers; an error says what to do.
+    /// The unpacked image, shared by all its containers. The error contains a remediation.
     pub(crate) async fn get(&self, name: &str) -> Result<UnpackedImage, String> {
-        self.in_turn(name, |images, image| {
+        self.unpack_exclusively(name, |images, image| {
             let root = images.directory.join(image.digest.hex());
             if !root.exists() {
-                images.share(&image.layers, &root).map_err(|error| fairway_text::chain(&error))?;
+                images
+                    .unpack_layers(&image.layers, &root)
+                    .map_err(|error| fairway_text::chain(&error))?;
             }
             Ok(root)
         })
         .await
     }
 
-    /// The files of an image for one container alone.
+    /// Unpacks an image for one container.
     pub(crate) async fn copy(&self, name: &str, root: PathBuf) -> Result<UnpackedImage, String> {
-        self.in_turn(name, move |_, image| {
+        self.unpack_exclusively(name, move |_, image| {
             if !root.exists() {
                 unpack(&image.layers, &root, &Limits::default())
                     .map_err(|error| fairway_text::chain(&error))?;
@@ -53,14 +55,14 @@ impl Images {
         .await
     }
 
-    async fn in_turn(
+    async fn unpack_exclusively(
         &self,
         name: &str,
         place: impl Fn(&Self, &FoundImage) -> Result<PathBuf, String> + Send + 'static,
     ) -> Result<UnpackedImage, String> {
         let (images, name) = (self.clone(), name.to_owned());
         let work = move || {
-            let _turn = images.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let _turn = images.unpacking.lock().unwrap_or_else(PoisonError::into_inner);
             let image = images.find(&name)?;
             let root = place(&images, &image)?;
             Ok(UnpackedImage { digest: image.digest, config: image.config, root })
@@ -68,9 +70,9 @@ impl Images {
         tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
     }
 
-    /// Unpacks layers that nobody writes into. Images of one program differ in their last layer
-    /// alone, so what lies below it is unpacked once for all of them.
-    fn share(&self, layers: &[PackedLayer], root: &Path) -> Result<(), UnpackError> {
+    /// Unpacks read-only layers. Images of one binary differ only in the last layer, so the lower
+    /// layers are unpacked once and shared.
+    fn unpack_layers(&self, layers: &[PackedLayer], root: &Path) -> Result<(), UnpackError> {
         let limits = Limits::default();
         let Some((top, below)) = layers.split_last().filter(|(_, below)| !below.is_empty()) else {
             return unpack(layers, root, &limits);
@@ -102,13 +104,13 @@ impl Images {
     }
 }
 
-/// What tells apart what layers are together.
+/// Digest of a list of layers.
 fn chain(layers: &[PackedLayer]) -> Digest {
     let names: Vec<&str> = layers.iter().map(|layer| layer.diff_id.as_str()).collect();
     Digest::of(names.join(" ").as_bytes())
 }
 
-/// The directory itself, or the layouts in it.
+/// The directory itself if it is an OCI layout, otherwise the layouts in it.
 pub(crate) fn layouts_in(directory: &Path) -> Vec<PathBuf> {
     if directory.join("oci-layout").exists() {
         return vec![directory.to_owned()];

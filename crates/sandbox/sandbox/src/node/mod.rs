@@ -1,23 +1,20 @@
-//! Nodes: what runs the pods that are bound to them.
+//! Nodes: run the pods that are bound to them, as kubelets do.
 //!
-//! Each pod has a [`worker`]: a task that hears what happens to the pod and to its containers, asks
-//! the pure functions of `state` what has to happen next, does it, and reports what `status` makes
-//! of it. Containers are processes of this machine, started by the [`runtime`]; pods use the
-//! machine's network, and host paths of their node.
+//! Each pod has a [`worker`] task. It receives changes of the pod and events of its containers,
+//! computes the next actions with the pure functions of `state`, executes them, and writes the
+//! status that `status` computes. Containers are processes of the host, started by the [`runtime`].
+//! Pods use the network of the host, and host paths below the directory of their node.
 
-mod backoff;
 mod environment;
-mod events;
 mod files;
 mod identity;
 mod images;
 pub mod logs;
-mod machine;
 mod probes;
+mod registration;
 pub mod runtime;
 mod state;
 mod status;
-mod unverified;
 mod volumes;
 mod worker;
 
@@ -27,58 +24,59 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use files::remove_tree;
+use images::ImageStore;
 use k8s_openapi::api::core::v1::Pod;
+use logs::Logs;
+use runtime::{Mode, Runtime};
 use serde::Deserialize;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use worker::{NodeContext, PodWorker};
 
 use crate::api::{Client, Refusal};
 use crate::store::EventKind;
 use crate::token::Tokens;
-use files::remove_tree;
-use images::Images;
-pub(crate) use images::layouts_in;
-use logs::Logs;
-use runtime::{Mode, Runtime};
-use worker::{Context, Worker};
 
-/// How nodes are to be.
+pub(crate) use images::layouts_in;
+
+/// Options of the nodes.
 #[derive(Clone)]
 pub struct NodeOptions {
-    /// Where pods, images and the host paths of nodes are.
+    /// Directory for pods, images and host paths.
     pub directory: PathBuf,
-    /// What the nodes are called.
+    /// Names of the nodes.
     pub names: Vec<String>,
-    /// OCI layout directories, or directories of them, with the images that pods can use.
+    /// OCI layout directories, or directories of them, with the available images.
     pub images: Vec<PathBuf>,
-    /// The program that is started again as a container's first process.
+    /// Binary that is started as the init process of containers.
     pub program: PathBuf,
-    /// Where pods find the API.
+    /// Address of the API server for pods.
     pub api_server: SocketAddr,
-    /// The certificate by which they know it, in PEM.
+    /// CA certificate of the API server (PEM).
     pub ca: String,
-    /// What makes the tokens of their service accounts.
+    /// Issuer of ServiceAccount tokens.
     pub tokens: Arc<Tokens>,
 }
 
-/// Why there are no nodes.
+/// Error while starting nodes.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
-    /// Their directory cannot be used, or their program cannot be started.
+    /// The directory cannot be used, or the binary cannot be started.
     #[error("cannot prepare the node directory {}", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The API does not want them.
+    /// The API server refused the registration.
     #[error("cannot register nodes")]
     Api(#[from] Refusal),
 }
 
-/// Nodes that run pods, until they are cancelled.
+/// Nodes that run pods until they are cancelled.
 #[derive(Clone)]
 pub struct Nodes {
     logs: Logs,
@@ -87,7 +85,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Cleans up what an earlier sandbox left, registers the nodes, and runs their pods.
+    /// Removes files of an earlier sandbox, registers the nodes, and runs their pods.
     pub async fn start(
         client: Client,
         options: NodeOptions,
@@ -108,13 +106,13 @@ impl Nodes {
         }
         let (logs, tracker) = (Logs::new(&client), TaskTracker::new());
         for name in &options.names {
-            machine::register(&client, name)?;
-            let alive = machine::stay_alive(client.clone(), name.clone(), cancel.clone());
+            registration::register(&client, name)?;
+            let alive = registration::renew_lease(client.clone(), name.clone(), cancel.clone());
             tracker.spawn(alive);
         }
         let mode = runtime.mode().clone();
-        let context = Arc::new(Context {
-            images: Images::new(options.images.clone(), directory.join("images")),
+        let context = Arc::new(NodeContext {
+            images: ImageStore::new(options.images.clone(), directory.join("images")),
             options: NodeOptions { directory, ..options },
             client,
             runtime,
@@ -125,28 +123,28 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// What containers write.
+    /// The container logs.
     pub fn logs(&self) -> &Logs {
         &self.logs
     }
 
-    /// How containers are kept apart, and why not better.
+    /// How containers are isolated, and why not better.
     pub fn mode(&self) -> &Mode {
         &self.mode
     }
 
-    /// Waits until nothing runs any more, after they were cancelled.
+    /// Waits until all pods have stopped after cancellation.
     pub async fn ended(&self) {
         self.tracker.close();
         self.tracker.wait().await;
     }
 }
 
-/// The pods that have a worker, by their uid.
+/// Channels of the workers, by pod UID. `None` means that the pod is deleted.
 type Workers = BTreeMap<String, watch::Sender<Option<Arc<Pod>>>>;
 
-/// Tells the workers what happens to their pods.
-async fn dispatch(context: Arc<Context>, tracker: TaskTracker, cancel: CancellationToken) {
+/// Watches pods and forwards changes to their workers.
+async fn dispatch(context: Arc<NodeContext>, tracker: TaskTracker, cancel: CancellationToken) {
     let mut workers = Workers::new();
     loop {
         let mut watcher = match context.client.watch::<Pod>() {
@@ -157,6 +155,7 @@ async fn dispatch(context: Arc<Context>, tracker: TaskTracker, cancel: Cancellat
             }
         };
         loop {
+            // Workers watch the same token and stop by themselves.
             let event = tokio::select! {
                 () = cancel.cancelled() => return,
                 event = watcher.next() => event,
@@ -164,9 +163,9 @@ async fn dispatch(context: Arc<Context>, tracker: TaskTracker, cancel: Cancellat
             let Some(event) = event else { break };
             let Ok(pod) = Pod::deserialize(&*event.object) else { continue };
             let gone = event.kind == EventKind::Deleted;
-            pass_on(&context, &tracker, &cancel, &mut workers, pod, gone);
+            forward(&context, &tracker, &cancel, &mut workers, pod, gone);
         }
-        // The watch was cut: what it did not show again may be gone.
+        // The watch expired: pods may have been deleted without an event.
         if watcher.end() == Some(crate::store::WatchEnd::Closed) {
             return;
         }
@@ -176,8 +175,8 @@ async fn dispatch(context: Arc<Context>, tracker: TaskTracker, cancel: Cancellat
     }
 }
 
-fn pass_on(
-    context: &Arc<Context>,
+fn forward(
+    context: &Arc<NodeContext>,
     tracker: &TaskTracker,
     cancel: &CancellationToken,
     workers: &mut Workers,
@@ -206,6 +205,6 @@ fn pass_on(
     }
     let (sender, receiver) = watch::channel(Some(Arc::new(pod.clone())));
     workers.insert(uid, sender);
-    let worker = Worker::new(Arc::clone(context), &node, pod);
+    let worker = PodWorker::new(Arc::clone(context), &node, pod);
     tracker.spawn(worker.run(receiver, cancel.clone()));
 }

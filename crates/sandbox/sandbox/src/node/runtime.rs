@@ -1,11 +1,10 @@
-//! Starting containers, and looking after them from the sandbox's side.
+//! Container runtime: starts containers and waits for their exit.
 
-use std::fmt;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::{fmt, io};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -13,31 +12,35 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
 use super::files::remove_tree;
-use crate::init::channel::{LONGEST_MESSAGE, encode};
-use crate::init::{ARGUMENT, Attachment, Confinement, Order, Plan, Report, Root, Stage};
+use crate::init::protocol::{MAX_MESSAGE_BYTES, encode};
+use crate::init::{
+    ARGUMENT, Attachment, Confinement, ContainerReport, ContainerRequest, ContainerSpec, Root,
+    Stage,
+};
 
-/// What a container's end is called if nobody is left to tell it: as if it had been killed.
-const KILLED: i32 = 128 + 9;
+/// Exit code if the supervisor is gone without a report, as after SIGKILL.
+const SIGKILL_EXIT_CODE: i32 = 128 + 9;
 
-/// How containers are started on this machine.
+/// Starts containers on this host.
 #[derive(Clone, Debug)]
 pub struct Runtime {
     program: PathBuf,
     mode: Mode,
 }
 
-/// What the kernel lets this process do.
+/// Container isolation that the kernel allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mode {
-    /// How containers are kept apart.
+    /// Isolation from the host.
     pub confinement: Confinement,
-    /// Whether they share the files of their image; else each has a copy.
+    /// Whether containers share the files of their image through overlayfs; otherwise each has a
+    /// copy.
     pub overlay: bool,
-    /// Why not better.
+    /// Why no better isolation is possible.
     pub refusals: Vec<String>,
 }
 
-/// What somebody who runs pods wants to know of it.
+/// A sentence for the user of the sandbox.
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.confinement {
@@ -53,31 +56,31 @@ impl fmt::Display for Mode {
     }
 }
 
-/// Why a container did not start.
+/// Error while starting a container.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The container said why.
+    /// The container reported an error.
     #[error("{0}")]
     Refused(String),
-    /// It could not even be asked.
+    /// The init process could not be started.
     #[error("cannot start the container's init process")]
     Io(#[from] io::Error),
 }
 
-/// A container that runs. It ends when this is dropped.
+/// A running container. Dropping it kills the container.
 #[derive(Debug)]
 pub struct Container {
-    /// Its program, as a process of this machine.
+    /// PID of the program on the host.
     pub process: i32,
-    /// What it writes.
+    /// Output of the program.
     pub output: Option<Output>,
-    /// How it can be told something.
-    pub orders: Orders,
-    /// How it ends.
-    pub end: End,
+    /// Sends signals.
+    pub orders: SignalSender,
+    /// Waits for the exit.
+    pub end: ExitWaiter,
 }
 
-/// What a container writes.
+/// Output of a container.
 #[derive(Debug)]
 pub struct Output {
     /// Standard output.
@@ -86,50 +89,51 @@ pub struct Output {
     pub stderr: ChildStderr,
 }
 
-/// Signals for a container.
+/// Sends signals to a container.
 #[derive(Debug)]
-pub struct Orders(OwnedWriteHalf);
+pub struct SignalSender(OwnedWriteHalf);
 
-/// The end of a container.
+/// Waits for the exit of a container.
 #[derive(Debug)]
-pub struct End {
+pub struct ExitWaiter {
     reports: OwnedReadHalf,
     child: Child,
 }
 
-impl Orders {
-    /// Sends a signal to the program. It may have ended already.
+impl SignalSender {
+    /// Sends a signal to the program, which may have exited already.
     pub async fn signal(&mut self, number: i32) {
-        if let Ok(order) = encode(&Order::Signal(number)) {
+        if let Ok(order) = encode(&ContainerRequest::Signal(number)) {
             let _ = self.0.write_all(&order).await;
         }
     }
 }
 
-impl End {
-    /// Waits until nothing is left of the container, and tells how its program ended.
+impl ExitWaiter {
+    /// Waits until all processes of the container have exited; returns the exit code of the
+    /// program.
     pub async fn wait(mut self) -> i32 {
         let report = receive(&mut self.reports).await;
-        // What is in a namespace is gone when the process that waits for its first one is.
+        // The stage process exits after PID 1, and so after all processes of the namespace.
         let _ = self.child.wait().await;
         match report {
-            Ok(Some(Report::Ended { code })) => code,
-            _ => KILLED,
+            Ok(Some(ContainerReport::Ended { code })) => code,
+            _ => SIGKILL_EXIT_CODE,
         }
     }
 }
 
 impl Runtime {
-    /// Finds out what the kernel allows, by starting a container of nothing in that directory.
+    /// Determines what the kernel allows by preparing an empty container in this directory.
     pub async fn probe(program: PathBuf, directory: &Path) -> io::Result<Self> {
         let mut refusals = Vec::new();
-        for (confinement, overlay) in candidates() {
+        for (confinement, overlay) in isolation_modes() {
             let mode = Mode { confinement, overlay, refusals: refusals.clone() };
             let runtime = Self { program: program.clone(), mode };
-            let plan = nothing(confinement, &probe_root(directory, overlay)?);
-            let answer = runtime.launch(&plan, confinement.first_stage(), &plan).await;
+            let plan = empty_spec(confinement, &probe_root(directory, overlay)?);
+            let result = runtime.launch(&plan, confinement.first_stage(), &plan).await;
             remove_tree(directory)?;
-            match answer {
+            match result {
                 Ok(_) => return Ok(runtime),
                 Err(StartError::Refused(why)) if !refusals.contains(&why) => refusals.push(why),
                 Err(StartError::Refused(_)) => {}
@@ -140,52 +144,53 @@ impl Runtime {
         Ok(Self { program, mode })
     }
 
-    /// What the kernel allows.
+    /// The isolation that the kernel allows.
     pub fn mode(&self) -> &Mode {
         &self.mode
     }
 
     /// Starts a container; returns when its program runs.
-    pub async fn start(&self, plan: &Plan) -> Result<Container, StartError> {
+    pub async fn start(&self, plan: &ContainerSpec) -> Result<Container, StartError> {
         self.launch(plan, plan.confinement.first_stage(), plan).await
     }
 
-    /// Runs another program in a container; returns its exit code and the beginning of its output.
+    /// Runs an additional program in a container; returns its exit code and the start of its
+    /// output.
     pub async fn attach(&self, attachment: &Attachment) -> Result<(i32, Vec<u8>), StartError> {
         let (mut socket, mut child) = self.spawn(Stage::Attach)?;
         socket.write_all(&encode(attachment)?).await?;
         let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
         let mut output = Vec::new();
         let read = async {
-            // More than this no event and no log quotes.
-            const QUOTED: u64 = 10 << 10;
+            // More than events and logs quote.
+            const MAX_QUOTED_BYTES: u64 = 10 << 10;
             if let Some(stdout) = &mut stdout {
-                let _ = stdout.take(QUOTED).read_to_end(&mut output).await;
+                let _ = stdout.take(MAX_QUOTED_BYTES).read_to_end(&mut output).await;
             }
             if let Some(stderr) = &mut stderr {
-                let _ = stderr.take(QUOTED).read_to_end(&mut output).await;
+                let _ = stderr.take(MAX_QUOTED_BYTES).read_to_end(&mut output).await;
             }
         };
         let (report, ()) = tokio::join!(receive(&mut socket), read);
         match report? {
-            Some(Report::Ended { code }) => Ok((code, output)),
-            Some(Report::Refused { message }) => Err(StartError::Refused(message)),
+            Some(ContainerReport::Ended { code }) => Ok((code, output)),
+            Some(ContainerReport::Refused { message }) => Err(StartError::Refused(message)),
             _ => Err(StartError::Refused("the container has exited".to_owned())),
         }
     }
 
     async fn launch(
         &self,
-        plan: &Plan,
+        plan: &ContainerSpec,
         stage: Stage,
         message: &impl serde::Serialize,
     ) -> Result<Container, StartError> {
         let (mut socket, mut child) = self.spawn(stage)?;
         socket.write_all(&encode(message)?).await?;
         let process = match receive(&mut socket).await? {
-            Some(Report::Running { process }) => process,
-            Some(Report::Ended { code: 0 }) if plan.command.is_empty() => 0,
-            Some(Report::Refused { message }) => return Err(StartError::Refused(message)),
+            Some(ContainerReport::Running { process }) => process,
+            Some(ContainerReport::Ended { code: 0 }) if plan.command.is_empty() => 0,
+            Some(ContainerReport::Refused { message }) => return Err(StartError::Refused(message)),
             other => {
                 let message = format!("the container's init process has exited: {other:?}");
                 return Err(StartError::Refused(message));
@@ -194,7 +199,12 @@ impl Runtime {
         let output = child.stdout.take().zip(child.stderr.take());
         let output = output.map(|(stdout, stderr)| Output { stdout, stderr });
         let (reports, orders) = socket.into_split();
-        Ok(Container { process, output, orders: Orders(orders), end: End { reports, child } })
+        Ok(Container {
+            process,
+            output,
+            orders: SignalSender(orders),
+            end: ExitWaiter { reports, child },
+        })
     }
 
     fn spawn(&self, stage: Stage) -> io::Result<(UnixStream, Child)> {
@@ -208,21 +218,21 @@ impl Runtime {
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Keys that end the sandbox are not for containers.
+            // Ctrl-C of the sandbox's terminal must not reach containers.
             .process_group(0)
             .spawn()?;
         Ok((UnixStream::from_std(ours)?, child))
     }
 }
 
-/// From the most to the least that the kernel could allow.
-fn candidates() -> Vec<(Confinement, bool)> {
-    let mut candidates = Vec::new();
+/// Modes to try, from the strictest to the weakest.
+fn isolation_modes() -> Vec<(Confinement, bool)> {
+    let mut isolation_modes = Vec::new();
     if rustix::process::geteuid().is_root() {
-        candidates.extend([(Confinement::Root, true), (Confinement::Root, false)]);
+        isolation_modes.extend([(Confinement::Root, true), (Confinement::Root, false)]);
     }
-    candidates.extend([(Confinement::User, true), (Confinement::User, false)]);
-    candidates
+    isolation_modes.extend([(Confinement::User, true), (Confinement::User, false)]);
+    isolation_modes
 }
 
 fn probe_root(directory: &Path, overlay: bool) -> io::Result<Root> {
@@ -235,7 +245,7 @@ fn probe_root(directory: &Path, overlay: bool) -> io::Result<Root> {
     prepare_overlay(directory, &image)
 }
 
-/// Makes what an overlay needs.
+/// Creates the directories of an overlay.
 pub fn prepare_overlay(directory: &Path, image: &Path) -> io::Result<Root> {
     for name in ["upper", "work", "root"] {
         std::fs::create_dir_all(directory.join(name))?;
@@ -244,8 +254,8 @@ pub fn prepare_overlay(directory: &Path, image: &Path) -> io::Result<Root> {
     Ok(Root::Overlay(directory.to_owned()))
 }
 
-fn nothing(confinement: Confinement, root: &Root) -> Plan {
-    Plan {
+fn empty_spec(confinement: Confinement, root: &Root) -> ContainerSpec {
+    ContainerSpec {
         confinement,
         root: root.clone(),
         read_only_root: false,
@@ -261,12 +271,12 @@ fn nothing(confinement: Confinement, root: &Root) -> Plan {
     }
 }
 
-async fn receive(from: &mut (impl AsyncReadExt + Unpin)) -> io::Result<Option<Report>> {
+async fn receive(from: &mut (impl AsyncReadExt + Unpin)) -> io::Result<Option<ContainerReport>> {
     let length = match from.read_u32().await {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         length => length? as usize,
     };
-    if length > LONGEST_MESSAGE {
+    if length > MAX_MESSAGE_BYTES {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let mut text = vec![0; length];

@@ -1,30 +1,29 @@
-//! What a node knows of a pod, and what has to happen next.
+//! State of a pod's containers, and the actions that follow from it.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use super::backoff::Backoff;
-
-/// When a container runs.
+/// Kind of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Before all that follow, to its end.
+pub(crate) enum ContainerKind {
+    /// Init container: runs to completion before the next container starts.
     Init,
-    /// From before all that follow until the others have ended.
+    /// Sidecar: starts in the order of init containers and runs until all main containers have
+    /// exited.
     Sidecar,
-    /// All of them together.
+    /// Main container; all run concurrently.
     Main,
 }
 
-/// When ended containers run again.
+/// Restart policy of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Policy {
+pub(crate) enum RestartPolicy {
     Always,
     OnFailure,
     Never,
 }
 
-impl Policy {
+impl RestartPolicy {
     pub(crate) fn of(spec: &PodSpec) -> Self {
         match spec.restart_policy.as_deref() {
             Some("Never") => Self::Never,
@@ -34,9 +33,9 @@ impl Policy {
     }
 }
 
-/// How a container ended.
+/// Exit of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct ContainerExit {
     pub(crate) code: i32,
     pub(crate) reason: String,
     pub(crate) message: String,
@@ -45,45 +44,45 @@ pub(crate) struct Ended {
     pub(crate) id: String,
 }
 
-/// What a container does.
+/// State of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// Not yet, or not again; `retry` is when it is tried.
+pub(crate) enum ContainerPhase {
+    /// Not started, or waiting for a restart at `retry`.
     Waiting { reason: String, message: String, retry: Option<Timestamp> },
-    /// It is being started.
+    /// The container is being started.
     Starting,
-    /// It runs.
+    /// The container runs.
     Running { since: Timestamp, id: String },
-    /// It has ended.
-    Ended(Ended),
+    /// The container has exited.
+    Exited(ContainerExit),
 }
 
 /// A container of a pod.
 #[derive(Clone, Debug)]
-pub(crate) struct Slot {
-    pub(crate) kind: Kind,
+pub(crate) struct PodContainer {
+    pub(crate) kind: ContainerKind,
     pub(crate) container: Container,
     pub(crate) image_id: String,
-    pub(crate) state: State,
-    pub(crate) last: Option<Ended>,
+    pub(crate) state: ContainerPhase,
+    pub(crate) last: Option<ContainerExit>,
     pub(crate) restarts: i32,
-    pub(crate) backoff: Backoff,
-    /// Whether its startup probe, if there is one, has succeeded.
+    pub(crate) backoff: RestartBackoff,
+    /// Whether the startup probe succeeded, if there is one.
     pub(crate) started: bool,
-    /// Whether its readiness probe, if there is one, has succeeded.
+    /// Whether the readiness probe succeeded, if there is one.
     pub(crate) ready: bool,
 }
 
-/// What has to happen next.
+/// The next actions of a pod (kubelet: `computePodActions`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Decision {
-    /// These containers are to be started.
+pub(crate) struct PodActions {
+    /// Containers to start.
     pub(crate) start: Vec<usize>,
-    /// These sidecars are not needed any more.
+    /// Sidecars to stop.
     pub(crate) stop: Vec<usize>,
-    /// These wait in vain until then.
+    /// Containers in `CrashLoopBackOff`, with the time of their restart.
     pub(crate) crash_loops: Vec<(usize, Timestamp)>,
-    /// When to look again.
+    /// When to compute actions again.
     pub(crate) wake: Option<Timestamp>,
 }
 
@@ -94,118 +93,166 @@ enum Next {
     Done { succeeded: bool },
 }
 
-impl Slot {
+impl PodContainer {
     pub(crate) fn all(spec: &PodSpec) -> Vec<Self> {
         let init = spec.init_containers.iter().flatten();
         let init = init.map(|container| match container.restart_policy.as_deref() {
-            Some("Always") => (Kind::Sidecar, container),
-            _ => (Kind::Init, container),
+            Some("Always") => (ContainerKind::Sidecar, container),
+            _ => (ContainerKind::Init, container),
         });
-        let main = spec.containers.iter().map(|container| (Kind::Main, container));
+        let main = spec.containers.iter().map(|container| (ContainerKind::Main, container));
         let has_init = spec.init_containers.as_ref().is_some_and(|init| !init.is_empty());
         init.chain(main).map(|(kind, container)| Self::new(kind, container, has_init)).collect()
     }
 
-    fn new(kind: Kind, container: &Container, has_init: bool) -> Self {
+    fn new(kind: ContainerKind, container: &Container, has_init: bool) -> Self {
         let reason = if has_init { "PodInitializing" } else { "ContainerCreating" };
         let (reason, message) = (reason.to_owned(), String::new());
         Self {
             kind,
             container: container.clone(),
             image_id: String::new(),
-            state: State::Waiting { reason, message, retry: None },
+            state: ContainerPhase::Waiting { reason, message, retry: None },
             last: None,
             restarts: 0,
-            backoff: Backoff::default(),
+            backoff: RestartBackoff::default(),
             started: false,
             ready: false,
         }
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        matches!(self.state, State::Running { .. })
+        matches!(self.state, ContainerPhase::Running { .. })
     }
 
     pub(crate) fn is_busy(&self) -> bool {
-        matches!(self.state, State::Running { .. } | State::Starting)
+        matches!(self.state, ContainerPhase::Running { .. } | ContainerPhase::Starting)
     }
 
-    /// The end of its newest run, if it is not running.
-    pub(crate) fn end(&self) -> Option<&Ended> {
+    /// Exit of the last run, if the container does not run.
+    pub(crate) fn end(&self) -> Option<&ContainerExit> {
         match &self.state {
-            State::Ended(ended) => Some(ended),
-            State::Waiting { .. } => self.last.as_ref(),
+            ContainerPhase::Exited(ended) => Some(ended),
+            ContainerPhase::Waiting { .. } => self.last.as_ref(),
             _ => None,
         }
     }
 
-    fn restarts_after(&self, policy: Policy, code: i32) -> bool {
+    fn restarts_after(&self, policy: RestartPolicy, code: i32) -> bool {
         match (self.kind, policy) {
-            (Kind::Sidecar, _) | (Kind::Main, Policy::Always) => true,
-            (Kind::Init, Policy::Always | Policy::OnFailure) | (Kind::Main, Policy::OnFailure) => {
-                code != 0
-            }
-            (Kind::Init | Kind::Main, Policy::Never) => false,
+            (ContainerKind::Sidecar, _) | (ContainerKind::Main, RestartPolicy::Always) => true,
+            (ContainerKind::Init, RestartPolicy::Always | RestartPolicy::OnFailure)
+            | (ContainerKind::Main, RestartPolicy::OnFailure) => code != 0,
+            (ContainerKind::Init | ContainerKind::Main, RestartPolicy::Never) => false,
         }
     }
 
-    /// Whether it has run for the last time, and how that went.
-    pub(crate) fn outcome(&self, policy: Policy) -> Option<bool> {
+    /// Whether the container succeeded in its last run; `None` if it will run again.
+    pub(crate) fn outcome(&self, policy: RestartPolicy) -> Option<bool> {
         let ended = self.end()?;
         (!self.restarts_after(policy, ended.code)).then_some(ended.code == 0)
     }
 
-    fn next(&self, policy: Policy, now: Timestamp) -> Next {
+    fn next(&self, policy: RestartPolicy, now: Timestamp) -> Next {
         if let Some(succeeded) = self.outcome(policy) {
             return Next::Done { succeeded };
         }
         match &self.state {
-            State::Running { .. } | State::Starting => Next::Busy,
-            State::Ended(ended) => match self.backoff.until(ended.until) {
+            ContainerPhase::Running { .. } | ContainerPhase::Starting => Next::Busy,
+            ContainerPhase::Exited(ended) => match self.backoff.until(ended.until) {
                 due if due <= now => Next::Start,
                 until => Next::Wait { until, crashed: true },
             },
-            State::Waiting { retry: Some(until), .. } if *until > now => {
+            ContainerPhase::Waiting { retry: Some(until), .. } if *until > now => {
                 Next::Wait { until: *until, crashed: false }
             }
-            State::Waiting { .. } => Next::Start,
+            ContainerPhase::Waiting { .. } => Next::Start,
         }
     }
 }
 
-/// What has to happen next in a pod that nobody wants to end.
-pub(crate) fn decide(slots: &[Slot], policy: Policy, now: Timestamp) -> Decision {
-    let mut decision = Decision::default();
-    let mains = || slots.iter().filter(|slot| slot.kind == Kind::Main);
+/// Computes the next actions of a pod that is not terminating.
+pub(crate) fn compute_actions(
+    slots: &[PodContainer],
+    policy: RestartPolicy,
+    now: Timestamp,
+) -> PodActions {
+    let mut actions = PodActions::default();
+    let mains = || slots.iter().filter(|slot| slot.kind == ContainerKind::Main);
     let over = mains().all(|slot| slot.outcome(policy).is_some());
     for (index, slot) in slots.iter().enumerate() {
         if over {
-            if slot.kind == Kind::Sidecar && slot.is_running() {
-                decision.stop.push(index);
+            if slot.kind == ContainerKind::Sidecar && slot.is_running() {
+                actions.stop.push(index);
             }
             continue;
         }
         let next = slot.next(policy, now);
         match next {
-            Next::Start => decision.start.push(index),
+            Next::Start => actions.start.push(index),
             Next::Wait { until, crashed } => {
-                decision.wake = Some(decision.wake.map_or(until, |wake| wake.min(until)));
+                actions.wake = Some(actions.wake.map_or(until, |wake| wake.min(until)));
                 if crashed {
-                    decision.crash_loops.push((index, until));
+                    actions.crash_loops.push((index, until));
                 }
             }
             Next::Busy | Next::Done { .. } => {}
         }
         let passed = match slot.kind {
-            Kind::Main => true,
-            Kind::Sidecar => slot.is_running() && slot.started,
-            Kind::Init => matches!(next, Next::Done { succeeded: true }),
+            ContainerKind::Main => true,
+            ContainerKind::Sidecar => slot.is_running() && slot.started,
+            ContainerKind::Init => matches!(next, Next::Done { succeeded: true }),
         };
         if !passed {
             break;
         }
     }
-    decision
+    actions
+}
+
+/// Initial delay (kubelet: `containerBackOffPeriod`).
+const INITIAL_BACKOFF: SignedDuration = SignedDuration::from_secs(10);
+/// Maximum delay (kubelet: `MaxContainerBackOff`).
+const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(5);
+/// Run time after which the backoff resets.
+const BACKOFF_RESET: SignedDuration = SignedDuration::from_mins(10);
+
+/// Restart backoff of a container.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RestartBackoff {
+    /// The next delay, after a first failure.
+    delay: Option<SignedDuration>,
+}
+
+impl RestartBackoff {
+    /// When to restart after a failure at this time; the first restart is immediate.
+    pub(crate) fn until(&self, failed: Timestamp) -> Timestamp {
+        self.delay.map_or(failed, |delay| failed.saturating_add(delay).unwrap_or(Timestamp::MAX))
+    }
+
+    /// The current delay.
+    pub(crate) fn delay(&self) -> SignedDuration {
+        self.delay.unwrap_or(SignedDuration::ZERO)
+    }
+
+    /// The backoff after a restart.
+    #[must_use]
+    pub(crate) fn after_restart(&self) -> Self {
+        let next = self.delay.map_or(INITIAL_BACKOFF, |delay| (delay * 2).min(MAX_BACKOFF));
+        Self { delay: Some(next) }
+    }
+
+    /// The backoff after a run of this duration.
+    #[must_use]
+    pub(crate) fn after_run(self, long: SignedDuration) -> Self {
+        if long >= BACKOFF_RESET { Self::default() } else { self }
+    }
+}
+
+/// Formats a duration like Go: `10s`, `1m20s`, `5m0s`.
+pub(crate) fn format_duration(duration: SignedDuration) -> String {
+    let seconds = duration.as_secs();
+    if seconds < 60 { format!("{seconds}s") } else { format!("{}m{}s", seconds / 60, seconds % 60) }
 }
 
 #[cfg(test)]
@@ -218,13 +265,13 @@ pub(crate) mod tests {
         Timestamp::from_second(1_700_000_000 + second).unwrap()
     }
 
-    pub(crate) fn slots(spec: Value) -> (Vec<Slot>, Policy) {
+    pub(crate) fn slots(spec: Value) -> (Vec<PodContainer>, RestartPolicy) {
         let spec: PodSpec = serde_json::from_value(spec).unwrap();
-        (Slot::all(&spec), Policy::of(&spec))
+        (PodContainer::all(&spec), RestartPolicy::of(&spec))
     }
 
-    pub(crate) fn ended(code: i32, until: i64) -> State {
-        State::Ended(Ended {
+    pub(crate) fn ended(code: i32, until: i64) -> ContainerPhase {
+        ContainerPhase::Exited(ContainerExit {
             code,
             reason: "Error".to_owned(),
             message: String::new(),
@@ -234,53 +281,53 @@ pub(crate) mod tests {
         })
     }
 
-    pub(crate) fn running() -> State {
-        State::Running { since: at(0), id: "fairway://x".to_owned() }
+    pub(crate) fn running() -> ContainerPhase {
+        ContainerPhase::Running { since: at(0), id: "fairway://x".to_owned() }
     }
 
     #[test]
-    fn init_containers_run_in_turn_and_then_all_others() {
+    fn compute_actions_starts_init_containers_in_order() {
         let (mut slots, policy) = slots(json!({
             "initContainers": [{ "name": "a" }, { "name": "b", "restartPolicy": "Always" }],
             "containers": [{ "name": "c" }, { "name": "d" }],
         }));
-        assert_eq!(decide(&slots, policy, at(0)).start, [0]);
+        assert_eq!(compute_actions(&slots, policy, at(0)).start, [0]);
         slots[0].state = running();
-        assert_eq!(decide(&slots, policy, at(0)), Decision::default());
+        assert_eq!(compute_actions(&slots, policy, at(0)), PodActions::default());
         slots[0].state = ended(0, 1);
-        assert_eq!(decide(&slots, policy, at(1)).start, [1]);
+        assert_eq!(compute_actions(&slots, policy, at(1)).start, [1]);
         slots[1].state = running();
-        assert_eq!(decide(&slots, policy, at(1)), Decision::default());
+        assert_eq!(compute_actions(&slots, policy, at(1)), PodActions::default());
         slots[1].started = true;
-        assert_eq!(decide(&slots, policy, at(1)).start, [2, 3]);
+        assert_eq!(compute_actions(&slots, policy, at(1)).start, [2, 3]);
     }
 
     #[test]
-    fn sidecars_end_when_all_others_have() {
+    fn compute_actions_stops_sidecars_after_main_containers() {
         let (mut slots, policy) = slots(json!({
             "restartPolicy": "Never",
             "initContainers": [{ "name": "a", "restartPolicy": "Always" }],
             "containers": [{ "name": "b" }],
         }));
         (slots[0].state, slots[0].started, slots[1].state) = (running(), true, ended(1, 1));
-        assert_eq!(decide(&slots, policy, at(2)).stop, [0]);
+        assert_eq!(compute_actions(&slots, policy, at(2)).stop, [0]);
     }
 
     #[test]
-    fn a_failed_init_container_ends_a_pod_that_does_not_restart() {
+    fn failed_init_container_with_policy_never_starts_nothing() {
         let (mut slots, policy) = slots(json!({
             "restartPolicy": "Never",
             "initContainers": [{ "name": "a" }],
             "containers": [{ "name": "b" }],
         }));
         slots[0].state = ended(1, 1);
-        assert_eq!(decide(&slots, policy, at(5)), Decision::default());
+        assert_eq!(compute_actions(&slots, policy, at(5)), PodActions::default());
         assert_eq!(slots[0].outcome(policy), Some(false));
     }
 
     #[test]
-    fn containers_run_again_as_their_policy_says() {
-        for (policy, code, again) in [
+    fn restart_policy_determines_restarts() {
+        for (policy, code, restarts) in [
             ("Always", 0, true),
             ("Always", 1, true),
             ("OnFailure", 0, false),
@@ -291,19 +338,37 @@ pub(crate) mod tests {
             let spec = json!({ "restartPolicy": policy, "containers": [{ "name": "a" }] });
             let (mut slots, parsed) = slots(spec);
             slots[0].state = ended(code, 1);
-            let start = decide(&slots, parsed, at(1)).start;
-            assert_eq!(!start.is_empty(), again, "{policy} {code}");
+            let start = compute_actions(&slots, parsed, at(1)).start;
+            assert_eq!(!start.is_empty(), restarts, "{policy} {code}");
         }
     }
 
     #[test]
-    fn a_second_crash_waits() {
+    fn second_crash_backs_off() {
         let (mut slots, policy) = slots(json!({ "containers": [{ "name": "a" }] }));
         slots[0].state = ended(1, 1);
-        slots[0].backoff = slots[0].backoff.tried();
-        let decision = decide(&slots, policy, at(5));
-        assert_eq!(decision.crash_loops, [(0, at(11))]);
-        assert_eq!(decision.wake, Some(at(11)));
-        assert_eq!(decide(&slots, policy, at(11)).start, [0]);
+        slots[0].backoff = slots[0].backoff.after_restart();
+        let actions = compute_actions(&slots, policy, at(5));
+        assert_eq!(actions.crash_loops, [(0, at(11))]);
+        assert_eq!(actions.wake, Some(at(11)));
+        assert_eq!(compute_actions(&slots, policy, at(11)).start, [0]);
+    }
+
+    #[test]
+    fn backoff_starts_at_zero_and_doubles_to_five_minutes() {
+        let mut backoff = RestartBackoff::default();
+        let mut waits = Vec::new();
+        for _ in 0..8 {
+            waits.push(format_duration(backoff.delay()));
+            backoff = backoff.after_restart();
+        }
+        assert_eq!(waits, ["0s", "10s", "20s", "40s", "1m20s", "2m40s", "5m0s", "5m0s"]);
+    }
+
+    #[test]
+    fn backoff_resets_after_ten_minutes() {
+        let backoff = RestartBackoff::default().after_restart().after_restart();
+        assert_eq!(backoff.clone().after_run(SignedDuration::from_mins(9)), backoff);
+        assert_eq!(backoff.after_run(SignedDuration::from_mins(10)), RestartBackoff::default());
     }
 }

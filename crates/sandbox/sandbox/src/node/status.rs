@@ -1,4 +1,4 @@
-//! The status of a pod.
+//! Status of a pod.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
@@ -7,44 +7,45 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::state::{Ended, Kind, Policy, Slot, State};
+use super::state::{ContainerExit, ContainerKind, ContainerPhase, PodContainer, RestartPolicy};
 
-/// Pods use the network of the machine and are reached on loopback.
+/// IP of all pods: they use the network of the host.
 pub(crate) const ADDRESS: &str = "127.0.0.1";
 
-/// Why a pod as a whole has failed.
+/// Failure of the pod as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct PodFailure {
     pub(crate) reason: String,
     pub(crate) message: String,
 }
 
-/// What is known of a pod as a whole.
-pub(crate) struct Observed<'a> {
+/// Inputs of a pod's status.
+pub(crate) struct PodObservation<'a> {
     pub(crate) pod: &'a Pod,
-    pub(crate) slots: &'a [Slot],
-    pub(crate) policy: Policy,
+    pub(crate) slots: &'a [PodContainer],
+    pub(crate) policy: RestartPolicy,
     pub(crate) since: Timestamp,
-    pub(crate) failure: Option<&'a Failure>,
+    pub(crate) failure: Option<&'a PodFailure>,
 }
 
-/// The phases that are not the last.
-fn phase(observed: &Observed<'_>) -> &'static str {
-    let Observed { slots, policy, failure, .. } = *observed;
+/// The phase; terminal phases do not change.
+fn phase(observed: &PodObservation<'_>) -> &'static str {
+    let PodObservation { slots, policy, failure, .. } = *observed;
     let all_ended = slots.iter().all(|slot| !slot.is_busy());
     if failure.is_some() && all_ended {
         return "Failed";
     }
-    for slot in slots.iter().filter(|slot| slot.kind != Kind::Main) {
+    for slot in slots.iter().filter(|slot| slot.kind != ContainerKind::Main) {
         match (slot.kind, slot.outcome(policy)) {
-            (Kind::Init, Some(true)) => {}
-            (Kind::Init, Some(false)) => return "Failed",
-            (Kind::Init, None) => return "Pending",
+            (ContainerKind::Init, Some(true)) => {}
+            (ContainerKind::Init, Some(false)) => return "Failed",
+            (ContainerKind::Init, None) => return "Pending",
             _ if slot.started || slot.end().is_some() => {}
             _ => return "Pending",
         }
     }
-    let mains: Vec<&Slot> = slots.iter().filter(|slot| slot.kind == Kind::Main).collect();
+    let mains: Vec<&PodContainer> =
+        slots.iter().filter(|slot| slot.kind == ContainerKind::Main).collect();
     let outcomes: Option<Vec<bool>> = mains.iter().map(|slot| slot.outcome(policy)).collect();
     match outcomes {
         Some(outcomes) if outcomes.iter().all(|succeeded| *succeeded) => "Succeeded",
@@ -54,13 +55,14 @@ fn phase(observed: &Observed<'_>) -> &'static str {
     }
 }
 
-/// The status to be written.
-pub(crate) fn status(observed: &Observed<'_>, now: Timestamp) -> PodStatus {
+/// The status to write.
+pub(crate) fn status(observed: &PodObservation<'_>, now: Timestamp) -> PodStatus {
     let previous = observed.pod.status.clone().unwrap_or_default();
     let phase = phase(observed);
-    let (init, main): (Vec<&Slot>, Vec<&Slot>) =
-        observed.slots.iter().partition(|slot| slot.kind != Kind::Main);
-    let statuses = |slots: &[&Slot]| slots.iter().map(|slot| container(slot)).collect::<Vec<_>>();
+    let (init, main): (Vec<&PodContainer>, Vec<&PodContainer>) =
+        observed.slots.iter().partition(|slot| slot.kind != ContainerKind::Main);
+    let statuses =
+        |slots: &[&PodContainer]| slots.iter().map(|slot| container(slot)).collect::<Vec<_>>();
     PodStatus {
         phase: Some(phase.to_owned()),
         reason: observed.failure.map(|failure| failure.reason.clone()),
@@ -77,19 +79,19 @@ pub(crate) fn status(observed: &Observed<'_>, now: Timestamp) -> PodStatus {
     }
 }
 
-fn container(slot: &Slot) -> ContainerStatus {
+fn container(slot: &PodContainer) -> ContainerStatus {
     let id = match &slot.state {
-        State::Running { id, .. } => Some(id.clone()),
+        ContainerPhase::Running { id, .. } => Some(id.clone()),
         _ => slot.end().map(|ended| ended.id.clone()),
     };
-    let finished = matches!(&slot.state, State::Ended(ended) if ended.code == 0);
+    let finished = matches!(&slot.state, ContainerPhase::Exited(ended) if ended.code == 0);
     ContainerStatus {
         name: slot.container.name.clone(),
         image: slot.container.image.clone().unwrap_or_default(),
         image_id: slot.image_id.clone(),
         container_id: id.filter(|id| !id.is_empty()),
         restart_count: slot.restarts,
-        ready: if slot.kind == Kind::Init { finished } else { is_ready(slot) },
+        ready: if slot.kind == ContainerKind::Init { finished } else { is_ready(slot) },
         started: Some(slot.is_running() && slot.started),
         state: Some(state(&slot.state)),
         last_state: Some(slot.last.as_ref().map(terminated).unwrap_or_default()),
@@ -97,19 +99,19 @@ fn container(slot: &Slot) -> ContainerStatus {
     }
 }
 
-fn is_ready(slot: &Slot) -> bool {
+fn is_ready(slot: &PodContainer) -> bool {
     slot.is_running() && slot.started && slot.ready
 }
 
-fn state(state: &State) -> ContainerState {
+fn state(state: &ContainerPhase) -> ContainerState {
     match state {
-        State::Waiting { reason, message, .. } => waiting(reason, message),
-        State::Starting => waiting("ContainerCreating", ""),
-        State::Running { since, .. } => ContainerState {
+        ContainerPhase::Waiting { reason, message, .. } => waiting(reason, message),
+        ContainerPhase::Starting => waiting("ContainerCreating", ""),
+        ContainerPhase::Running { since, .. } => ContainerState {
             running: Some(ContainerStateRunning { started_at: Some(Time(whole_seconds(*since))) }),
             ..ContainerState::default()
         },
-        State::Ended(ended) => terminated(ended),
+        ContainerPhase::Exited(ended) => terminated(ended),
     }
 }
 
@@ -119,7 +121,7 @@ fn waiting(reason: &str, message: &str) -> ContainerState {
     ContainerState { waiting: Some(waiting), ..ContainerState::default() }
 }
 
-fn terminated(ended: &Ended) -> ContainerState {
+fn terminated(ended: &ContainerExit) -> ContainerState {
     ContainerState {
         terminated: Some(ContainerStateTerminated {
             container_id: (!ended.id.is_empty()).then(|| ended.id.clone()),
@@ -134,11 +136,11 @@ fn terminated(ended: &Ended) -> ContainerState {
     }
 }
 
-/// A condition without its times: its type, whether it holds, why, and in words.
+/// Type, status, reason and message of a condition.
 type Plain = (&'static str, bool, Option<&'static str>, Option<String>);
 
 fn conditions(
-    observed: &Observed<'_>,
+    observed: &PodObservation<'_>,
     phase: &str,
     previous: &PodStatus,
     now: Timestamp,
@@ -165,17 +167,17 @@ fn conditions(
     composed.chain(others.cloned()).collect()
 }
 
-fn plain_conditions(observed: &Observed<'_>, phase: &str) -> Vec<Plain> {
-    let Observed { slots, policy, .. } = *observed;
-    let named = |unfit: &dyn Fn(&Slot) -> bool| -> Vec<&str> {
+fn plain_conditions(observed: &PodObservation<'_>, phase: &str) -> Vec<Plain> {
+    let PodObservation { slots, policy, .. } = *observed;
+    let named = |unfit: &dyn Fn(&PodContainer) -> bool| -> Vec<&str> {
         slots.iter().filter(|slot| unfit(slot)).map(|slot| slot.container.name.as_str()).collect()
     };
     let incomplete = named(&|slot| match slot.kind {
-        Kind::Init => slot.outcome(policy) != Some(true),
-        Kind::Sidecar => !slot.started,
-        Kind::Main => false,
+        ContainerKind::Init => slot.outcome(policy) != Some(true),
+        ContainerKind::Sidecar => !slot.started,
+        ContainerKind::Main => false,
     });
-    let unready = named(&|slot| slot.kind != Kind::Init && !is_ready(slot));
+    let unready = named(&|slot| slot.kind != ContainerKind::Init && !is_ready(slot));
     let initialized: Plain = match (phase, incomplete.is_empty()) {
         ("Succeeded", _) => ("Initialized", true, Some("PodCompleted"), None),
         (_, true) => ("Initialized", true, None, None),
@@ -199,7 +201,7 @@ fn plain_conditions(observed: &Observed<'_>, phase: &str) -> Vec<Plain> {
     vec![initialized, ready("Ready"), ready("ContainersReady"), scheduled]
 }
 
-/// The API carries no fractions; what was composed has to equal what is stored.
+/// The API stores whole seconds; a computed status has to equal the stored one.
 pub(crate) fn whole_seconds(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
@@ -211,12 +213,16 @@ mod tests {
     use super::*;
     use crate::node::state::tests::{at, ended, running, slots};
 
-    fn observe(slots: &[Slot], policy: Policy, failure: Option<&Failure>) -> PodStatus {
+    fn observe(
+        slots: &[PodContainer],
+        policy: RestartPolicy,
+        failure: Option<&PodFailure>,
+    ) -> PodStatus {
         let pod = Pod::default();
-        status(&Observed { pod: &pod, slots, policy, since: at(0), failure }, at(9))
+        status(&PodObservation { pod: &pod, slots, policy, since: at(0), failure }, at(9))
     }
 
-    fn told(status: &PodStatus) -> String {
+    fn describe(status: &PodStatus) -> String {
         let conditions = status.conditions.iter().flatten().map(|condition| {
             let reason = condition.reason.as_deref().unwrap_or_default();
             format!("{}={}{reason}", condition.type_, &condition.status[..1])
@@ -226,25 +232,25 @@ mod tests {
     }
 
     #[test]
-    fn phases_and_conditions_follow_the_containers() {
+    fn status_follows_containers() {
         let (mut two, always) = slots(json!({
             "initContainers": [{ "name": "i" }], "containers": [{ "name": "a" }, { "name": "b" }],
         }));
-        let mut lines = vec![told(&observe(&two, always, None))];
+        let mut lines = vec![describe(&observe(&two, always, None))];
         two[0].state = ended(0, 1);
-        lines.push(told(&observe(&two, always, None)));
+        lines.push(describe(&observe(&two, always, None)));
         for slot in &mut two[1..] {
             (slot.state, slot.started, slot.ready) = (running(), true, true);
         }
-        lines.push(told(&observe(&two, always, None)));
+        lines.push(describe(&observe(&two, always, None)));
         two[2].state = ended(1, 3);
-        lines.push(told(&observe(&two, always, None)));
+        lines.push(describe(&observe(&two, always, None)));
         two[1].state = ended(0, 3);
-        lines.push(told(&observe(&two, Policy::Never, None)));
+        lines.push(describe(&observe(&two, RestartPolicy::Never, None)));
         two[2].state = ended(0, 3);
-        lines.push(told(&observe(&two, Policy::Never, None)));
-        let failure = Failure { reason: "DeadlineExceeded".to_owned(), message: String::new() };
-        lines.push(told(&observe(&two, Policy::Always, Some(&failure))));
+        lines.push(describe(&observe(&two, RestartPolicy::Never, None)));
+        let failure = PodFailure { reason: "DeadlineExceeded".to_owned(), message: String::new() };
+        lines.push(describe(&observe(&two, RestartPolicy::Always, Some(&failure))));
         insta::assert_snapshot!(lines.join("\n"), @"
         Pending Initialized=FContainersNotInitialized Ready=FContainersNotReady ContainersReady=FContainersNotReady PodScheduled=T
         Pending Initialized=T Ready=FContainersNotReady ContainersReady=FContainersNotReady PodScheduled=T
@@ -257,11 +263,12 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_stays_keeps_its_time() {
+    fn unchanged_condition_keeps_transition_time() {
         let (slots, policy) = slots(json!({ "containers": [{ "name": "a" }] }));
         let first = observe(&slots, policy, None);
         let pod = Pod { status: Some(first.clone()), ..Pod::default() };
-        let observed = Observed { pod: &pod, slots: &slots, policy, since: at(0), failure: None };
+        let observed =
+            PodObservation { pod: &pod, slots: &slots, policy, since: at(0), failure: None };
         assert_eq!(status(&observed, at(99)), first);
     }
 }

@@ -1,4 +1,4 @@
-//! How long ago something was, as `kubectl` prints it.
+//! Durations and ages in the notation of kubectl.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 const YEAR: i64 = 365 * DAY;
 
-/// How long ago it was; `<unknown>` where nothing is said, `<invalid>` where it is not a time.
+/// Age of a time; `<unknown>` without a time, `<invalid>` for an invalid one.
 pub fn age(time: Option<&str>, now: Timestamp) -> String {
     match time {
         None | Some("") => UNKNOWN.to_owned(),
@@ -25,7 +25,7 @@ pub(super) fn seconds_between(earlier: Timestamp, later: Timestamp) -> i64 {
     later.duration_since(earlier).as_secs()
 }
 
-/// Two units while they tell something, one unit after that: `90s`, `2m5s`, `3h10m`, `2d3h`, `5d`.
+/// A duration with one or two units, depending on its length: `90s`, `2m5s`, `3h10m`, `2d3h`, `5d`.
 pub fn human_duration(seconds: i64) -> String {
     let two = |unit: i64, name: &str, part: i64, part_name: &str| match (
         seconds / unit,
@@ -37,7 +37,7 @@ pub fn human_duration(seconds: i64) -> String {
     let one = |unit: i64, name: &str| format!("{}{name}", seconds / unit);
     match seconds {
         ..-1 => INVALID.to_owned(),
-        // Clocks differ by a moment.
+        // Tolerates small clock skew.
         -1 => "0s".to_owned(),
         _ if seconds < 2 * MINUTE => one(1, "s"),
         _ if seconds < 10 * MINUTE => two(MINUTE, "m", 1, "s"),
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_as_coarse_as_they_are_long() {
+    fn human_duration_precision_depends_on_length() {
         for (seconds, expected) in [
             (i64::MIN, "<invalid>"),
             (-2, "<invalid>"),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn an_age_may_be_unknown_or_invalid() {
+    fn age_without_valid_time_is_unknown_or_invalid() {
         let now: Timestamp = "2026-01-01T00:05:00Z".parse().unwrap();
         assert_eq!(age(Some("2026-01-01T00:00:00Z"), now), "5m");
         assert_eq!(age(Some("2026-01-01T00:00:30.500000Z"), now), "4m29s");

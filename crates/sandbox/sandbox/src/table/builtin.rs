@@ -1,31 +1,31 @@
-//! The columns of the built-in kinds, and what fills them.
+//! Table columns of the built-in kinds.
 
+use Heading::{Boolean, Date, Integer, Name, Text, Wide, WideName};
 use serde_json::Value;
 
-use super::subject::Subject;
+use super::row::RowContext;
 use super::{Column, cells, custom};
-use Heading::{Boolean, Date, Integer, Name, Text, Wide, WideName};
 
-/// How the rows of a built-in kind are made.
-pub(super) struct Printer {
+/// Columns and cells of a built-in kind.
+pub(super) struct BuiltinPrinter {
     group: &'static str,
     kind: &'static str,
     headings: &'static [Heading],
-    pub(super) cells: fn(Subject<'_>) -> Vec<Value>,
+    pub(super) cells: fn(RowContext<'_>) -> Vec<Value>,
     pub(super) conditions: fn(&Value) -> Vec<Value>,
 }
 
 #[derive(Clone, Copy)]
 enum Heading {
-    /// The name of the object.
+    /// Name of the object.
     Name,
-    /// The same, on demand.
+    /// Name of the object, in wide output only.
     WideName,
     Text(&'static str),
     Integer(&'static str),
     Boolean(&'static str),
     Date(&'static str),
-    /// A text that is shown on demand.
+    /// A string, in wide output only.
     Wide(&'static str),
 }
 
@@ -54,14 +54,14 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 const ADMISSION: &str = "admissionregistration.k8s.io";
 const NETWORKING: &str = "networking.k8s.io";
 
-/// What has no columns of its own.
-static OTHER: Printer = printer("", "", CREATED, cells::created);
+/// Columns of kinds without specific ones.
+static OTHER: BuiltinPrinter = printer("", "", CREATED, cells::created);
 
 #[rustfmt::skip]
-static PRINTERS: &[Printer] = &[
+static PRINTERS: &[BuiltinPrinter] = &[
     printer("", "ConfigMap", &[Name, Text("Data"), AGE], cells::core::config_map),
     printer("", "Endpoints", &[Name, Text("Endpoints"), AGE], cells::network::endpoints),
-    printer("", "Event", EVENT, cells::event::core),
+    printer("", "Event", EVENT, cells::core::core_event),
     printer("", "Namespace", &[Name, Text("Status"), AGE], cells::core::namespace),
     printer("", "Node", &[
         Name, Text("Status"), Text("Roles"), AGE, Text("Version"), Wide("Internal-IP"),
@@ -70,26 +70,26 @@ static PRINTERS: &[Printer] = &[
     printer("", "PersistentVolume", &[
         Name, Text("Capacity"), Text("Access Modes"), Text("Reclaim Policy"), Text("Status"),
         Text("Claim"), Text("StorageClass"), Text("Reason"), AGE, Wide("VolumeMode"),
-    ], cells::storage::volume),
+    ], cells::core::volume),
     printer("", "PersistentVolumeClaim", &[
         Name, Text("Status"), Text("Volume"), Text("Capacity"), Text("Access Modes"),
         Text("StorageClass"), AGE, Wide("VolumeMode"),
-    ], cells::storage::claim),
-    Printer { conditions: cells::pod::conditions, ..printer("", "Pod", &[
+    ], cells::core::claim),
+    BuiltinPrinter { conditions: cells::workload::pod_conditions, ..printer("", "Pod", &[
         Name, Text("Ready"), Text("Status"), Integer("Restarts"), AGE, Wide("IP"), Wide("Node"),
         Wide("Nominated Node"), Wide("Readiness Gates"),
-    ], cells::pod::cells) },
+    ], cells::workload::pod) },
     printer("", "ResourceQuota", &[Name, AGE, Text("Request"), Text("Limit")], cells::core::quota),
     printer("", "Secret", &[Name, Text("Type"), Text("Data"), AGE], cells::core::secret),
     printer("", "Service", &[
         Name, Text("Type"), Text("Cluster-IP"), Text("External-IP"), Text("Port(s)"), AGE, SELECTOR,
     ], cells::network::service),
     printer("", "ServiceAccount", &[Name, Text("Secrets"), AGE], cells::core::service_account),
-    printer(ADMISSION, "MutatingWebhookConfiguration", WEBHOOKS, cells::cluster::webhooks),
-    printer(ADMISSION, "ValidatingWebhookConfiguration", WEBHOOKS, cells::cluster::webhooks),
+    printer(ADMISSION, "MutatingWebhookConfiguration", WEBHOOKS, cells::core::webhooks),
+    printer(ADMISSION, "ValidatingWebhookConfiguration", WEBHOOKS, cells::core::webhooks),
     printer("apiregistration.k8s.io", "APIService", &[
         Name, Text("Service"), Text("Available"), AGE,
-    ], cells::cluster::api_service),
+    ], cells::core::api_service),
     printer("apps", "DaemonSet", &[
         Name, Integer("Desired"), Integer("Current"), Integer("Ready"), Integer("Up-to-date"),
         Integer("Available"), Text("Node Selector"), AGE, CONTAINERS, IMAGES, SELECTOR,
@@ -108,8 +108,8 @@ static PRINTERS: &[Printer] = &[
     printer("batch", "Job", &[
         Name, Text("Completions"), Text("Duration"), AGE, CONTAINERS, IMAGES, SELECTOR,
     ], cells::workload::job),
-    printer("coordination.k8s.io", "Lease", &[Name, Text("Holder"), AGE], cells::cluster::lease),
-    printer("events.k8s.io", "Event", EVENT, cells::event::new),
+    printer("coordination.k8s.io", "Lease", &[Name, Text("Holder"), AGE], cells::core::lease),
+    printer("events.k8s.io", "Event", EVENT, cells::core::event),
     printer(NETWORKING, "Ingress", &[
         Name, Text("Class"), Text("Hosts"), Text("Address"), Text("Ports"), AGE,
     ], cells::network::ingress),
@@ -120,37 +120,37 @@ static PRINTERS: &[Printer] = &[
     printer("policy", "PodDisruptionBudget", &[
         Name, Text("Min Available"), Text("Max Unavailable"), Integer("Allowed Disruptions"), AGE,
     ], cells::workload::disruption_budget),
-    printer(RBAC, "ClusterRoleBinding", BINDING, cells::cluster::binding),
-    printer(RBAC, "RoleBinding", BINDING, cells::cluster::binding),
+    printer(RBAC, "ClusterRoleBinding", BINDING, cells::core::binding),
+    printer(RBAC, "RoleBinding", BINDING, cells::core::binding),
     printer("scheduling.k8s.io", "PriorityClass", &[
         Name, Integer("Value"), Boolean("Global-Default"), AGE,
-    ], cells::cluster::priority_class),
+    ], cells::core::priority_class),
     printer("storage.k8s.io", "StorageClass", &[
         Name, Text("Provisioner"), Text("ReclaimPolicy"), Text("VolumeBindingMode"),
         Text("AllowVolumeExpansion"), AGE,
-    ], cells::storage::class),
+    ], cells::core::storage_class),
 ];
 
 const fn printer(
     group: &'static str,
     kind: &'static str,
     headings: &'static [Heading],
-    cells: fn(Subject<'_>) -> Vec<Value>,
-) -> Printer {
-    Printer { group, kind, headings, cells, conditions: no_conditions }
+    cells: fn(RowContext<'_>) -> Vec<Value>,
+) -> BuiltinPrinter {
+    BuiltinPrinter { group, kind, headings, cells, conditions: no_conditions }
 }
 
 fn no_conditions(_: &Value) -> Vec<Value> {
     Vec::new()
 }
 
-/// How the rows of this kind are made.
-pub(super) fn find(group: &str, kind: &str) -> &'static Printer {
+/// The printer of a kind.
+pub(super) fn find(group: &str, kind: &str) -> &'static BuiltinPrinter {
     let found = PRINTERS.iter().find(|printer| printer.group == group && printer.kind == kind);
     found.unwrap_or(&OTHER)
 }
 
-impl Printer {
+impl BuiltinPrinter {
     pub(super) fn columns(&self) -> Vec<Column> {
         self.headings.iter().map(|heading| heading.column()).collect()
     }

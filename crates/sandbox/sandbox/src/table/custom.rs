@@ -1,19 +1,19 @@
-//! The cells of custom resources.
+//! Table columns of custom resources.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition;
 use serde_json::{Number, Value, json};
 
-use super::subject::Subject;
+use super::row::RowContext;
 use super::{Column, JsonPath, age};
 
-/// A column that a definition declares.
+/// An `additionalPrinterColumn` of a CRD.
 pub(super) struct PrinterColumn {
     pub(super) shown: Column,
-    /// `None` where the path is none: the cells are empty.
+    /// `None` if the path is invalid: the cells are empty.
     path: Option<JsonPath>,
 }
 
-/// The columns beside the name; the age where nothing else is declared.
+/// The columns after the name; the age if the CRD declares none.
 pub(super) fn columns(declared: &[CustomResourceColumnDefinition]) -> Vec<PrinterColumn> {
     if declared.is_empty() {
         let age = CustomResourceColumnDefinition {
@@ -28,7 +28,7 @@ pub(super) fn columns(declared: &[CustomResourceColumnDefinition]) -> Vec<Printe
     declared.iter().map(PrinterColumn::of).collect()
 }
 
-/// Every table begins with it.
+/// The first column of every table.
 pub(super) fn name_column() -> Column {
     Column {
         name: "Name".to_owned(),
@@ -51,18 +51,16 @@ impl PrinterColumn {
         Self { shown, path: JsonPath::parse(&declared.json_path).ok() }
     }
 
-    /// What is of another type than the column is not shown; only texts show everything.
-    pub(super) fn cell(&self, subject: Subject<'_>) -> Value {
-        let found = self.path.as_ref().map(|path| path.find(subject.object)).unwrap_or_default();
+    /// Values of another type than the column are not shown; string columns show every value.
+    pub(super) fn cell(&self, row: RowContext<'_>) -> Value {
+        let found = self.path.as_ref().map(|path| path.find(row.object)).unwrap_or_default();
         let Some(&value) = found.first() else { return Value::Null };
         match self.shown.type_.as_str() {
             "string" => json!(text(value)),
             "integer" => value.as_number().and_then(integer).map_or(Value::Null, Value::from),
             "number" if value.is_number() => number(value),
             "boolean" => value.as_bool().map_or(Value::Null, Value::from),
-            "date" => {
-                value.as_str().map_or(Value::Null, |time| json!(age(Some(time), subject.now)))
-            }
+            "date" => value.as_str().map_or(Value::Null, |time| json!(age(Some(time), row.now))),
             _ => Value::Null,
         }
     }
@@ -79,7 +77,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Without a fraction where there is none, as Go writes it.
+/// Integers without a fraction, as Go writes them.
 fn number(value: &Value) -> Value {
     let whole = value.as_number().and_then(integer).map(Value::from);
     let same = |whole: &Value| whole.as_f64() == value.as_f64();

@@ -1,10 +1,10 @@
-//! The part of `JSONPath` that definitions use for their columns.
+//! The part of `JSONPath` that CRDs use for printer columns.
 
 use serde_json::Value;
 
-/// Longer than any real path.
+/// Maximum length of a path in bytes.
 const MAX_LENGTH: usize = 1024;
-/// Filters within filters, deeper than any real path.
+/// Maximum depth of nested filters.
 const MAX_DEPTH: usize = 4;
 
 /// A path to values in an object, such as `.status.conditions[?(@.type=="Ready")].status`.
@@ -24,7 +24,7 @@ enum Step {
 #[derive(Clone, Debug, PartialEq)]
 struct Filter {
     path: JsonPath,
-    /// `None` asks whether there is something.
+    /// `None` tests for existence.
     test: Option<Test>,
 }
 
@@ -34,22 +34,22 @@ struct Test {
     value: Value,
 }
 
-/// Why a text is no path.
+/// Parse error of a path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JsonPathError {
-    /// It is longer than any that makes sense.
+    /// The path is too long.
     #[error("the path has {length} bytes; the limit is {MAX_LENGTH} bytes")]
     TooLong {
-        /// How long it is, in bytes.
+        /// Length in bytes.
         length: usize,
     },
-    /// Filters are nested deeper than any that make sense.
+    /// Filters are nested too deeply.
     #[error("filters are nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// Something else is expected here.
+    /// Unexpected input.
     #[error("expected {expected} at {rest:?}")]
     Expected {
-        /// What is expected.
+        /// The expected token.
         expected: &'static str,
         /// The rest of the path.
         rest: String,
@@ -57,7 +57,7 @@ pub enum JsonPathError {
 }
 
 impl JsonPath {
-    /// Reads a path.
+    /// Parses a path.
     pub fn parse(text: &str) -> Result<Self, JsonPathError> {
         if text.len() > MAX_LENGTH {
             return Err(JsonPathError::TooLong { length: text.len() });
@@ -67,7 +67,7 @@ impl JsonPath {
         if parser.rest.is_empty() { Ok(path) } else { Err(parser.expected("the end")) }
     }
 
-    /// The values that it leads to.
+    /// The values that the path selects.
     pub fn find<'a>(&self, object: &'a Value) -> Vec<&'a Value> {
         self.steps.iter().fold(vec![object], |values, step| {
             values.into_iter().flat_map(|value| step.apply(value)).collect()
@@ -142,7 +142,7 @@ impl<'a> Parser<'a> {
         taken
     }
 
-    /// Steps, as many as there are. `.` alone is the object itself.
+    /// Parses steps. `.` alone is the object itself.
     fn path(&mut self, depth: usize) -> Result<JsonPath, JsonPathError> {
         let mut steps = Vec::new();
         loop {
@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A name, in which a backslash takes the meaning from what follows it.
+    /// Parses a name; a backslash escapes the next character.
     fn name(&mut self) -> Result<String, JsonPathError> {
         let mut name = String::new();
         loop {
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
         if name.is_empty() { Err(self.expected("a name")) } else { Ok(name) }
     }
 
-    /// What stands in brackets; the first one is taken already.
+    /// Parses the content of brackets, after the opening one.
     fn bracket(&mut self, depth: usize) -> Result<Vec<Step>, JsonPathError> {
         let steps = if self.take("*") {
             vec![Step::Each]
@@ -186,7 +186,7 @@ impl<'a> Parser<'a> {
             self.require(")")?;
             vec![Step::Filter(filter)]
         } else if self.take("'") {
-            // The real server reads a path there, not a name: dots have to be escaped.
+            // The API server parses a path here, not a name: dots have to be escaped.
             let path = self.take_while(|it| it != '\'');
             self.require("'")?;
             Self::names(path)?
@@ -198,7 +198,7 @@ impl<'a> Parser<'a> {
         Ok(steps)
     }
 
-    /// Names between dots.
+    /// Names separated by dots.
     fn names(path: &str) -> Result<Vec<Step>, JsonPathError> {
         let mut parser = Parser { rest: path };
         let mut steps = vec![Step::Field(parser.name()?)];
@@ -241,7 +241,7 @@ impl<'a> Parser<'a> {
         scalar.ok_or_else(|| before.expected("a string, a number or a boolean"))
     }
 
-    /// A text between quotes of either kind, if there is one here.
+    /// Parses a string in single or double quotes, if there is one.
     fn quoted(&mut self) -> Result<Option<String>, JsonPathError> {
         let Some(quote) = self.rest.chars().next().filter(|it| matches!(it, '\'' | '"')) else {
             return Ok(None);

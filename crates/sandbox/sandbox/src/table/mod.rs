@@ -1,84 +1,84 @@
-//! The representations of objects that `kubectl` asks for: tables, and metadata alone.
+//! Representations of objects that kubectl requests: Table and `PartialObjectMetadata`.
 
 mod age;
 mod builtin;
 mod cells;
 mod custom;
 mod json_path;
-mod subject;
+mod row;
 #[cfg(test)]
 mod tests;
 
 use jiff::Timestamp;
+use row::RowContext;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::catalog::Resource;
-use subject::Subject;
-pub(crate) use subject::selector_text;
 
 pub use age::{age, human_duration};
 pub use json_path::{JsonPath, JsonPathError};
+pub(crate) use row::selector_text;
 
-/// The version of all of these representations.
+/// API version of these representations.
 const API_VERSION: &str = "meta.k8s.io/v1";
 
-/// Objects as rows of cells.
+/// A `meta.k8s.io/v1` Table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Table {
     kind: &'static str,
     api_version: &'static str,
-    /// The metadata of the list.
+    /// Metadata of the list.
     pub metadata: Value,
-    /// What the cells mean.
+    /// Definitions of the columns.
     pub column_definitions: Vec<Column>,
-    /// One for each object.
+    /// One row for each object.
     pub rows: Vec<Row>,
 }
 
-/// What one cell of each row means.
+/// A column definition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Column {
-    /// The heading.
+    /// Heading.
     pub name: String,
-    /// The type of the cells, by the words of a schema.
+    /// `OpenAPI` type of the cells.
     #[serde(rename = "type")]
     pub type_: String,
-    /// What is more to know of the type; `name` for the column that names the object.
+    /// `OpenAPI` format; `name` for the column with the name of the object.
     pub format: String,
-    /// What it tells.
+    /// Description.
     pub description: String,
-    /// 0 for what is always shown, more for what is shown on demand.
+    /// 0 for columns that are always shown, greater for wide output.
     pub priority: i32,
 }
 
-/// One object.
+/// A row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// One for each column.
+    /// One cell for each column.
     pub cells: Vec<Value>,
-    /// What clients may want to know of the object without its content.
+    /// Conditions of the row, such as `Completed`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Value>,
-    /// As much of the object as was asked for.
+    /// The object, as requested by `includeObject`.
     pub object: Value,
 }
 
-/// How much of its object a row carries.
+/// Value of the parameter `includeObject`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IncludeObject {
-    /// Nothing.
+    /// No object.
     None,
-    /// Its metadata.
+    /// Metadata only.
     #[default]
     Metadata,
-    /// All of it.
+    /// The complete object.
     Object,
 }
 
 impl IncludeObject {
-    /// Reads the parameter `includeObject`; `None` where it has no meaning.
+    /// Parses the parameter; `None` if invalid.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "None" => Some(Self::None),
@@ -98,7 +98,7 @@ impl IncludeObject {
 }
 
 impl Table {
-    /// The table of these objects; `metadata` is that of their list.
+    /// The table of a list; `metadata` is that of the list.
     pub fn of<'a>(
         resource: &Resource,
         objects: impl IntoIterator<Item = &'a Value>,
@@ -106,9 +106,9 @@ impl Table {
         include: IncludeObject,
         now: Timestamp,
     ) -> Self {
-        let printer = Printer::of(resource);
+        let printer = TablePrinter::of(resource);
         let row = |object: &Value| Row {
-            cells: printer.cells(Subject { object, now }),
+            cells: printer.cells(RowContext { object, now }),
             conditions: printer.conditions(object),
             object: include.of(object),
         };
@@ -121,7 +121,7 @@ impl Table {
         }
     }
 
-    /// The table of one object, as a read of this object alone is answered.
+    /// The table of one object, in response to a GET.
     pub fn of_one(
         resource: &Resource,
         object: &Value,
@@ -143,7 +143,7 @@ pub fn partial(object: &Value) -> Value {
     })
 }
 
-/// The objects as a `PartialObjectMetadataList`; `metadata` is that of their list.
+/// The objects as a `PartialObjectMetadataList`; `metadata` is that of the list.
 pub fn partial_list<'a>(objects: impl IntoIterator<Item = &'a Value>, metadata: &Value) -> Value {
     json!({
         "kind": "PartialObjectMetadataList",
@@ -153,13 +153,13 @@ pub fn partial_list<'a>(objects: impl IntoIterator<Item = &'a Value>, metadata: 
     })
 }
 
-/// How the rows of a resource are made.
-enum Printer {
-    BuiltIn(&'static builtin::Printer),
+/// Columns and cells of a resource.
+enum TablePrinter {
+    BuiltIn(&'static builtin::BuiltinPrinter),
     Custom(Vec<custom::PrinterColumn>),
 }
 
-impl Printer {
+impl TablePrinter {
     fn of(resource: &Resource) -> Self {
         match &resource.custom {
             Some(custom) => Self::Custom(custom::columns(&custom.columns)),
@@ -177,12 +177,12 @@ impl Printer {
         }
     }
 
-    fn cells(&self, subject: Subject<'_>) -> Vec<Value> {
+    fn cells(&self, row: RowContext<'_>) -> Vec<Value> {
         match self {
-            Self::BuiltIn(printer) => (printer.cells)(subject),
+            Self::BuiltIn(printer) => (printer.cells)(row),
             Self::Custom(columns) => {
-                let others = columns.iter().map(|column| column.cell(subject));
-                std::iter::once(subject.name()).chain(others).collect()
+                let others = columns.iter().map(|column| column.cell(row));
+                std::iter::once(row.name()).chain(others).collect()
             }
         }
     }

@@ -27,7 +27,7 @@ fn printed(group: &str, kind: &str, objects: &[Value]) -> String {
 }
 
 #[test]
-fn nodes() {
+fn node_table_has_kubectl_columns() {
     let ready = |status: &str| json!([{ "type": "Ready", "status": status }]);
     let info = json!({ "kubeletVersion": "v1", "osImage": "os", "kernelVersion": "k", "containerRuntimeVersion": "r" });
     let mut labelled = metadata("full");
@@ -52,7 +52,7 @@ fn nodes() {
 }
 
 #[test]
-fn what_is_being_deleted_says_so() {
+fn table_of_deleting_objects_shows_terminating() {
     let mut leaving = metadata("leaving");
     leaving["deletionTimestamp"] = json!("2026-01-01T00:30:00Z");
     let running = json!({ "metadata": leaving, "status": { "phase": "Running" } });
@@ -70,7 +70,7 @@ fn what_is_being_deleted_says_so() {
 }
 
 #[test]
-fn kinds_without_columns_of_their_own_show_when_they_were_created() {
+fn table_without_specific_columns_shows_creation_time() {
     let role = json!({ "metadata": metadata("r") });
     insta::assert_snapshot!(printed("rbac.authorization.k8s.io", "Role", &[role, json!({})]), @r"
     Name | Created At
@@ -80,7 +80,7 @@ fn kinds_without_columns_of_their_own_show_when_they_were_created() {
 }
 
 #[test]
-fn every_row_has_a_cell_for_every_column_whatever_the_object_is() {
+fn table_rows_have_a_cell_for_every_column() {
     let odd =
         [json!({}), json!(null), json!([1]), json!({ "metadata": 1, "spec": [], "status": "x" })];
     for resource in Catalog::default().resources() {
@@ -92,7 +92,7 @@ fn every_row_has_a_cell_for_every_column_whatever_the_object_is() {
 }
 
 #[test]
-fn a_table_as_json() {
+fn table_serializes_as_meta_v1() {
     let catalog = Catalog::default();
     let resource = catalog.kind("coordination.k8s.io", "Lease").unwrap();
     let mut lease = json!({ "metadata": metadata("l"), "spec": { "holderIdentity": "me" } });
@@ -151,7 +151,7 @@ fn a_table_as_json() {
 }
 
 #[test]
-fn paths_lead_to_values() {
+fn json_path_selects_values() {
     let object = json!({
         "a": { "b": [1, 2, 3], "c.d": "dotted" },
         "l": [{ "t": "x", "v": 1, "m": [{ "k": "p", "v": "deep" }] }, { "t": "y's", "v": 2 }],
@@ -211,7 +211,7 @@ fn paths_lead_to_values() {
 }
 
 #[test]
-fn what_is_no_path_is_refused() {
+fn json_path_parse_errors() {
     let deep = format!(".a{}", "[?(@.a".repeat(9));
     let refused: Vec<_> = [
         "a",
@@ -257,7 +257,7 @@ fn what_is_no_path_is_refused() {
 
 proptest! {
     #[test]
-    fn no_path_panics(
+    fn json_path_never_panics(
         path in "((\\.[a-c]?|\\[|\\]|\\?\\(@|==|!=|'|\"|\\\\|\\*|-?[0-9]{0,20}|true|\\)| |\\PC)){0,20}",
     ) {
         let object = json!({ "a": { "b": ["c", { "a": 1 }] }, "b": null, "c": "" });
@@ -267,7 +267,7 @@ proptest! {
     }
 
     #[test]
-    fn no_age_panics(time in "\\PC{0,30}|-?[0-9]{4,6}-01-01T00:00:00Z", seconds in any::<i64>()) {
+    fn age_never_panics(time in "\\PC{0,30}|-?[0-9]{4,6}-01-01T00:00:00Z", seconds in any::<i64>()) {
         age(Some(&time), now());
         human_duration(seconds);
     }

@@ -1,18 +1,18 @@
-//! Server-side apply: who owns which field.
+//! Server-side apply and managedFields.
 
 use anyhow::Result;
 use http::Method;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Patch, Transcript, config_map, idle_deployment};
+use crate::support::{Case, PatchType, Transcript, config_map, idle_deployment};
 
-/// A config map as it is applied.
+/// A ConfigMap to apply.
 fn map(data: Value) -> Value {
     config_map("a", data)
 }
 
-/// Who owns what, a line each: the manager, the operation, the fields.
+/// managedFields as text: manager, operation and fields.
 fn owners(object: &Value) -> String {
     let entries = object["metadata"]["managedFields"].as_array();
     let line = |entry: &Value| {
@@ -26,7 +26,7 @@ fn owners(object: &Value) -> String {
         )
     };
     let mut lines: Vec<String> = entries.into_iter().flatten().map(line).collect();
-    // Their order is that of their times, which have whole seconds.
+    // Entries are ordered by time, which has whole seconds.
     lines.sort();
     lines.join("\n")
 }
@@ -36,7 +36,7 @@ async fn applied(case: &Case, manager: &str, data: Value) -> Result<Value> {
 }
 
 #[tokio::test]
-async fn an_apply_creates_what_is_not_there() -> Result<()> {
+async fn apply_of_missing_object_creates_it() -> Result<()> {
     let case = Case::begin("apply").await?;
     let answer = case.apply("configmaps/a", "one", &map(json!({ "k": "1" }))).await?;
     assert_eq!(answer.status, 201);
@@ -49,7 +49,7 @@ async fn an_apply_creates_what_is_not_there() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_entry_tells_when_and_how_its_manager_wrote() -> Result<()> {
+async fn managed_fields_entry_has_time_and_operation() -> Result<()> {
     let case = Case::begin("apply").await?;
     let object = applied(&case, "one", json!({ "k": "1" })).await?;
     let entry = &object["metadata"]["managedFields"][0];
@@ -59,7 +59,7 @@ async fn an_entry_tells_when_and_how_its_manager_wrote() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_a_manager_applies_no_more_is_removed() -> Result<()> {
+async fn apply_without_owned_field_removes_it() -> Result<()> {
     let case = Case::begin("apply").await?;
     applied(&case, "one", json!({ "a": "1", "b": "2" })).await?;
     let after = applied(&case, "one", json!({ "a": "1" })).await?;
@@ -68,7 +68,7 @@ async fn what_a_manager_applies_no_more_is_removed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_another_manager_applies_too_stays() -> Result<()> {
+async fn apply_without_shared_field_keeps_it() -> Result<()> {
     let case = Case::begin("apply").await?;
     applied(&case, "one", json!({ "a": "1", "b": "2" })).await?;
     applied(&case, "two", json!({ "b": "2" })).await?;
@@ -82,7 +82,7 @@ async fn what_another_manager_applies_too_stays() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_value_of_another_manager_is_a_conflict() -> Result<()> {
+async fn apply_of_field_of_other_manager_conflicts() -> Result<()> {
     let case = Case::begin("apply").await?;
     applied(&case, "one", json!({ "a": "1", "b": "1", "c": "1" })).await?;
     let answer =
@@ -98,7 +98,7 @@ async fn a_value_of_another_manager_is_a_conflict() -> Result<()> {
 }
 
 #[tokio::test]
-async fn values_of_several_managers_are_a_conflict_with_each() -> Result<()> {
+async fn apply_conflict_names_all_managers() -> Result<()> {
     let case = Case::begin("apply").await?;
     applied(&case, "one", json!({ "a": "1", "b": "1" })).await?;
     let edit = json!({ "data": { "b": "2" } });
@@ -115,7 +115,7 @@ async fn values_of_several_managers_are_a_conflict_with_each() -> Result<()> {
 }
 
 #[tokio::test]
-async fn force_takes_a_value_from_its_owner() -> Result<()> {
+async fn forced_apply_takes_ownership() -> Result<()> {
     let case = Case::begin("apply").await?;
     applied(&case, "one", json!({ "a": "1", "b": "1" })).await?;
     let after = case.force("configmaps/a", "two", &map(json!({ "a": "2" }))).await?.object()?;
@@ -130,7 +130,7 @@ async fn force_takes_a_value_from_its_owner() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_update_takes_what_it_changes() -> Result<()> {
+async fn update_takes_ownership_of_changed_fields() -> Result<()> {
     let case = Case::begin("apply").await?;
     let mut object = applied(&case, "one", json!({ "a": "1", "b": "1" })).await?;
     object["data"]["a"] = json!("2");
@@ -149,7 +149,7 @@ async fn an_update_takes_what_it_changes() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_update_that_removes_a_field_takes_it_from_its_owner() -> Result<()> {
+async fn update_that_removes_field_removes_ownership() -> Result<()> {
     let case = Case::begin("apply").await?;
     applied(&case, "one", json!({ "a": "1", "b": "1" })).await?;
     let patch = json!({ "data": { "b": null } });
@@ -159,11 +159,11 @@ async fn an_update_that_removes_a_field_takes_it_from_its_owner() -> Result<()> 
 }
 
 #[tokio::test]
-async fn entries_can_be_given_up() -> Result<()> {
+async fn managed_fields_can_be_cleared() -> Result<()> {
     let case = Case::begin("apply").await?;
     applied(&case, "one", json!({ "a": "1" })).await?;
     let patch = json!([{ "op": "replace", "path": "/metadata/managedFields", "value": [{}] }]);
-    let after = case.patch(Patch::Json, "configmaps/a", &patch).await?.object()?;
+    let after = case.patch(PatchType::Json, "configmaps/a", &patch).await?.object()?;
     assert_eq!(after["metadata"]["managedFields"], Value::Null);
     let after = applied(&case, "two", json!({ "b": "2" })).await?;
     assert_snapshot!(owners(&after), @r#"
@@ -174,20 +174,20 @@ async fn entries_can_be_given_up() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_apply_needs_a_manager_and_no_managed_fields() -> Result<()> {
+async fn apply_without_manager_or_with_managed_fields_is_refused() -> Result<()> {
     let case = Case::begin("apply").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let wanted = map(json!({}));
-    said.add("no manager", &case.patch(Patch::Apply, "configmaps/a", &wanted).await?);
+    transcript.add("no manager", &case.patch(PatchType::Apply, "configmaps/a", &wanted).await?);
     let long = "m".repeat(129);
-    said.add("long", &case.apply("configmaps/a", &long, &wanted).await?);
-    said.add("unprintable", &case.apply("configmaps/a", "a%0A", &wanted).await?);
+    transcript.add("long", &case.apply("configmaps/a", &long, &wanted).await?);
+    transcript.add("unprintable", &case.apply("configmaps/a", "a%0A", &wanted).await?);
     let mut managed = wanted.clone();
     managed["metadata"]["managedFields"] = json!([{ "manager": "x" }]);
-    said.add("managed fields", &case.apply("configmaps/a", "one", &managed).await?);
+    transcript.add("managed fields", &case.apply("configmaps/a", "one", &managed).await?);
     let forced = case.merge("configmaps/a?force=true", &wanted).await?;
-    said.add("force of another patch", &forced);
-    assert_snapshot!(said, @r#"
+    transcript.add("force of another patch", &forced);
+    assert_snapshot!(transcript, @r#"
     no manager: 422 Invalid: PatchOptions.meta.k8s.io "" is invalid: …
       about {"group":"meta.k8s.io","kind":"PatchOptions"}
       FieldValueRequired fieldManager: Required value: is required for apply patch
@@ -206,21 +206,21 @@ async fn an_apply_needs_a_manager_and_no_managed_fields() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_applied_names_its_kind_and_itself() -> Result<()> {
+async fn apply_without_kind_or_name_is_refused() -> Result<()> {
     let case = Case::begin("apply").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for object in [
         json!({ "metadata": { "name": "a" } }),
         json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "a" } }),
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "b" } }),
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "b" } }),
     ] {
-        said.line(&object, case.apply("configmaps/a", "one", &object).await?.outline());
+        transcript.line(&object, case.apply("configmaps/a", "one", &object).await?.outline());
     }
     let nameless = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
     let created = case.apply("configmaps/a", "one", &nameless).await?;
-    said.line("no name", created.status);
-    assert_snapshot!(said, @r#"
+    transcript.line("no name", created.status);
+    assert_snapshot!(transcript, @r#"
     {"metadata":{"name":"a"}}: 400 BadRequest
     {"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"}}: 500 
     {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}: 400 BadRequest
@@ -231,7 +231,7 @@ async fn what_is_applied_names_its_kind_and_itself() -> Result<()> {
 }
 
 #[tokio::test]
-async fn unknown_fields_are_not_applied() -> Result<()> {
+async fn apply_of_unknown_fields_is_refused() -> Result<()> {
     let case = Case::begin("apply").await?;
     let mut object = map(json!({}));
     object["nonsense"] = json!("x");
@@ -240,7 +240,7 @@ async fn unknown_fields_are_not_applied() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_applied_may_be_yaml() -> Result<()> {
+async fn apply_accepts_yaml() -> Result<()> {
     let case = Case::begin("apply").await?;
     let yaml =
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: |\n    two\n    lines\n";
@@ -261,7 +261,7 @@ fn containers(object: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn elements_of_a_list_are_owned_by_their_keys() -> Result<()> {
+async fn list_map_items_are_owned_by_key() -> Result<()> {
     let case = Case::begin("apply").await?;
     let path = "deployments/d";
     let both = json!([{ "name": "x", "image": "i:1" }, { "name": "y", "image": "i:1" }]);
@@ -286,7 +286,7 @@ async fn elements_of_a_list_are_owned_by_their_keys() -> Result<()> {
 }
 
 #[tokio::test]
-async fn elements_with_several_keys_are_told_apart_by_all_of_them() -> Result<()> {
+async fn list_map_items_with_several_keys_are_distinct() -> Result<()> {
     let case = Case::begin("apply").await?;
     let service = |ports: Value| {
         json!({
@@ -304,7 +304,7 @@ async fn elements_with_several_keys_are_told_apart_by_all_of_them() -> Result<()
 }
 
 #[tokio::test]
-async fn a_key_that_is_given_twice_is_refused() -> Result<()> {
+async fn apply_of_duplicate_list_key_is_refused() -> Result<()> {
     let case = Case::begin("apply").await?;
     let twice = json!([{ "name": "x", "image": "i:1" }, { "name": "x", "image": "i:2" }]);
     let answer = case.apply("deployments/d", "one", &idle_deployment(twice)).await?;
@@ -313,7 +313,7 @@ async fn a_key_that_is_given_twice_is_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_status_is_applied_on_its_own() -> Result<()> {
+async fn apply_of_status_is_separate() -> Result<()> {
     let case = Case::begin("apply").await?;
     let service = json!({
         "apiVersion": "v1", "kind": "Service", "metadata": { "name": "s" },
@@ -338,7 +338,7 @@ async fn a_status_is_applied_on_its_own() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_dry_run_applies_nothing_and_tells_conflicts() -> Result<()> {
+async fn dry_run_apply_reports_conflicts_and_stores_nothing() -> Result<()> {
     let case = Case::begin("apply").await?;
     let before = applied(&case, "one", json!({ "a": "1" })).await?;
     let dry =
@@ -351,7 +351,7 @@ async fn a_dry_run_applies_nothing_and_tells_conflicts() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_apply_with_an_old_version_conflicts() -> Result<()> {
+async fn apply_with_old_resource_version_conflicts() -> Result<()> {
     let case = Case::begin("apply").await?;
     let old = applied(&case, "one", json!({ "a": "1" })).await?;
     applied(&case, "one", json!({ "a": "2" })).await?;

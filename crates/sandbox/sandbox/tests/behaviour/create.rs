@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{Case, Transcript, config_map};
 
 #[tokio::test]
-async fn a_created_object_comes_back_with_what_the_server_added() -> Result<()> {
+async fn create_returns_object_with_server_fields() -> Result<()> {
     let case = Case::begin("create").await?;
     let answer = case.create("configmaps", &config_map("a", json!({ "k": "v" }))).await?;
     assert_eq!(answer.status, 201);
@@ -23,7 +23,7 @@ async fn a_created_object_comes_back_with_what_the_server_added() -> Result<()> 
 }
 
 #[tokio::test]
-async fn what_only_the_server_decides_is_not_taken_from_the_client() -> Result<()> {
+async fn create_ignores_server_fields_of_client() -> Result<()> {
     let case = Case::begin("create").await?;
     let mut wanted = config_map("a", json!({}));
     let mine = json!({
@@ -39,7 +39,7 @@ async fn what_only_the_server_decides_is_not_taken_from_the_client() -> Result<(
 }
 
 #[tokio::test]
-async fn a_name_is_taken_once() -> Result<()> {
+async fn create_of_existing_name_conflicts() -> Result<()> {
     let case = Case::begin("create").await?;
     case.config_map("a", json!({})).await?;
     let again = case.create("configmaps", &config_map("a", json!({}))).await?;
@@ -51,7 +51,7 @@ async fn a_name_is_taken_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn names_are_made_up_on_request() -> Result<()> {
+async fn generate_name_appends_suffix() -> Result<()> {
     let case = Case::begin("create").await?;
     let wanted = json!({ "metadata": { "generateName": "prefix-" } });
     let mut names = Vec::new();
@@ -68,7 +68,7 @@ async fn names_are_made_up_on_request() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_long_prefix_is_cut_before_the_name_is_made_up() -> Result<()> {
+async fn generate_name_truncates_long_prefix() -> Result<()> {
     let case = Case::begin("create").await?;
     let wanted = json!({ "metadata": { "generateName": "p".repeat(70) } });
     let created = case.create("configmaps", &wanted).await?.object()?;
@@ -78,15 +78,15 @@ async fn a_long_prefix_is_cut_before_the_name_is_made_up() -> Result<()> {
 }
 
 #[tokio::test]
-async fn names_that_are_none_are_refused() -> Result<()> {
+async fn invalid_names_are_refused() -> Result<()> {
     let case = Case::begin("create").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let too_long = "x".repeat(254);
     for name in ["", "A", "a_b", "-a", "a.", "a/b", "..", "a b", "é", &too_long] {
         let label = if name.len() > 250 { "254 letters".to_owned() } else { format!("{name:?}") };
-        said.add(label, &case.create("configmaps", &config_map(name, json!({}))).await?);
+        transcript.add(label, &case.create("configmaps", &config_map(name, json!({}))).await?);
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     "": 422 Invalid: ConfigMap "" is invalid: …
       about {"kind":"ConfigMap"}
       FieldValueRequired metadata.name: Required value: name or generateName is required
@@ -122,17 +122,17 @@ async fn names_that_are_none_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn names_of_some_kinds_are_labels() -> Result<()> {
+async fn names_of_some_kinds_must_be_labels() -> Result<()> {
     let case = Case::begin("create").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let port = json!({ "ports": [{ "port": 80 }] });
     let service = json!({ "metadata": { "name": "a.b" }, "spec": port });
-    said.add("service a.b", &case.create("services", &service).await?);
+    transcript.add("service a.b", &case.create("services", &service).await?);
     let namespace = json!({ "metadata": { "name": "a.b" } });
-    said.add("namespace a.b", &case.create("/api/v1/namespaces", &namespace).await?);
+    transcript.add("namespace a.b", &case.create("/api/v1/namespaces", &namespace).await?);
     let role = json!({ "metadata": { "name": "a/b" } });
-    said.add("role a/b", &case.create("roles", &role).await?);
-    assert_snapshot!(said, @r#"
+    transcript.add("role a/b", &case.create("roles", &role).await?);
+    assert_snapshot!(transcript, @r#"
     service a.b: 422 Invalid: Service "a.b" is invalid: …
       about {"kind":"Service","name":"a.b"}
       FieldValueInvalid metadata.name: Invalid value: "a.b": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')
@@ -147,9 +147,9 @@ async fn names_of_some_kinds_are_labels() -> Result<()> {
 }
 
 #[tokio::test]
-async fn labels_and_annotations_are_checked() -> Result<()> {
+async fn invalid_labels_and_annotations_are_refused() -> Result<()> {
     let case = Case::begin("create").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let with = |metadata: Value| {
         let mut object = config_map("a", json!({}));
         for (key, value) in metadata.as_object().cloned().unwrap_or_default() {
@@ -167,9 +167,9 @@ async fn labels_and_annotations_are_checked() -> Result<()> {
         json!({ "ownerReferences": [{ "apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "" }] }),
         json!({ "ownerReferences": [{ "apiVersion": "", "kind": "", "name": "", "uid": "u" }] }),
     ] {
-        said.add(&metadata, &case.create("configmaps", &with(metadata.clone())).await?);
+        transcript.add(&metadata, &case.create("configmaps", &with(metadata.clone())).await?);
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     {"labels":{"a b":"c"}}: 422 Invalid: ConfigMap "a" is invalid: …
       about {"kind":"ConfigMap","name":"a"}
       FieldValueInvalid metadata.labels: Invalid value: "a b": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')
@@ -201,7 +201,7 @@ async fn labels_and_annotations_are_checked() -> Result<()> {
 }
 
 #[tokio::test]
-async fn large_annotations_are_refused() -> Result<()> {
+async fn oversized_annotations_are_refused() -> Result<()> {
     let case = Case::begin("create").await?;
     let mut object = config_map("a", json!({}));
     object["metadata"]["annotations"] = json!({ "a": "x".repeat(256 * 1024) });
@@ -214,7 +214,7 @@ async fn large_annotations_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_namespace_of_an_object_is_that_of_the_request() -> Result<()> {
+async fn object_in_other_namespace_is_refused() -> Result<()> {
     let case = Case::begin("create").await?;
     let mut object = config_map("a", json!({}));
     object["metadata"]["namespace"] = json!("elsewhere");
@@ -223,9 +223,9 @@ async fn the_namespace_of_an_object_is_that_of_the_request() -> Result<()> {
 }
 
 #[tokio::test]
-async fn objects_of_another_kind_are_refused() -> Result<()> {
+async fn object_of_other_kind_is_refused() -> Result<()> {
     let case = Case::begin("create").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for (version, kind) in
         [("v1", "Secret"), ("apps/v1", "ConfigMap"), ("v2", "ConfigMap"), ("", "Secret")]
     {
@@ -233,9 +233,9 @@ async fn objects_of_another_kind_are_refused() -> Result<()> {
         object["apiVersion"] = json!(version);
         object["kind"] = json!(kind);
         let answer = case.create("configmaps", &object).await?;
-        said.line(format!("{version}/{kind}"), answer.outline());
+        transcript.line(format!("{version}/{kind}"), answer.outline());
     }
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     v1/Secret: 400 BadRequest
     apps/v1/ConfigMap: 400 BadRequest
     v2/ConfigMap: 400 BadRequest
@@ -245,7 +245,7 @@ async fn objects_of_another_kind_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn nothing_is_created_with_a_resource_version() -> Result<()> {
+async fn create_with_resource_version_is_refused() -> Result<()> {
     let case = Case::begin("create").await?;
     let mut object = config_map("a", json!({}));
     object["metadata"]["resourceVersion"] = json!("1");
@@ -254,7 +254,7 @@ async fn nothing_is_created_with_a_resource_version() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_dry_run_answers_as_if_and_stores_nothing() -> Result<()> {
+async fn dry_run_create_stores_nothing() -> Result<()> {
     let case = Case::begin("create").await?;
     let answer = case.create("configmaps?dryRun=All", &config_map("a", json!({}))).await?;
     assert_eq!(answer.status, 201);
@@ -262,11 +262,11 @@ async fn a_dry_run_answers_as_if_and_stores_nothing() -> Result<()> {
     assert!(object["metadata"]["uid"].is_string());
     assert_eq!(object["metadata"]["resourceVersion"], Value::Null);
     assert_eq!(case.get("configmaps/a").await?.status, 404);
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let invalid = config_map("A", json!({}));
-    said.add("invalid", &case.create("configmaps?dryRun=All", &invalid).await?);
-    said.add("unknown", &case.create("configmaps?dryRun=Some", &invalid).await?);
-    assert_snapshot!(said, @r#"
+    transcript.add("invalid", &case.create("configmaps?dryRun=All", &invalid).await?);
+    transcript.add("unknown", &case.create("configmaps?dryRun=Some", &invalid).await?);
+    assert_snapshot!(transcript, @r#"
     invalid: 422 Invalid: ConfigMap "A" is invalid: …
       about {"kind":"ConfigMap","name":"A"}
       FieldValueInvalid metadata.name: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')
@@ -278,7 +278,7 @@ async fn a_dry_run_answers_as_if_and_stores_nothing() -> Result<()> {
 }
 
 #[tokio::test]
-async fn nothing_is_created_in_a_namespace_that_is_not_there() -> Result<()> {
+async fn create_in_missing_namespace_is_not_found() -> Result<()> {
     let case = Case::begin("create").await?;
     let path = "/api/v1/namespaces/{ns}-not/configmaps";
     let answer = case.create(path, &config_map("a", json!({}))).await?;
@@ -290,9 +290,9 @@ async fn nothing_is_created_in_a_namespace_that_is_not_there() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() -> Result<()> {
+async fn get_of_missing_object_is_not_found() -> Result<()> {
     let case = Case::begin("create").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for path in [
         "configmaps/a",
         "deployments/a",
@@ -301,10 +301,10 @@ async fn what_is_not_there_is_not_found() -> Result<()> {
         "/api/v1/namespaces/{ns}-not/configmaps/a",
         "/apis/rbac.authorization.k8s.io/v1/clusterroles/{ns}",
     ] {
-        said.add(path, &case.get(path).await?);
-        said.add(format!("delete {path}"), &case.delete(path).await?);
+        transcript.add(path, &case.get(path).await?);
+        transcript.add(format!("delete {path}"), &case.delete(path).await?);
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     configmaps/a: 404 NotFound: configmaps "a" not found
       about {"kind":"configmaps","name":"a"}
     delete configmaps/a: 404 NotFound: configmaps "a" not found

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{Case, Transcript, config_map, held_config_map};
 
 #[tokio::test]
-async fn a_deletion_is_confirmed_and_done() -> Result<()> {
+async fn delete_returns_status_and_removes_object() -> Result<()> {
     let case = Case::begin("delete").await?;
     case.config_map("a", json!({})).await?;
     assert_snapshot!(case.delete("configmaps/a").await?.shown(), @r#"
@@ -19,19 +19,19 @@ async fn a_deletion_is_confirmed_and_done() -> Result<()> {
 }
 
 #[tokio::test]
-async fn preconditions_of_a_deletion_are_checked() -> Result<()> {
+async fn delete_with_failed_preconditions_conflicts() -> Result<()> {
     let case = Case::begin("delete").await?;
     let object = case.config_map("a", json!({})).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for preconditions in [json!({ "uid": "another" }), json!({ "resourceVersion": "1" })] {
         let options = json!({ "preconditions": preconditions });
-        said.add(&preconditions, &case.delete_with("configmaps/a", &options).await?);
+        transcript.add(&preconditions, &case.delete_with("configmaps/a", &options).await?);
     }
     let metadata = &object["metadata"];
     let right = json!({ "uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"] });
     let options = json!({ "preconditions": right });
-    said.add("right", &case.delete_with("configmaps/a", &options).await?);
-    assert_snapshot!(said, @r#"
+    transcript.add("right", &case.delete_with("configmaps/a", &options).await?);
+    assert_snapshot!(transcript, @r#"
     {"uid":"another"}: 409 Conflict: Operation cannot be fulfilled on ConfigMap "a": the UID in the precondition (another) does not match the UID in record (UID). The object might have been deleted and then recreated
       about {"kind":"ConfigMap","name":"a"}
     {"resourceVersion":"1"}: 409 Conflict: Operation cannot be fulfilled on ConfigMap "a": the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (…). The object might have been modified
@@ -43,7 +43,7 @@ async fn preconditions_of_a_deletion_are_checked() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_finalizer_keeps_an_object_until_it_is_removed() -> Result<()> {
+async fn finalizer_delays_deletion() -> Result<()> {
     let case = Case::begin("delete").await?;
     let object = held_config_map("a");
     case.create("configmaps", &object).await?.object()?;
@@ -62,7 +62,7 @@ async fn a_finalizer_keeps_an_object_until_it_is_removed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_being_deleted_gets_no_new_finalizers() -> Result<()> {
+async fn deleting_object_refuses_new_finalizers() -> Result<()> {
     let case = Case::begin("delete").await?;
     let object = held_config_map("a");
     case.create("configmaps", &object).await?.object()?;
@@ -80,7 +80,7 @@ async fn what_is_being_deleted_gets_no_new_finalizers() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_collection_is_deleted_as_far_as_it_is_selected() -> Result<()> {
+async fn delete_collection_deletes_selected_objects() -> Result<()> {
     let case = Case::begin("delete").await?;
     for (name, label) in [("a", "x"), ("b", "x"), ("c", "y")] {
         let mut object = config_map(name, json!({}));
@@ -96,7 +96,7 @@ async fn a_collection_is_deleted_as_far_as_it_is_selected() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_dry_run_deletes_nothing() -> Result<()> {
+async fn dry_run_delete_removes_nothing() -> Result<()> {
     let case = Case::begin("delete").await?;
     case.config_map("a", json!({})).await?;
     assert_eq!(case.delete("configmaps/a?dryRun=All").await?.status, 200);
@@ -108,21 +108,21 @@ async fn a_dry_run_deletes_nothing() -> Result<()> {
 }
 
 #[tokio::test]
-async fn options_that_make_no_sense_are_refused() -> Result<()> {
+async fn invalid_delete_options_are_refused() -> Result<()> {
     let case = Case::begin("delete").await?;
     case.config_map("a", json!({})).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for options in [
         json!({ "propagationPolicy": "Sideways" }),
         json!({ "propagationPolicy": "Orphan", "orphanDependents": true }),
         json!({ "dryRun": ["Some"] }),
     ] {
-        said.add(&options, &case.delete_with("configmaps/a", &options).await?);
+        transcript.add(&options, &case.delete_with("configmaps/a", &options).await?);
     }
     let another_kind = json!({ "kind": "ConfigMap", "apiVersion": "v1" });
-    said.line("kind", case.delete_with("configmaps/a", &another_kind).await?.outline());
-    said.add("in the query", &case.delete("configmaps/a?propagationPolicy=Sideways").await?);
-    assert_snapshot!(said, @r#"
+    transcript.line("kind", case.delete_with("configmaps/a", &another_kind).await?.outline());
+    transcript.add("in the query", &case.delete("configmaps/a?propagationPolicy=Sideways").await?);
+    assert_snapshot!(transcript, @r#"
     {"propagationPolicy":"Sideways"}: 422 Invalid: DeleteOptions.meta.k8s.io "" is invalid: …
       about {"group":"meta.k8s.io","kind":"DeleteOptions"}
       FieldValueNotSupported propagationPolicy: Unsupported value: "Sideways": supported values: "Foreground", "Background", "Orphan", "nil"

@@ -1,10 +1,10 @@
-//! What a server says that it serves.
+//! Discovery, version and health endpoints.
 
 use anyhow::{Context, Result};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, DEFINITIONS, Transcript, widgets};
+use crate::support::{CRDS, Case, Transcript, widgets};
 
 fn named<'a>(list: &'a Value, field: &str, name: &str) -> Result<&'a Value> {
     let entries = list[field].as_array().context("no list")?;
@@ -12,7 +12,7 @@ fn named<'a>(list: &'a Value, field: &str, name: &str) -> Result<&'a Value> {
 }
 
 #[tokio::test]
-async fn the_versions_of_the_core_are_listed() -> Result<()> {
+async fn core_versions_are_listed() -> Result<()> {
     let case = Case::begin("discovery").await?;
     let versions = case.get("/api").await?.object()?;
     assert_eq!((&versions["kind"], &versions["versions"]), (&json!("APIVersions"), &json!(["v1"])));
@@ -20,22 +20,22 @@ async fn the_versions_of_the_core_are_listed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn groups_are_listed_with_their_versions() -> Result<()> {
+async fn api_groups_are_listed_with_versions() -> Result<()> {
     let case = Case::begin("discovery").await?;
     let groups = case.get("/apis").await?.object()?;
     assert_eq!((&groups["kind"], &groups["apiVersion"]), (&json!("APIGroupList"), &json!("v1")));
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for group in
         ["apps", "coordination.k8s.io", "rbac.authorization.k8s.io", "apiextensions.k8s.io"]
     {
-        said.line(group, &named(&groups, "groups", group)?["preferredVersion"]);
+        transcript.line(group, &named(&groups, "groups", group)?["preferredVersion"]);
         let alone = case.get(&format!("/apis/{group}")).await?.object()?;
         assert_eq!(
             (&alone["kind"], &alone["preferredVersion"]),
             (&json!("APIGroup"), &named(&groups, "groups", group)?["preferredVersion"])
         );
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     apps: {"groupVersion":"apps/v1","version":"v1"}
     coordination.k8s.io: {"groupVersion":"coordination.k8s.io/v1","version":"v1"}
     rbac.authorization.k8s.io: {"groupVersion":"rbac.authorization.k8s.io/v1","version":"v1"}
@@ -45,11 +45,11 @@ async fn groups_are_listed_with_their_versions() -> Result<()> {
 }
 
 #[tokio::test]
-async fn resources_are_listed_with_their_verbs() -> Result<()> {
+async fn api_resources_are_listed_with_verbs() -> Result<()> {
     let case = Case::begin("discovery").await?;
     let core = case.get("/api/v1").await?.object()?;
     assert_eq!((&core["kind"], &core["groupVersion"]), (&json!("APIResourceList"), &json!("v1")));
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for resource in [
         "configmaps",
         "pods",
@@ -63,12 +63,12 @@ async fn resources_are_listed_with_their_verbs() -> Result<()> {
         let mut verbs: Vec<&str> =
             entry["verbs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         verbs.sort_unstable();
-        said.line(
+        transcript.line(
             resource,
             json!([entry["kind"], entry["namespaced"], entry["shortNames"], verbs.join(" ")]),
         );
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     configmaps: ["ConfigMap",true,["cm"],"create delete deletecollection get list patch update watch"]
     pods: ["Pod",true,["po"],"create delete deletecollection get list patch update watch"]
     pods/log: ["Pod",true,null,"get"]
@@ -81,7 +81,7 @@ async fn resources_are_listed_with_their_verbs() -> Result<()> {
 }
 
 #[tokio::test]
-async fn custom_resources_are_discovered_while_they_are_defined() -> Result<()> {
+async fn custom_resources_appear_in_discovery() -> Result<()> {
     let case = Case::begin("discovery").await?;
     let mut definition = widgets(case.ns(), &json!({ "type": "object" }));
     definition["spec"]["names"]["shortNames"] = json!(["wd"]);
@@ -90,26 +90,26 @@ async fn custom_resources_are_discovered_while_they_are_defined() -> Result<()> 
     let name = case.define_as(&definition).await?;
     let group = format!("{}.test", case.ns());
     let listed = case.until(&format!("/apis/{group}/v1"), "to be discovered", |_| true).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for resource in listed["resources"].as_array().into_iter().flatten() {
         let mut entry = resource.clone();
         entry
             .as_object_mut()
             .map(|entry| (entry.remove("storageVersionHash"), entry.remove("verbs")));
-        said.line(&resource["name"], entry);
+        transcript.line(&resource["name"], entry);
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     "widgets": {"categories":["all"],"kind":"Widget","name":"widgets","namespaced":true,"shortNames":["wd"],"singularName":"widget"}
     "widgets/status": {"kind":"Widget","name":"widgets/status","namespaced":true,"singularName":""}
     "#);
     case.until("/apis", "the group", |groups| named(groups, "groups", &group).is_ok()).await?;
-    case.delete(&format!("{DEFINITIONS}/{name}")).await?.object()?;
+    case.delete(&format!("{CRDS}/{name}")).await?.object()?;
     case.until_gone(&format!("/apis/{group}/v1")).await?;
     case.until_gone(&format!("/apis/{group}")).await
 }
 
 #[tokio::test]
-async fn the_version_is_told_in_its_parts() -> Result<()> {
+async fn version_endpoint_returns_version_fields() -> Result<()> {
     let case = Case::begin("discovery").await?;
     let version = case.get("/version").await?.object()?;
     for part in [
@@ -128,7 +128,7 @@ async fn the_version_is_told_in_its_parts() -> Result<()> {
 }
 
 #[tokio::test]
-async fn health_is_told_in_a_word() -> Result<()> {
+async fn health_endpoints_return_ok() -> Result<()> {
     let case = Case::begin("discovery").await?;
     for path in ["/healthz", "/livez", "/readyz"] {
         let answer = case.get(path).await?;
@@ -139,9 +139,9 @@ async fn health_is_told_in_a_word() -> Result<()> {
 }
 
 #[tokio::test]
-async fn paths_that_nobody_serves_are_not_found() -> Result<()> {
+async fn unknown_api_paths_are_not_found() -> Result<()> {
     let case = Case::begin("discovery").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for path in [
         "/api/v2",
         "/api/v1/nonsense",
@@ -152,9 +152,9 @@ async fn paths_that_nobody_serves_are_not_found() -> Result<()> {
         "/apis/apps/v9/deployments",
         "/apis/apps/v1/nonsense",
     ] {
-        said.add(path, &case.get(path).await?);
+        transcript.add(path, &case.get(path).await?);
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     /api/v2: 404 NotFound: the server could not find the requested resource
     /api/v1/nonsense: 404 NotFound: the server could not find the requested resource
     /api/v1/namespaces/{ns}/nonsense: 404 NotFound: the server could not find the requested resource
@@ -168,7 +168,7 @@ async fn paths_that_nobody_serves_are_not_found() -> Result<()> {
 }
 
 #[tokio::test]
-async fn paths_beside_the_api_are_not_found() -> Result<()> {
+async fn paths_outside_the_api_are_not_found() -> Result<()> {
     let case = Case::begin("discovery").await?;
     for path in ["/nonsense", "/nonsense/", "/healthz/nonsense", "/version/nonsense"] {
         assert_eq!(case.get(path).await?.status, 404, "{path}");
@@ -177,9 +177,9 @@ async fn paths_beside_the_api_are_not_found() -> Result<()> {
 }
 
 #[tokio::test]
-async fn verbs_that_a_path_does_not_have_are_not_allowed() -> Result<()> {
+async fn unsupported_methods_are_not_allowed() -> Result<()> {
     let case = Case::begin("discovery").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for (method, path) in [
         ("POST", "configmaps/a"),
         ("PUT", "configmaps"),
@@ -191,9 +191,9 @@ async fn verbs_that_a_path_does_not_have_are_not_allowed() -> Result<()> {
         ("POST", "/api"),
     ] {
         let answer = case.send_json(method.parse()?, path, &json!({})).await?;
-        said.add(format!("{method} {path}"), &answer);
+        transcript.add(format!("{method} {path}"), &answer);
     }
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     POST configmaps/a: 405 MethodNotAllowed: the server does not allow this method on the requested resource
     PUT configmaps: 405 MethodNotAllowed: the server does not allow this method on the requested resource
     PATCH configmaps: 405 MethodNotAllowed: the server does not allow this method on the requested resource

@@ -1,9 +1,9 @@
-//! What becomes of objects whose owners go.
+//! Garbage collection.
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::support::{Case, config_map, held_config_map, is_going};
+use crate::support::{Case, config_map, held_config_map, is_deleting};
 
 fn owner_reference(owner: &Value) -> Value {
     json!({
@@ -12,7 +12,7 @@ fn owner_reference(owner: &Value) -> Value {
     })
 }
 
-/// Creates a config map that these own.
+/// Creates a ConfigMap with these owners.
 async fn owned(case: &Case, name: &str, owners: &[Value]) -> Result<Value> {
     let mut object = config_map(name, json!({}));
     object["metadata"]["ownerReferences"] = json!(owners);
@@ -24,7 +24,7 @@ fn propagation(policy: &str) -> Value {
 }
 
 #[tokio::test]
-async fn in_the_background_what_is_owned_goes_afterwards() -> Result<()> {
+async fn background_deletion_deletes_dependents_later() -> Result<()> {
     let case = Case::begin("garbage").await?;
     let owner = case.config_map("owner", json!({})).await?;
     let child = owned(&case, "child", &[owner_reference(&owner)]).await?;
@@ -36,7 +36,7 @@ async fn in_the_background_what_is_owned_goes_afterwards() -> Result<()> {
 }
 
 #[tokio::test]
-async fn in_the_foreground_what_is_owned_goes_first() -> Result<()> {
+async fn foreground_deletion_deletes_dependents_first() -> Result<()> {
     let case = Case::begin("garbage").await?;
     let owner = case.config_map("owner", json!({})).await?;
     let mut reference = owner_reference(&owner);
@@ -48,7 +48,7 @@ async fn in_the_foreground_what_is_owned_goes_first() -> Result<()> {
         case.delete_with("configmaps/owner", &propagation("Foreground")).await?.object()?;
     assert_eq!(deleted["metadata"]["finalizers"], json!(["foregroundDeletion"]));
     assert!(deleted["metadata"]["deletionTimestamp"].is_string());
-    case.until("configmaps/child", "to be deleted", is_going).await?;
+    case.until("configmaps/child", "to be deleted", is_deleting).await?;
     assert_eq!(case.get("configmaps/owner").await?.status, 200);
     case.release("configmaps/child").await?;
     case.until_gone("configmaps/owner").await?;
@@ -56,7 +56,7 @@ async fn in_the_foreground_what_is_owned_goes_first() -> Result<()> {
 }
 
 #[tokio::test]
-async fn in_the_foreground_nobody_waits_for_what_does_not_block() -> Result<()> {
+async fn foreground_deletion_ignores_non_blocking_dependents() -> Result<()> {
     let case = Case::begin("garbage").await?;
     let owner = case.config_map("owner", json!({})).await?;
     let mut child = held_config_map("child");
@@ -64,13 +64,13 @@ async fn in_the_foreground_nobody_waits_for_what_does_not_block() -> Result<()> 
     case.create("configmaps", &child).await?.object()?;
     case.delete_with("configmaps/owner", &propagation("Foreground")).await?.object()?;
     case.until_gone("configmaps/owner").await?;
-    case.until("configmaps/child", "to be deleted", is_going).await?;
+    case.until("configmaps/child", "to be deleted", is_deleting).await?;
     case.release("configmaps/child").await?;
     Ok(())
 }
 
 #[tokio::test]
-async fn orphans_stay_and_forget_their_owner() -> Result<()> {
+async fn orphaning_deletion_keeps_dependents() -> Result<()> {
     let case = Case::begin("garbage").await?;
     let owner = case.config_map("owner", json!({})).await?;
     owned(&case, "child", &[owner_reference(&owner)]).await?;
@@ -83,7 +83,7 @@ async fn orphans_stay_and_forget_their_owner() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_object_stays_as_long_as_one_of_its_owners() -> Result<()> {
+async fn dependent_with_remaining_owner_is_kept() -> Result<()> {
     let case = Case::begin("garbage").await?;
     let first = case.config_map("first", json!({})).await?;
     let second = case.config_map("second", json!({})).await?;
@@ -100,7 +100,7 @@ async fn an_object_stays_as_long_as_one_of_its_owners() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_owner_that_never_was_owns_nothing_for_long() -> Result<()> {
+async fn dependent_of_missing_owner_is_deleted() -> Result<()> {
     let case = Case::begin("garbage").await?;
     let other = case.config_map("owner", json!({})).await?;
     let mut reference = owner_reference(&other);
@@ -115,7 +115,7 @@ async fn an_owner_that_never_was_owns_nothing_for_long() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_finalizer_holds_up_only_the_object_that_has_it() -> Result<()> {
+async fn finalizer_of_dependent_does_not_block_siblings() -> Result<()> {
     let case = Case::begin("garbage").await?;
     let owner = case.config_map("owner", json!({})).await?;
     let mut held = held_config_map("held");
@@ -124,7 +124,7 @@ async fn a_finalizer_holds_up_only_the_object_that_has_it() -> Result<()> {
     owned(&case, "free", &[owner_reference(&owner)]).await?;
     case.delete("configmaps/owner").await?.object()?;
     case.until_gone("configmaps/free").await?;
-    let held = case.until("configmaps/held", "to be deleted", is_going).await?;
+    let held = case.until("configmaps/held", "to be deleted", is_deleting).await?;
     assert_eq!(held["metadata"]["finalizers"], json!(["example.com/wait"]));
     case.release("configmaps/held").await?;
     case.until_gone("configmaps/held").await

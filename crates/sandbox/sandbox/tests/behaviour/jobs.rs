@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::differences;
 use crate::support::{Case, Transcript, once};
 
-/// A job whose pods run a script.
+/// A Job whose pods run a script.
 fn job(image: &str, script: &str) -> Value {
     json!({
         "metadata": { "name": "j" },
@@ -15,13 +15,13 @@ fn job(image: &str, script: &str) -> Value {
     })
 }
 
-/// The condition of that type that holds.
+/// The condition of this type with status True.
 fn condition<'a>(job: &'a Value, name: &str) -> Option<&'a Value> {
     let mut conditions = job["status"]["conditions"].as_array().into_iter().flatten();
     conditions.find(|it| it["type"] == name && it["status"] == "True")
 }
 
-/// Creates a job, changed before, as soon as its namespace takes pods.
+/// Creates a modified Job as soon as its namespace accepts pods.
 async fn create(case: &Case, script: &str, change: impl FnOnce(&mut Value)) -> Result<Value> {
     let mut job = job(&case.shell().await?, script);
     change(&mut job["spec"]);
@@ -29,14 +29,14 @@ async fn create(case: &Case, script: &str, change: impl FnOnce(&mut Value)) -> R
     case.create("jobs", &job).await?.object()
 }
 
-/// The pods of the job, as they are now.
+/// The current pods of the Job.
 async fn pods(case: &Case) -> Result<Vec<Value>> {
     let list = case.get("pods?labelSelector=job-name%3Dj").await?.object()?;
     Ok(list["items"].as_array().cloned().unwrap_or_default())
 }
 
 #[tokio::test]
-async fn a_job_completes_with_its_pod() -> Result<()> {
+async fn job_completes_with_its_pod() -> Result<()> {
     let case = Case::begin("jobs").await?;
     create(&case, "exit 0", |_| ()).await?;
     let job =
@@ -61,7 +61,7 @@ async fn a_job_completes_with_its_pod() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_job_fails_when_its_pods_fail_too_often() -> Result<()> {
+async fn job_fails_at_backoff_limit() -> Result<()> {
     let case = Case::begin("jobs").await?;
     create(&case, "exit 1", |_| ()).await?;
     let job = case.until("jobs/j", "to fail", |job| condition(job, "Failed").is_some()).await?;
@@ -72,7 +72,7 @@ async fn a_job_fails_when_its_pods_fail_too_often() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_failed_pod_of_a_job_is_replaced() -> Result<()> {
+async fn failed_pod_of_job_is_replaced() -> Result<()> {
     let case = Case::begin("jobs").await?;
     let has_failed = |job: &Value| job["status"]["failed"].as_u64().is_some_and(|count| count > 0);
     create(&case, "exit ${CODE:-1}", |spec| {
@@ -92,7 +92,7 @@ async fn a_failed_pod_of_a_job_is_replaced() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_job_fails_at_its_deadline() -> Result<()> {
+async fn job_fails_at_active_deadline() -> Result<()> {
     let case = Case::begin("jobs").await?;
     create(&case, "sleep 60", |spec| spec["activeDeadlineSeconds"] = json!(1)).await?;
     let job = case.until("jobs/j", "to fail", |job| condition(job, "Failed").is_some()).await?;
@@ -104,7 +104,7 @@ async fn a_job_fails_at_its_deadline() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_job_runs_as_many_pods_as_it_has_completions() -> Result<()> {
+async fn job_runs_one_pod_per_completion() -> Result<()> {
     let case = Case::begin("jobs").await?;
     create(&case, "exit 0", |spec| {
         spec["completions"] = json!(3);
@@ -119,7 +119,7 @@ async fn a_job_runs_as_many_pods_as_it_has_completions() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_job_runs_no_more_pods_at_once_than_it_may() -> Result<()> {
+async fn parallelism_limits_running_pods() -> Result<()> {
     let case = Case::begin("jobs").await?;
     create(&case, "sleep 60", |spec| {
         spec["completions"] = json!(5);
@@ -134,7 +134,7 @@ async fn a_job_runs_no_more_pods_at_once_than_it_may() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_pods_of_a_deleted_job_go_or_stay_as_asked() -> Result<()> {
+async fn job_deletion_propagates_as_requested() -> Result<()> {
     let case = Case::begin("jobs").await?;
     let list = "pods?labelSelector=job-name%3Dj";
     create(&case, "sleep 60", |_| ()).await?;
@@ -154,7 +154,7 @@ async fn the_pods_of_a_deleted_job_go_or_stay_as_asked() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_finished_job_goes_after_its_time() -> Result<()> {
+async fn finished_job_is_deleted_after_ttl() -> Result<()> {
     let case = Case::begin("jobs").await?;
     if differences::JOB_TIME_TO_LIVE.is_missing(&case).await? {
         return Ok(());
@@ -164,7 +164,7 @@ async fn a_finished_job_goes_after_its_time() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_suspended_job_runs_nothing_until_it_is_resumed() -> Result<()> {
+async fn suspended_job_runs_after_resume() -> Result<()> {
     let case = Case::begin("jobs").await?;
     if differences::JOB_SUSPENSION.is_missing(&case).await? {
         return Ok(());
@@ -178,7 +178,7 @@ async fn a_suspended_job_runs_nothing_until_it_is_resumed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn defaults_of_a_job_are_filled_in() -> Result<()> {
+async fn job_defaults_are_applied() -> Result<()> {
     let case = Case::begin("jobs").await?;
     let mut wanted = job("image", "exit 0");
     wanted["spec"].as_object_mut().map(|spec| spec.remove("backoffLimit"));
@@ -192,9 +192,9 @@ async fn defaults_of_a_job_are_filled_in() -> Result<()> {
 }
 
 #[tokio::test]
-async fn jobs_that_make_no_sense_are_refused() -> Result<()> {
+async fn invalid_jobs_are_refused() -> Result<()> {
     let case = Case::begin("jobs").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for (pointer, value) in [
         ("/spec/template/spec/restartPolicy", json!("Always")),
         ("/spec/backoffLimit", json!(-1)),
@@ -204,9 +204,9 @@ async fn jobs_that_make_no_sense_are_refused() -> Result<()> {
         if let Some(place) = wanted.pointer_mut(pointer) {
             *place = value;
         }
-        said.line(pointer, case.create("jobs", &wanted).await?.fields());
+        transcript.line(pointer, case.create("jobs", &wanted).await?.fields());
     }
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     /spec/template/spec/restartPolicy: 422 Invalid
       FieldValueRequired spec.template.spec.restartPolicy
     /spec/backoffLimit: 422 Invalid

@@ -1,4 +1,4 @@
-//! Listing objects: pages, versions, selectors.
+//! Lists: pagination, resourceVersions and selectors.
 
 use anyhow::{Context, Result};
 use insta::assert_snapshot;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Case, Transcript, config_map, encoded};
 
-/// Config maps `m0`, `m1`, … with a label that says whether the number is even.
+/// `ConfigMaps` `m0`, `m1`, … with a label for even numbers.
 async fn numbered(case: &Case, count: usize) -> Result<()> {
     for number in 0..count {
         let mut object = config_map(&format!("m{number}"), json!({ "n": number.to_string() }));
@@ -27,7 +27,7 @@ fn text<'a>(object: &'a Value, field: &str) -> Result<&'a str> {
 }
 
 #[tokio::test]
-async fn a_list_is_ordered_by_name_and_says_its_version() -> Result<()> {
+async fn list_is_sorted_by_name_and_has_resource_version() -> Result<()> {
     let case = Case::begin("list").await?;
     for name in ["b", "a", "a-b", "a.b", "aa"] {
         case.create("secrets", &json!({ "metadata": { "name": name, "labels": { "x": "" } } }))
@@ -43,7 +43,7 @@ async fn a_list_is_ordered_by_name_and_says_its_version() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_list_of_nothing_is_empty() -> Result<()> {
+async fn list_without_objects_is_empty() -> Result<()> {
     let case = Case::begin("list").await?;
     let list = case.get("leases").await?.object()?;
     assert_eq!((&list["items"], &list["kind"]), (&json!([]), &json!("LeaseList")));
@@ -51,7 +51,7 @@ async fn a_list_of_nothing_is_empty() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_list_over_all_namespaces_is_ordered_by_namespace() -> Result<()> {
+async fn list_of_all_namespaces_is_sorted_by_namespace() -> Result<()> {
     let case = Case::begin("list").await?;
     let other = case.cluster.namespace("another").await?;
     for namespace in [case.ns(), other.name()] {
@@ -73,7 +73,7 @@ async fn a_list_over_all_namespaces_is_ordered_by_namespace() -> Result<()> {
 }
 
 #[tokio::test]
-async fn pages_together_are_the_list_as_it_was_at_the_first() -> Result<()> {
+async fn pages_form_a_consistent_list() -> Result<()> {
     let case = Case::begin("list").await?;
     numbered(&case, 5).await?;
     let base = "configmaps?labelSelector=suite%3Dlist&limit=2";
@@ -94,7 +94,7 @@ async fn pages_together_are_the_list_as_it_was_at_the_first() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_page_says_how_many_objects_remain_unless_they_are_selected() -> Result<()> {
+async fn page_without_selector_has_remaining_item_count() -> Result<()> {
     let case = Case::begin("list").await?;
     for number in 0..3 {
         case.create("leases", &json!({ "metadata": { "name": format!("l{number}") } }))
@@ -115,16 +115,16 @@ async fn a_page_says_how_many_objects_remain_unless_they_are_selected() -> Resul
 }
 
 #[tokio::test]
-async fn tokens_of_pages_that_are_none_are_refused() -> Result<()> {
+async fn invalid_continue_tokens_are_refused() -> Result<()> {
     let case = Case::begin("list").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for token in ["nonsense", "e30", "%25%25"] {
-        said.line(
+        transcript.line(
             token,
             case.get(&format!("configmaps?limit=1&continue={token}")).await?.outline(),
         );
     }
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     nonsense: 400 BadRequest
     e30: 400 BadRequest
     %25%25: 400 BadRequest
@@ -133,7 +133,7 @@ async fn tokens_of_pages_that_are_none_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn lists_are_of_the_version_that_was_asked_for() -> Result<()> {
+async fn list_honours_resource_version_match() -> Result<()> {
     let case = Case::begin("list").await?;
     numbered(&case, 2).await?;
     let list = case.get("configmaps?labelSelector=suite").await?.object()?;
@@ -156,20 +156,20 @@ async fn lists_are_of_the_version_that_was_asked_for() -> Result<()> {
 }
 
 #[tokio::test]
-async fn versions_that_make_no_sense_together_are_refused() -> Result<()> {
+async fn invalid_resource_version_combinations_are_refused() -> Result<()> {
     let case = Case::begin("list").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for query in [
         "resourceVersionMatch=Exact",
         "resourceVersion=0&resourceVersionMatch=Exact",
         "resourceVersion=5&resourceVersionMatch=Sometimes",
     ] {
-        said.add(query, &case.get(&format!("configmaps?{query}")).await?);
+        transcript.add(query, &case.get(&format!("configmaps?{query}")).await?);
     }
     for query in ["resourceVersion=abc", "limit=abc", "timeoutSeconds=abc"] {
-        said.line(query, case.get(&format!("configmaps?{query}")).await?.outline());
+        transcript.line(query, case.get(&format!("configmaps?{query}")).await?.outline());
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     resourceVersionMatch=Exact: 422 Invalid: ListOptions.meta.k8s.io "" is invalid: …
       about {"group":"meta.k8s.io","kind":"ListOptions"}
       FieldValueForbidden resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided
@@ -187,10 +187,10 @@ async fn versions_that_make_no_sense_together_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn label_selectors_select() -> Result<()> {
+async fn label_selectors_filter_lists() -> Result<()> {
     let case = Case::begin("list").await?;
     numbered(&case, 4).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for selector in [
         "parity=even",
         "parity==even",
@@ -205,9 +205,9 @@ async fn label_selectors_select() -> Result<()> {
         let query = encoded(selector);
         let list = case.get(&format!("configmaps?labelSelector={query}")).await?.object()?;
         let found: Vec<_> = names(&list).into_iter().filter(|name| name.starts_with('m')).collect();
-        said.line(selector, found.join(" "));
+        transcript.line(selector, found.join(" "));
     }
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     parity=even: m0 m2
     parity==even: m0 m2
     parity!=even,suite: m1 m3
@@ -222,21 +222,21 @@ async fn label_selectors_select() -> Result<()> {
 }
 
 #[tokio::test]
-async fn label_selectors_that_are_none_are_refused() -> Result<()> {
+async fn invalid_label_selectors_are_refused() -> Result<()> {
     let case = Case::begin("list").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for selector in ["a=b=c", "a,,b", "!", "x/y/z", "a=b c", "é", "a>b"] {
         let query = encoded(selector);
-        said.add(selector, &case.get(&format!("configmaps?labelSelector={query}")).await?);
+        transcript.add(selector, &case.get(&format!("configmaps?labelSelector={query}")).await?);
     }
     for selector in ["a in", "a in (", "a b", "a !", "=a", ")"] {
         let query = encoded(selector);
-        said.line(
+        transcript.line(
             selector,
             case.get(&format!("configmaps?labelSelector={query}")).await?.outline(),
         );
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     a=b=c: 400 BadRequest: found '=', expected: ',' or 'end of string'
     a,,b: 400 BadRequest: found ',', expected: identifier after ','
     !: 400 BadRequest: unable to parse requirement: found '', expected: identifier
@@ -255,10 +255,10 @@ async fn label_selectors_that_are_none_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn field_selectors_select() -> Result<()> {
+async fn field_selectors_filter_lists() -> Result<()> {
     let case = Case::begin("list").await?;
     numbered(&case, 3).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for selector in [
         "metadata.name=m1",
         "metadata.name==m1",
@@ -270,9 +270,9 @@ async fn field_selectors_select() -> Result<()> {
         let query = encoded(selector);
         let list =
             case.get(&format!("configmaps?labelSelector=suite&fieldSelector={query}")).await?;
-        said.line(selector, names(&list.object()?).join(" "));
+        transcript.line(selector, names(&list.object()?).join(" "));
     }
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     metadata.name=m1: m1
     metadata.name==m1: m1
     metadata.name!=m1: m0 m2
@@ -284,14 +284,14 @@ async fn field_selectors_select() -> Result<()> {
 }
 
 #[tokio::test]
-async fn field_selectors_that_are_none_are_refused() -> Result<()> {
+async fn invalid_field_selectors_are_refused() -> Result<()> {
     let case = Case::begin("list").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for selector in ["data.n=1", "metadata.name", "metadata.name>a", "status.phase=x"] {
         let query = encoded(selector);
-        said.add(selector, &case.get(&format!("configmaps?fieldSelector={query}")).await?);
+        transcript.add(selector, &case.get(&format!("configmaps?fieldSelector={query}")).await?);
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     data.n=1: 400 BadRequest: "data.n" is not a known field selector: only "metadata.name", "metadata.namespace"
     metadata.name: 400 BadRequest: invalid selector: 'metadata.name'; can't understand 'metadata.name'
     metadata.name>a: 400 BadRequest: invalid selector: 'metadata.name>a'; can't understand 'metadata.name>a'
@@ -301,7 +301,7 @@ async fn field_selectors_that_are_none_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn secrets_and_events_are_selected_by_more_fields() -> Result<()> {
+async fn secrets_and_events_have_additional_field_selectors() -> Result<()> {
     let case = Case::begin("list").await?;
     for (name, kind) in [("a", "one"), ("b", "two")] {
         case.create("secrets", &json!({ "metadata": { "name": name }, "type": kind }))

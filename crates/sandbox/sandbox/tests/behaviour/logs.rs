@@ -1,16 +1,16 @@
-//! What containers printed.
+//! Container logs.
 
 use anyhow::Result;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Transcript, once, share};
+use crate::support::{Case, Transcript, once, share_directory};
 
 #[tokio::test]
-async fn a_log_has_both_outputs_and_outlives_the_container() -> Result<()> {
+async fn log_contains_both_streams_after_exit() -> Result<()> {
     let case = Case::begin("logs").await?;
-    // Both outputs are read at the same time: without the pause, the line without an end may come
-    // before the error.
+    // The streams are read concurrently: without the pause, the incomplete line may precede the
+    // error.
     let log = case.printed("echo out; echo err >&2; sleep 1; printf unfinished").await?;
     let mut lines: Vec<&str> = log.lines().collect();
     lines.sort_unstable();
@@ -21,10 +21,10 @@ async fn a_log_has_both_outputs_and_outlives_the_container() -> Result<()> {
 }
 
 #[tokio::test]
-async fn parts_of_a_log_can_be_had() -> Result<()> {
+async fn log_options_select_lines() -> Result<()> {
     let case = Case::begin("logs").await?;
     case.printed("echo one; echo two; echo three").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for query in [
         "tailLines=1",
         "tailLines=2",
@@ -34,9 +34,10 @@ async fn parts_of_a_log_can_be_had() -> Result<()> {
         "sinceSeconds=3600",
         "sinceTime=2001-01-01T00:00:00Z",
     ] {
-        said.line(query, format!("{:?}", case.log(&format!("pods/printing/log?{query}")).await?));
+        transcript
+            .line(query, format!("{:?}", case.log(&format!("pods/printing/log?{query}")).await?));
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     tailLines=1: "three\n"
     tailLines=2: "two\nthree\n"
     tailLines=0: ""
@@ -54,20 +55,20 @@ async fn parts_of_a_log_can_be_had() -> Result<()> {
 }
 
 #[tokio::test]
-async fn parameters_of_a_log_that_make_no_sense_are_refused() -> Result<()> {
+async fn invalid_log_options_are_refused() -> Result<()> {
     let case = Case::begin("logs").await?;
     case.printed("echo one").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for query in [
         "tailLines=-1",
         "limitBytes=0",
         "sinceSeconds=0",
         "sinceSeconds=1&sinceTime=2001-01-01T00:00:00Z",
     ] {
-        said.line(query, case.get(&format!("pods/printing/log?{query}")).await?.fields());
+        transcript.line(query, case.get(&format!("pods/printing/log?{query}")).await?.fields());
     }
-    said.add("previous", &case.get("pods/printing/log?previous=true").await?);
-    assert_snapshot!(said, @r#"
+    transcript.add("previous", &case.get("pods/printing/log?previous=true").await?);
+    assert_snapshot!(transcript, @r#"
     tailLines=-1: 422 Invalid
       FieldValueInvalid tailLines
     limitBytes=0: 422 Invalid
@@ -82,13 +83,13 @@ async fn parameters_of_a_log_that_make_no_sense_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_log_of_the_previous_container_is_kept() -> Result<()> {
+async fn previous_log_is_kept_after_restart() -> Result<()> {
     let case = Case::begin("logs").await?;
     let script =
         "if test -e /shared/x; then echo second; sleep 60; fi; > /shared/x; echo first; exit 1";
     let mut spec = once(&case.shell().await?, script);
     spec["restartPolicy"] = json!("OnFailure");
-    share(&mut spec);
+    share_directory(&mut spec);
     case.start("p", &spec).await?;
     let again = |pod: &Value| {
         let container = &pod["status"]["containerStatuses"][0];
@@ -103,7 +104,7 @@ async fn the_log_of_the_previous_container_is_kept() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_log_is_followed_to_its_end() -> Result<()> {
+async fn follow_streams_log_until_exit() -> Result<()> {
     let case = Case::begin("logs").await?;
     let script = "for word in one two three; do echo $word; sleep 0.3; done";
     case.start("p", &once(&case.shell().await?, script)).await?;
@@ -113,16 +114,16 @@ async fn a_log_is_followed_to_its_end() -> Result<()> {
 }
 
 #[tokio::test]
-async fn there_is_no_log_before_there_is_a_container() -> Result<()> {
+async fn log_before_container_start_is_refused() -> Result<()> {
     let case = Case::begin("logs").await?;
     let mut spec = once("image", "exit 0");
     spec["nodeSelector"] = json!({ "no": "such-node" });
     case.start("p", &spec).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let answer = case.get("pods/p/log").await?;
-    said.line("unscheduled", format!("{} {:?}", answer.status, answer.text()));
-    said.add("missing", &case.get("pods/none/log").await?);
-    assert_snapshot!(said, @r#"
+    transcript.line("unscheduled", format!("{} {:?}", answer.status, answer.text()));
+    transcript.add("missing", &case.get("pods/none/log").await?);
+    assert_snapshot!(transcript, @r#"
     unscheduled: 204 ""
     missing: 404 NotFound: pods "none" not found
       about {"kind":"pods","name":"none"}

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Case, Transcript, config_map, held_config_map};
 
-/// A namespace beside that of the case, which the case may delete.
+/// An additional namespace that the case may delete.
 async fn another(case: &Case) -> Result<String> {
     let namespace = json!({ "metadata": { "name": format!("{}-2", case.ns()) } });
     let created = case.create_outside("/api/v1/namespaces", &namespace).await?.object()?;
     Ok(format!("/api/v1/namespaces/{}", created["metadata"]["name"].as_str().context("no name")?))
 }
 
-/// A namespace that was deleted, but has an object that stays.
+/// A deleted namespace with an object that has a finalizer.
 async fn waiting(case: &Case) -> Result<String> {
     let path = another(case).await?;
     case.create(&format!("{path}/configmaps"), &held_config_map("held")).await?.object()?;
@@ -22,7 +22,7 @@ async fn waiting(case: &Case) -> Result<String> {
 }
 
 #[tokio::test]
-async fn a_namespace_begins_active_and_with_what_pods_need() -> Result<()> {
+async fn new_namespace_is_active_with_defaults() -> Result<()> {
     let case = Case::begin("namespace").await?;
     let namespace = case.get("/api/v1/namespaces/{ns}").await?.object()?;
     assert_eq!(namespace["status"], json!({ "phase": "Active" }));
@@ -35,7 +35,7 @@ async fn a_namespace_begins_active_and_with_what_pods_need() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_deleted_namespace_takes_its_content_along() -> Result<()> {
+async fn namespace_deletion_deletes_content() -> Result<()> {
     let case = Case::begin("namespace").await?;
     let path = another(&case).await?;
     for name in ["a", "b"] {
@@ -53,16 +53,16 @@ async fn a_deleted_namespace_takes_its_content_along() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_namespace_that_goes_takes_nothing_new() -> Result<()> {
+async fn terminating_namespace_refuses_new_objects() -> Result<()> {
     let case = Case::begin("namespace").await?;
     let path = waiting(&case).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let refused = case.create(&format!("{path}/configmaps"), &config_map("new", json!({}))).await?;
-    said.add("create", &refused);
+    transcript.add("create", &refused);
     let changed =
         case.merge(&format!("{path}/configmaps/held"), &json!({ "data": { "k": "v" } })).await?;
-    said.line("change", changed.status);
-    assert_snapshot!(said, @r#"
+    transcript.line("change", changed.status);
+    assert_snapshot!(transcript, @r#"
     create: 403 Forbidden: configmaps "new" is forbidden: unable to create new content in namespace NS-2 because it is being terminated
       about {"kind":"configmaps","name":"new"}
       NamespaceTerminating metadata.namespace: namespace NS-2 is being terminated
@@ -73,7 +73,7 @@ async fn a_namespace_that_goes_takes_nothing_new() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_namespace_says_what_it_waits_for() -> Result<()> {
+async fn terminating_namespace_reports_remaining_content() -> Result<()> {
     let case = Case::begin("namespace").await?;
     let path = waiting(&case).await?;
     let namespace = case
@@ -94,7 +94,7 @@ async fn a_namespace_says_what_it_waits_for() -> Result<()> {
     Ok(())
 }
 
-/// The conditions, a line each, in the order of their names.
+/// The conditions, one per line, sorted by type.
 fn conditions(namespace: &Value) -> Vec<String> {
     let conditions = namespace["status"]["conditions"].as_array().into_iter().flatten();
     let word = |value: &Value| value.as_str().unwrap_or("-").to_owned();
@@ -106,7 +106,7 @@ fn conditions(namespace: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_finalizer_of_a_namespace_keeps_it() -> Result<()> {
+async fn namespace_finalizer_delays_deletion() -> Result<()> {
     let case = Case::begin("namespace").await?;
     let path = another(&case).await?;
     case.merge(&path, &json!({ "metadata": { "finalizers": ["example.com/wait"] } }))
@@ -121,13 +121,13 @@ async fn a_finalizer_of_a_namespace_keeps_it() -> Result<()> {
 }
 
 #[tokio::test]
-async fn some_namespaces_stay_for_ever() -> Result<()> {
+async fn protected_namespaces_cannot_be_deleted() -> Result<()> {
     let case = Case::begin("namespace").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for name in ["default", "kube-system", "kube-public"] {
-        said.add(name, &case.delete(&format!("/api/v1/namespaces/{name}?dryRun=All")).await?);
+        transcript.add(name, &case.delete(&format!("/api/v1/namespaces/{name}?dryRun=All")).await?);
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     default: 403 Forbidden: namespaces "default" is forbidden: this namespace may not be deleted
       about {"kind":"namespaces","name":"default"}
     kube-system: 403 Forbidden: namespaces "kube-system" is forbidden: this namespace may not be deleted
@@ -139,7 +139,7 @@ async fn some_namespaces_stay_for_ever() -> Result<()> {
 }
 
 #[tokio::test]
-async fn custom_objects_go_with_their_namespace() -> Result<()> {
+async fn namespace_deletion_deletes_custom_resources() -> Result<()> {
     let case = Case::begin("namespace").await?;
     case.define(&json!({ "type": "object" })).await?;
     let path = another(&case).await?;

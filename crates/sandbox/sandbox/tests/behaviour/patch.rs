@@ -5,9 +5,9 @@ use http::Method;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Patch, Transcript, config_map, idle_deployment};
+use crate::support::{Case, PatchType, Transcript, config_map, idle_deployment};
 
-/// A deployment with labels and two containers.
+/// A Deployment with labels and two containers.
 fn deployment() -> Value {
     let mut deployment = idle_deployment(json!([
         { "name": "one", "image": "i:1", "args": ["x"], "env": [{ "name": "A", "value": "1" }] },
@@ -28,7 +28,7 @@ fn containers(object: &Value) -> &Value {
 }
 
 #[tokio::test]
-async fn a_json_patch_does_what_its_operations_say() -> Result<()> {
+async fn json_patch_applies_operations() -> Result<()> {
     let case = Case::begin("patch").await?;
     case.config_map("a", json!({ "x": "1", "y": "2" })).await?;
     let patch = json!([
@@ -39,31 +39,31 @@ async fn a_json_patch_does_what_its_operations_say() -> Result<()> {
         { "op": "add", "path": "/metadata/labels", "value": { "a/b": "1", "l": "m" } },
         { "op": "move", "from": "/metadata/labels/a~1b", "path": "/data/moved" },
     ]);
-    let after = case.patch(Patch::Json, "configmaps/a", &patch).await?.object()?;
+    let after = case.patch(PatchType::Json, "configmaps/a", &patch).await?.object()?;
     assert_eq!(after["data"], json!({ "x": "one", "z": "one", "moved": "1" }));
     assert_eq!(after["metadata"]["labels"], json!({ "l": "m" }));
     Ok(())
 }
 
 #[tokio::test]
-async fn a_json_patch_is_done_as_a_whole_or_not_at_all() -> Result<()> {
+async fn json_patch_is_atomic() -> Result<()> {
     let case = Case::begin("patch").await?;
     let before = case.config_map("a", json!({ "x": "1" })).await?;
     let patch = json!([
         { "op": "replace", "path": "/data/x", "value": "2" },
         { "op": "test", "path": "/data/x", "value": "1" },
     ]);
-    let answer = case.patch(Patch::Json, "configmaps/a", &patch).await?;
+    let answer = case.patch(PatchType::Json, "configmaps/a", &patch).await?;
     assert_snapshot!(answer.outline(), @"422 Invalid");
     assert_eq!(case.get("configmaps/a").await?.object()?, before);
     Ok(())
 }
 
 #[tokio::test]
-async fn json_patches_that_cannot_be_done_are_refused() -> Result<()> {
+async fn invalid_json_patches_are_refused() -> Result<()> {
     let case = Case::begin("patch").await?;
     case.config_map("a", json!({ "x": "1" })).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for patch in [
         json!([{ "op": "remove", "path": "/data/none" }]),
         json!([{ "op": "add", "path": "/none/deep", "value": "1" }]),
@@ -74,9 +74,10 @@ async fn json_patches_that_cannot_be_done_are_refused() -> Result<()> {
         json!([{ "op": "replace", "path": "/kind", "value": "Secret" }]),
         json!([{ "op": "replace", "path": "/data", "value": "text" }]),
     ] {
-        said.line(&patch, case.patch(Patch::Json, "configmaps/a", &patch).await?.outline());
+        transcript
+            .line(&patch, case.patch(PatchType::Json, "configmaps/a", &patch).await?.outline());
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     [{"op":"remove","path":"/data/none"}]: 422 Invalid
     [{"op":"add","path":"/none/deep","value":"1"}]: 422 Invalid
     [{"op":"nonsense","path":"/data/x"}]: 422 Invalid
@@ -90,7 +91,7 @@ async fn json_patches_that_cannot_be_done_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_merge_patch_merges_objects_and_replaces_lists() -> Result<()> {
+async fn merge_patch_merges_objects_and_replaces_lists() -> Result<()> {
     let case = begin().await?;
     let patch = json!({
         "metadata": { "labels": { "a": null, "c": "3" } },
@@ -104,13 +105,13 @@ async fn a_merge_patch_merges_objects_and_replaces_lists() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_strategic_patch_merges_lists_by_their_keys() -> Result<()> {
+async fn strategic_patch_merges_lists_by_key() -> Result<()> {
     let case = begin().await?;
     let patch = json!({ "spec": { "template": { "spec": { "containers": [
         { "name": "one", "image": "i:9", "env": [{ "name": "B", "value": "2" }] },
         { "name": "three", "image": "i:3" },
     ] } } } });
-    let after = case.patch(Patch::Strategic, "deployments/d", &patch).await?.object()?;
+    let after = case.patch(PatchType::Strategic, "deployments/d", &patch).await?.object()?;
     let brief: Vec<Value> = containers(&after)
         .as_array()
         .into_iter()
@@ -124,10 +125,10 @@ async fn a_strategic_patch_merges_lists_by_their_keys() -> Result<()> {
 }
 
 #[tokio::test]
-async fn directives_of_a_strategic_patch_delete_replace_and_order() -> Result<()> {
+async fn strategic_patch_directives_delete_replace_and_order() -> Result<()> {
     let case = begin().await?;
     let within = |spec: Value| json!({ "spec": { "template": { "spec": spec } } });
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for patch in [
         within(json!({ "containers": [{ "name": "one", "$patch": "delete" }] })),
         within(json!({ "containers": [{ "$patch": "replace" }, { "name": "new", "image": "n" }] })),
@@ -139,10 +140,10 @@ async fn directives_of_a_strategic_patch_delete_replace_and_order() -> Result<()
         ),
         json!({ "metadata": { "labels": { "$patch": "replace", "only": "this" } } }),
     ] {
-        let after = case.patch(Patch::Strategic, "deployments/d", &patch).await?.object()?;
+        let after = case.patch(PatchType::Strategic, "deployments/d", &patch).await?.object()?;
         let names: Vec<&Value> =
             containers(&after).as_array().into_iter().flatten().map(|it| &it["name"]).collect();
-        said.line(
+        transcript.line(
             &patch,
             json!([
                 names,
@@ -151,7 +152,7 @@ async fn directives_of_a_strategic_patch_delete_replace_and_order() -> Result<()
             ]),
         );
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     {"spec":{"template":{"spec":{"containers":[{"$patch":"delete","name":"one"}]}}}}: [["two"],{"a":"1","b":"2"},30]
     {"spec":{"template":{"spec":{"containers":[{"$patch":"replace"},{"image":"n","name":"new"}]}}}}: [["new"],{"a":"1","b":"2"},30]
     {"spec":{"template":{"spec":{"$setElementOrder/containers":[{"name":"last"},{"name":"new"}],"containers":[{"image":"l","name":"last"}]}}}}: [["last","new"],{"a":"1","b":"2"},30]
@@ -162,25 +163,25 @@ async fn directives_of_a_strategic_patch_delete_replace_and_order() -> Result<()
 }
 
 #[tokio::test]
-async fn lists_without_a_key_merge_as_sets_where_they_are_declared_so() -> Result<()> {
+async fn strategic_patch_merges_sets() -> Result<()> {
     let case = Case::begin("patch").await?;
     let mut object = config_map("a", json!({}));
     object["metadata"]["finalizers"] = json!(["example.com/a"]);
     case.create("configmaps", &object).await?.object()?;
     let patch = json!({ "metadata": { "finalizers": ["example.com/b"] } });
-    let after = case.patch(Patch::Strategic, "configmaps/a", &patch).await?.object()?;
+    let after = case.patch(PatchType::Strategic, "configmaps/a", &patch).await?.object()?;
     assert_snapshot!(after["metadata"]["finalizers"], @r#"["example.com/b","example.com/a"]"#);
     let patch = json!({ "metadata": { "$deleteFromPrimitiveList/finalizers": ["example.com/a"] } });
-    let after = case.patch(Patch::Strategic, "configmaps/a", &patch).await?.object()?;
+    let after = case.patch(PatchType::Strategic, "configmaps/a", &patch).await?.object()?;
     assert_snapshot!(after["metadata"]["finalizers"], @r#"["example.com/b"]"#);
     case.release("configmaps/a").await?;
     Ok(())
 }
 
 #[tokio::test]
-async fn strategic_patches_that_make_no_sense_are_refused() -> Result<()> {
+async fn invalid_strategic_patches_are_refused() -> Result<()> {
     let case = begin().await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for patch in [
         json!({ "spec": { "template": { "spec": { "containers": [{ "image": "nameless" }] } } } }),
         json!({ "spec": { "replicas": "many" } }),
@@ -188,9 +189,12 @@ async fn strategic_patches_that_make_no_sense_are_refused() -> Result<()> {
         json!([]),
         json!("text"),
     ] {
-        said.line(&patch, case.patch(Patch::Strategic, "deployments/d", &patch).await?.outline());
+        transcript.line(
+            &patch,
+            case.patch(PatchType::Strategic, "deployments/d", &patch).await?.outline(),
+        );
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     {"spec":{"template":{"spec":{"containers":[{"image":"nameless"}]}}}}: 500 
     {"spec":{"replicas":"many"}}: 422 Invalid
     {"spec":{"$patch":"nonsense"}}: 500 
@@ -201,7 +205,7 @@ async fn strategic_patches_that_make_no_sense_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_patch_with_an_old_version_conflicts() -> Result<()> {
+async fn patch_with_old_resource_version_conflicts() -> Result<()> {
     let case = Case::begin("patch").await?;
     let old = case.config_map("a", json!({})).await?;
     case.merge("configmaps/a", &json!({ "data": { "k": "1" } })).await?.object()?;
@@ -217,7 +221,7 @@ async fn a_patch_with_an_old_version_conflicts() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_patch_that_changes_nothing_is_no_new_version() -> Result<()> {
+async fn patch_without_change_keeps_resource_version() -> Result<()> {
     let case = Case::begin("patch").await?;
     let before = case.config_map("a", json!({ "k": "1" })).await?;
     for patch in [json!({}), json!({ "data": { "k": "1" } }), json!({ "data": { "none": null } })] {
@@ -228,15 +232,17 @@ async fn a_patch_that_changes_nothing_is_no_new_version() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_patch_makes_nothing_but_an_apply() -> Result<()> {
+async fn patch_of_missing_object_is_not_found_except_apply() -> Result<()> {
     let case = Case::begin("patch").await?;
-    let mut said = Transcript::default();
-    for (kind, patch) in
-        [(Patch::Json, json!([])), (Patch::Merge, json!({})), (Patch::Strategic, json!({}))]
-    {
-        said.add(format!("{kind:?}"), &case.patch(kind, "configmaps/a", &patch).await?);
+    let mut transcript = Transcript::default();
+    for (kind, patch) in [
+        (PatchType::Json, json!([])),
+        (PatchType::Merge, json!({})),
+        (PatchType::Strategic, json!({})),
+    ] {
+        transcript.add(format!("{kind:?}"), &case.patch(kind, "configmaps/a", &patch).await?);
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     Json: 404 NotFound: configmaps "a" not found
       about {"kind":"configmaps","name":"a"}
     Merge: 404 NotFound: configmaps "a" not found
@@ -248,16 +254,16 @@ async fn a_patch_makes_nothing_but_an_apply() -> Result<()> {
 }
 
 #[tokio::test]
-async fn patches_in_other_languages_are_refused() -> Result<()> {
+async fn unsupported_patch_types_are_refused() -> Result<()> {
     let case = Case::begin("patch").await?;
     case.config_map("a", json!({})).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for content_type in ["application/json", "text/plain", "application/merge-patch+yaml"] {
         let answer =
             case.send(Method::PATCH, "configmaps/a", Some(content_type), b"{}".to_vec()).await?;
-        said.add(content_type, &answer);
+        transcript.add(content_type, &answer);
     }
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     application/json: 415 UnsupportedMediaType: 415: Unsupported Media Type
     text/plain: 415 UnsupportedMediaType: 415: Unsupported Media Type
     application/merge-patch+yaml: 415 UnsupportedMediaType: 415: Unsupported Media Type
@@ -266,17 +272,17 @@ async fn patches_in_other_languages_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_patch_is_validated_as_a_whole_object_is() -> Result<()> {
+async fn patch_result_is_validated() -> Result<()> {
     let case = begin().await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for patch in
         [json!({ "spec": { "replicas": -1 } }), json!({ "metadata": { "labels": { "a b": "c" } } })]
     {
-        said.add(&patch, &case.merge("deployments/d", &patch).await?);
+        transcript.add(&patch, &case.merge("deployments/d", &patch).await?);
     }
     let selector = json!({ "spec": { "selector": { "matchLabels": { "app": "other" } } } });
-    said.line("selector", case.merge("deployments/d", &selector).await?.fields());
-    assert_snapshot!(said, @r#"
+    transcript.line("selector", case.merge("deployments/d", &selector).await?.fields());
+    assert_snapshot!(transcript, @r#"
     {"spec":{"replicas":-1}}: 422 Invalid: Deployment.apps "d" is invalid: …
       about {"group":"apps","kind":"Deployment","name":"d"}
       FieldValueInvalid spec.replicas: Invalid value: -1: must be greater than or equal to 0
@@ -291,7 +297,7 @@ async fn a_patch_is_validated_as_a_whole_object_is() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_dry_run_patches_nothing() -> Result<()> {
+async fn dry_run_patch_stores_nothing() -> Result<()> {
     let case = Case::begin("patch").await?;
     let before = case.config_map("a", json!({ "k": "1" })).await?;
     let patch = json!({ "data": { "k": "2" } });

@@ -1,17 +1,17 @@
-//! Pods from their beginning to their end.
+//! Pod lifecycle.
 
 use anyhow::Result;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Transcript, container, once, share};
+use crate::support::{Case, Transcript, container, once, share_directory};
 
-/// How the only container came to its end.
+/// Terminated state of the only container.
 fn terminated(pod: &Value) -> &Value {
     &pod["status"]["containerStatuses"][0]["state"]["terminated"]
 }
 
-/// Phase and reason of a pod, exit code, reason and message of its container.
+/// Phase and reason of a pod; exit code, reason and message of its container.
 fn outcome(pod: &Value) -> String {
     let (status, end) = (&pod["status"], terminated(pod));
     let parts =
@@ -20,16 +20,16 @@ fn outcome(pod: &Value) -> String {
 }
 
 #[tokio::test]
-async fn a_pod_succeeds_or_fails_with_its_container() -> Result<()> {
+async fn pod_phase_follows_exit_code() -> Result<()> {
     let case = Case::begin("pods").await?;
     let image = case.shell().await?;
     let pods = [("zero", "exit 0"), ("seven", "exit 7"), ("most", "exit 255")];
     let specs = pods.map(|(name, script)| (name, once(&image, script)));
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for ((_, script), pod) in pods.iter().zip(case.run_all(&specs).await?) {
-        said.line(script, outcome(&pod));
+        transcript.line(script, outcome(&pod));
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     exit 0: ["Succeeded",null,0,"Completed",null]
     exit 7: ["Failed",null,7,"Error",null]
     exit 255: ["Failed",null,255,"Error",null]
@@ -38,7 +38,7 @@ async fn a_pod_succeeds_or_fails_with_its_container() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_pod_that_ended_tells_its_story() -> Result<()> {
+async fn finished_pod_has_complete_status() -> Result<()> {
     let case = Case::begin("pods").await?;
     let pod = case.run("p", &once(&case.shell().await?, "echo hello")).await?;
     let status = &pod["status"];
@@ -60,14 +60,14 @@ async fn a_pod_that_ended_tells_its_story() -> Result<()> {
         (&container["restartCount"], &container["ready"], &container["name"]),
         (&json!(0), &json!(false), &json!("main"))
     );
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for condition in status["conditions"].as_array().into_iter().flatten() {
         let known = ["Initialized", "Ready", "ContainersReady", "PodScheduled"];
         if known.iter().any(|known| condition["type"] == *known) {
-            said.line(&condition["type"], json!([condition["status"], condition["reason"]]));
+            transcript.line(&condition["type"], json!([condition["status"], condition["reason"]]));
         }
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     "Initialized": ["True","PodCompleted"]
     "Ready": ["False","PodCompleted"]
     "ContainersReady": ["False","PodCompleted"]
@@ -77,7 +77,7 @@ async fn a_pod_that_ended_tells_its_story() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_running_pod_is_ready() -> Result<()> {
+async fn running_pod_is_ready() -> Result<()> {
     let case = Case::begin("pods").await?;
     case.start("p", &once(&case.shell().await?, "sleep 60")).await?;
     let pod = case.until("pods/p", "to run", |pod| pod["status"]["phase"] == "Running").await?;
@@ -93,7 +93,7 @@ async fn a_running_pod_is_ready() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_container_leaves_a_message() -> Result<()> {
+async fn termination_message_is_reported() -> Result<()> {
     let case = Case::begin("pods").await?;
     let image = case.shell().await?;
     let with = |script: &str, field: &str, value: &str| {
@@ -109,11 +109,11 @@ async fn a_container_leaves_a_message() -> Result<()> {
         ("failing", with(&format!("{log}; exit 1"), policy, fallback)),
         ("succeeding", with(log, policy, fallback)),
     ];
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for ((name, _), pod) in pods.iter().zip(case.run_all(&pods).await?) {
-        said.line(name, outcome(&pod));
+        transcript.line(name, outcome(&pod));
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     usual: ["Failed",null,1,"Error","last words"]
     elsewhere: ["Succeeded",null,0,"Completed","elsewhere"]
     failing: ["Failed",null,1,"Error","from the log\n"]
@@ -123,11 +123,11 @@ async fn a_container_leaves_a_message() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_container_that_fails_is_started_again() -> Result<()> {
+async fn failed_container_is_restarted() -> Result<()> {
     let case = Case::begin("pods").await?;
     let mut spec = once(&case.shell().await?, "test -e /shared/x && exit 0; > /shared/x; exit 3");
     spec["restartPolicy"] = json!("OnFailure");
-    share(&mut spec);
+    share_directory(&mut spec);
     let pod = case.run("p", &spec).await?;
     assert_eq!(outcome(&pod), r#"["Succeeded",null,0,"Completed",null]"#);
     assert_eq!(pod["status"]["containerStatuses"][0]["restartCount"], 1);
@@ -135,7 +135,7 @@ async fn a_container_that_fails_is_started_again() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_container_that_is_always_to_run_is_started_again_after_success() -> Result<()> {
+async fn restart_policy_always_restarts_after_success() -> Result<()> {
     let case = Case::begin("pods").await?;
     let mut spec = once(&case.shell().await?, "exit 0");
     spec["restartPolicy"] = json!("Always");
@@ -154,13 +154,13 @@ async fn a_container_that_is_always_to_run_is_started_again_after_success() -> R
 }
 
 #[tokio::test]
-async fn init_containers_run_one_after_the_other_before_the_rest() -> Result<()> {
+async fn init_containers_run_in_order_before_main_containers() -> Result<()> {
     let case = Case::begin("pods").await?;
     let image = case.shell().await?;
     let mut spec = once(&image, "cat /shared/order");
     let init = |name: &str| container(name, &image, &format!("echo {name} >> /shared/order"));
     spec["initContainers"] = json!([init("one"), init("two")]);
-    share(&mut spec);
+    share_directory(&mut spec);
     let pod = case.run("p", &spec).await?;
     assert_eq!(case.log("pods/p/log").await?, "one\ntwo\n");
     let inits = pod["status"]["initContainerStatuses"].as_array().into_iter().flatten();
@@ -170,7 +170,7 @@ async fn init_containers_run_one_after_the_other_before_the_rest() -> Result<()>
 }
 
 #[tokio::test]
-async fn a_failed_init_container_fails_a_pod_that_is_not_restarted() -> Result<()> {
+async fn failed_init_container_fails_pod_with_policy_never() -> Result<()> {
     let case = Case::begin("pods").await?;
     let image = case.shell().await?;
     let mut spec = once(&image, "echo never");
@@ -185,7 +185,7 @@ async fn a_failed_init_container_fails_a_pod_that_is_not_restarted() -> Result<(
 }
 
 #[tokio::test]
-async fn a_pod_fails_at_its_deadline() -> Result<()> {
+async fn pod_fails_at_active_deadline() -> Result<()> {
     let case = Case::begin("pods").await?;
     let mut spec = once(&case.shell().await?, "sleep 60");
     spec["activeDeadlineSeconds"] = json!(1);
@@ -195,7 +195,7 @@ async fn a_pod_fails_at_its_deadline() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_deleted_pod_may_finish_its_work() -> Result<()> {
+async fn deleted_pod_terminates_gracefully() -> Result<()> {
     let case = Case::begin("pods").await?;
     let script = "trap 'echo finishing; exit 0' TERM; echo ready; while true; do sleep 0.1; done";
     let mut spec = once(&case.shell().await?, script);
@@ -213,14 +213,14 @@ async fn a_deleted_pod_may_finish_its_work() -> Result<()> {
         anyhow::Ok(deleted)
     };
     let (log, deleted) = futures::future::try_join(follow, delete).await?;
-    // A container that goes while its log is read may be told about at the end.
+    // The log may end with a message about the removed container.
     assert!(log.text().starts_with("ready\nfinishing\n"), "{}", log.text());
     assert!(deleted["metadata"]["deletionTimestamp"].is_string());
     case.until_gone("pods/p").await
 }
 
 #[tokio::test]
-async fn a_pod_that_does_not_end_is_ended() -> Result<()> {
+async fn pod_is_killed_after_grace_period() -> Result<()> {
     let case = Case::begin("pods").await?;
     case.start("p", &once(&case.shell().await?, "trap '' TERM; while true; do sleep 0.1; done"))
         .await?;
@@ -230,7 +230,7 @@ async fn a_pod_that_does_not_end_is_ended() -> Result<()> {
 }
 
 #[tokio::test]
-async fn without_grace_a_pod_is_gone_at_once() -> Result<()> {
+async fn delete_without_grace_period_removes_pod_immediately() -> Result<()> {
     let case = Case::begin("pods").await?;
     case.start("p", &once(&case.shell().await?, "sleep 60")).await?;
     case.until("pods/p", "to run", |pod| pod["status"]["phase"] == "Running").await?;
@@ -240,7 +240,7 @@ async fn without_grace_a_pod_is_gone_at_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_pod_whose_image_is_missing_waits() -> Result<()> {
+async fn pod_with_missing_image_waits() -> Result<()> {
     let case = Case::begin("pods").await?;
     let mut spec = once("localhost:1/none:none", "exit 0");
     spec["containers"][0]["imagePullPolicy"] = json!("Never");
@@ -254,7 +254,7 @@ async fn a_pod_whose_image_is_missing_waits() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_pod_whose_program_is_missing_fails() -> Result<()> {
+async fn pod_with_missing_program_fails() -> Result<()> {
     let case = Case::begin("pods").await?;
     let mut spec = once(&case.shell().await?, "");
     spec["containers"][0]["command"] = json!(["/no/such/program"]);
@@ -264,7 +264,7 @@ async fn a_pod_whose_program_is_missing_fails() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_pod_that_fits_no_node_waits() -> Result<()> {
+async fn unschedulable_pod_stays_pending() -> Result<()> {
     let case = Case::begin("pods").await?;
     let mut spec = once("image", "exit 0");
     spec["nodeSelector"] = json!({ "no": "such-node" });
@@ -281,13 +281,13 @@ async fn a_pod_that_fits_no_node_waits() -> Result<()> {
 }
 
 #[tokio::test]
-async fn containers_of_a_pod_run_side_by_side() -> Result<()> {
+async fn containers_of_pod_run_concurrently() -> Result<()> {
     let case = Case::begin("pods").await?;
     let image = case.shell().await?;
     let mut spec = once(&image, "while ! test -e /shared/x; do sleep 0.1; done; echo met");
     let other = container("other", &image, "> /shared/x; exit 5");
     spec["containers"] = json!([spec["containers"][0], other]);
-    share(&mut spec);
+    share_directory(&mut spec);
     let pod = case.run("p", &spec).await?;
     assert_eq!(pod["status"]["phase"], "Failed");
     assert_eq!(case.log("pods/p/log?container=main").await?, "met\n");
@@ -299,7 +299,7 @@ async fn containers_of_a_pod_run_side_by_side() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_pod_is_told_about_in_events() -> Result<()> {
+async fn pod_lifecycle_is_recorded_in_events() -> Result<()> {
     let case = Case::begin("pods").await?;
     let pod = case.run("p", &once(&case.shell().await?, "exit 0")).await?;
     let path = format!(

@@ -1,4 +1,4 @@
-//! Replacing objects.
+//! Updates with PUT.
 
 use anyhow::Result;
 use insta::assert_snapshot;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{Case, Transcript, config_map, idle_deployment};
 
 #[tokio::test]
-async fn a_replaced_object_has_a_new_version() -> Result<()> {
+async fn update_changes_resource_version() -> Result<()> {
     let case = Case::begin("update").await?;
     let before = case.config_map("a", json!({ "k": "1" })).await?;
     let mut changed = before.clone();
@@ -20,7 +20,7 @@ async fn a_replaced_object_has_a_new_version() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_replacement_that_changes_nothing_is_no_new_version() -> Result<()> {
+async fn update_without_change_keeps_resource_version() -> Result<()> {
     let case = Case::begin("update").await?;
     let before = case.config_map("a", json!({ "k": "1" })).await?;
     let after = case.replace("configmaps/a", &before).await?.object()?;
@@ -29,7 +29,7 @@ async fn a_replacement_that_changes_nothing_is_no_new_version() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_replacement_of_an_older_version_conflicts() -> Result<()> {
+async fn update_of_older_version_conflicts() -> Result<()> {
     let case = Case::begin("update").await?;
     let mut old = case.config_map("a", json!({ "k": "1" })).await?;
     case.merge("configmaps/a", &json!({ "data": { "k": "2" } })).await?.object()?;
@@ -42,7 +42,7 @@ async fn a_replacement_of_an_older_version_conflicts() -> Result<()> {
 }
 
 #[tokio::test]
-async fn without_a_version_a_replacement_is_unconditional() -> Result<()> {
+async fn update_without_version_is_unconditional() -> Result<()> {
     let case = Case::begin("update").await?;
     let before = case.config_map("a", json!({ "k": "1", "gone": "x" })).await?;
     let wanted = config_map("a", json!({ "k": "2" }));
@@ -53,14 +53,14 @@ async fn without_a_version_a_replacement_is_unconditional() -> Result<()> {
 }
 
 #[tokio::test]
-async fn some_kinds_are_replaced_only_with_a_version() -> Result<()> {
+async fn update_of_some_kinds_requires_version() -> Result<()> {
     let case = Case::begin("update").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let lease = json!({ "metadata": { "name": "a" }, "spec": { "holderIdentity": "x" } });
     case.create("leases", &lease).await?.object()?;
-    said.add("lease", &case.replace("leases/a", &lease).await?);
-    said.add("no name", &case.replace("leases/a", &json!({ "metadata": {} })).await?);
-    assert_snapshot!(said, @r#"
+    transcript.add("lease", &case.replace("leases/a", &lease).await?);
+    transcript.add("no name", &case.replace("leases/a", &json!({ "metadata": {} })).await?);
+    assert_snapshot!(transcript, @r#"
     lease: 422 Invalid: leases.coordination.k8s.io "a" is invalid: …
       about {"group":"coordination.k8s.io","kind":"leases","name":"a"}
       FieldValueInvalid metadata.resourceVersion: Invalid value: 0x0: must be specified for an update
@@ -70,7 +70,7 @@ async fn some_kinds_are_replaced_only_with_a_version() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_replacement_is_about_the_object_in_the_path() -> Result<()> {
+async fn update_with_other_name_is_refused() -> Result<()> {
     let case = Case::begin("update").await?;
     let before = case.config_map("a", json!({})).await?;
     let with = |name: &str, value: &str| {
@@ -78,12 +78,12 @@ async fn a_replacement_is_about_the_object_in_the_path() -> Result<()> {
         changed["metadata"][name] = json!(value);
         changed
     };
-    let (mut said, mut outlines) = (Transcript::default(), Transcript::default());
+    let (mut transcript, mut outlines) = (Transcript::default(), Transcript::default());
     for (name, value) in [("name", "b"), ("namespace", "elsewhere")] {
         let answer = case.replace("configmaps/a", &with(name, value)).await?;
-        said.add(format!("{name}={value}"), &answer);
+        transcript.add(format!("{name}={value}"), &answer);
     }
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     name=b: 400 BadRequest: the name of the object (b) does not match the name on the URL (a)
     namespace=elsewhere: 400 BadRequest: the namespace of the object (elsewhere) does not match the namespace on the request (NS)
     ");
@@ -101,14 +101,14 @@ async fn a_replacement_is_about_the_object_in_the_path() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_replaced() -> Result<()> {
+async fn update_of_missing_object_is_not_found() -> Result<()> {
     let case = Case::begin("update").await?;
-    let mut said = Transcript::default();
-    said.add("plain", &case.replace("configmaps/a", &config_map("a", json!({}))).await?);
+    let mut transcript = Transcript::default();
+    transcript.add("plain", &case.replace("configmaps/a", &config_map("a", json!({}))).await?);
     let mut versioned = config_map("a", json!({}));
     versioned["metadata"]["resourceVersion"] = json!("5");
-    said.add("with a version", &case.replace("configmaps/a", &versioned).await?);
-    assert_snapshot!(said, @r#"
+    transcript.add("with a version", &case.replace("configmaps/a", &versioned).await?);
+    assert_snapshot!(transcript, @r#"
     plain: 404 NotFound: configmaps "a" not found
       about {"kind":"configmaps","name":"a"}
     with a version: 404 NotFound: configmaps "a" not found
@@ -118,7 +118,7 @@ async fn what_is_not_there_is_not_replaced() -> Result<()> {
 }
 
 #[tokio::test]
-async fn metadata_of_the_server_survives_a_replacement() -> Result<()> {
+async fn update_keeps_server_metadata() -> Result<()> {
     let case = Case::begin("update").await?;
     let before = case.config_map("a", json!({})).await?;
     let mut changed = config_map("a", json!({ "k": "v" }));
@@ -131,7 +131,7 @@ async fn metadata_of_the_server_survives_a_replacement() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_dry_run_replaces_nothing() -> Result<()> {
+async fn dry_run_update_stores_nothing() -> Result<()> {
     let case = Case::begin("update").await?;
     let before = case.config_map("a", json!({ "k": "1" })).await?;
     let changed = config_map("a", json!({ "k": "2" }));
@@ -142,19 +142,19 @@ async fn a_dry_run_replaces_nothing() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_immutable_stays() -> Result<()> {
+async fn update_of_immutable_fields_is_refused() -> Result<()> {
     let case = Case::begin("update").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let mut map = config_map("a", json!({ "k": "1" }));
     map["immutable"] = json!(true);
     case.create("configmaps", &map).await?.object()?;
     for patch in [json!({ "data": { "k": "2" } }), json!({ "immutable": null })] {
-        said.add(&patch, &case.merge("configmaps/a", &patch).await?);
+        transcript.add(&patch, &case.merge("configmaps/a", &patch).await?);
     }
     let secret = json!({ "metadata": { "name": "s" }, "type": "Opaque" });
     case.create("secrets", &secret).await?.object()?;
-    said.add("secret type", &case.merge("secrets/s", &json!({ "type": "other" })).await?);
-    assert_snapshot!(said, @r#"
+    transcript.add("secret type", &case.merge("secrets/s", &json!({ "type": "other" })).await?);
+    assert_snapshot!(transcript, @r#"
     {"data":{"k":"2"}}: 422 Invalid: ConfigMap "a" is invalid: …
       about {"kind":"ConfigMap","name":"a"}
       FieldValueForbidden data: Forbidden: field is immutable when `immutable` is set
@@ -169,7 +169,7 @@ async fn what_is_immutable_stays() -> Result<()> {
 }
 
 #[tokio::test]
-async fn generations_count_changes_of_what_is_wanted() -> Result<()> {
+async fn generation_counts_spec_changes() -> Result<()> {
     let case = Case::begin("update").await?;
     let deployment = idle_deployment(json!([{ "name": "c", "image": "i" }]));
     let generation = |object: &Value| object["metadata"]["generation"].clone();
@@ -184,7 +184,7 @@ async fn generations_count_changes_of_what_is_wanted() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_status_is_changed_on_its_own() -> Result<()> {
+async fn status_update_changes_status_only() -> Result<()> {
     let case = Case::begin("update").await?;
     let service = json!({
         "metadata": { "name": "s" }, "spec": { "ports": [{ "port": 80 }], "clusterIP": "None" },

@@ -1,4 +1,4 @@
-//! Watching objects.
+//! Watches.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::differences;
-use crate::support::{Case, Events, Transcript, config_map};
+use crate::support::{Case, Transcript, WatchEvents, config_map};
 
-/// Config maps of the case alone: controllers put others into a namespace.
+/// `ConfigMaps` of the case; controllers create others in the namespace.
 const OWN: &str = "configmaps?labelSelector=suite";
 
 fn labelled(name: &str, label: &str) -> Value {
@@ -30,14 +30,14 @@ fn version(object: &Value) -> Result<u64> {
     Ok(object["metadata"]["resourceVersion"].as_str().context("no version")?.parse()?)
 }
 
-/// A watch of the case's own objects from the present on.
-async fn from_now(case: &Case, query: &str) -> Result<Events> {
+/// A watch of the case's objects from now on.
+async fn from_now(case: &Case, query: &str) -> Result<WatchEvents> {
     let list = case.get(OWN).await?.object()?;
     case.watch(&format!("{OWN}{query}&resourceVersion={}", version(&list)?)).await
 }
 
 #[tokio::test]
-async fn events_come_in_the_order_of_the_writes() -> Result<()> {
+async fn watch_events_are_in_write_order() -> Result<()> {
     let case = Case::begin("watch").await?;
     let mut events = from_now(&case, "").await?;
     create(&case, "a", "x").await?;
@@ -56,7 +56,7 @@ async fn events_come_in_the_order_of_the_writes() -> Result<()> {
 }
 
 #[tokio::test]
-async fn without_a_version_a_watch_begins_with_what_is_there() -> Result<()> {
+async fn watch_without_version_starts_with_existing_objects() -> Result<()> {
     let case = Case::begin("watch").await?;
     create(&case, "b", "x").await?;
     create(&case, "a", "x").await?;
@@ -73,7 +73,7 @@ async fn without_a_version_a_watch_begins_with_what_is_there() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_watch_from_a_version_tells_what_happened_since() -> Result<()> {
+async fn watch_from_version_sends_later_events() -> Result<()> {
     let case = Case::begin("watch").await?;
     let first = create(&case, "a", "x").await?;
     change(&case, "a", "1").await?;
@@ -89,7 +89,7 @@ async fn a_watch_from_a_version_tells_what_happened_since() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_event_carries_the_object_with_the_version_of_the_write() -> Result<()> {
+async fn watch_event_has_resource_version_of_write() -> Result<()> {
     let case = Case::begin("watch").await?;
     let mut events = from_now(&case, "").await?;
     let created = create(&case, "a", "x").await?;
@@ -107,7 +107,7 @@ async fn an_event_carries_the_object_with_the_version_of_the_write() -> Result<(
 }
 
 #[tokio::test]
-async fn what_comes_to_match_a_selector_is_added_and_what_ceases_to_is_deleted() -> Result<()> {
+async fn watch_with_selector_sends_added_and_deleted() -> Result<()> {
     let case = Case::begin("watch").await?;
     let list = case.get(OWN).await?.object()?;
     let path = format!("configmaps?labelSelector=suite%3Dyes&resourceVersion={}", version(&list)?);
@@ -131,7 +131,7 @@ async fn what_comes_to_match_a_selector_is_added_and_what_ceases_to_is_deleted()
 }
 
 #[tokio::test]
-async fn what_ceases_to_match_is_told_as_it_was_with_the_new_version() -> Result<()> {
+async fn watch_deleted_event_of_unmatched_object_has_old_content() -> Result<()> {
     let case = Case::begin("watch").await?;
     let created = create(&case, "a", "yes").await?;
     let path =
@@ -146,7 +146,7 @@ async fn what_ceases_to_match_is_told_as_it_was_with_the_new_version() -> Result
 }
 
 #[tokio::test]
-async fn one_object_is_watched_by_its_name() -> Result<()> {
+async fn watch_by_name_sends_one_object() -> Result<()> {
     let case = Case::begin("watch").await?;
     let mut events = from_now(&case, "&fieldSelector=metadata.name%3Db").await?;
     create(&case, "a", "x").await?;
@@ -161,7 +161,7 @@ async fn one_object_is_watched_by_its_name() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_watch_ends_after_the_seconds_it_was_asked_for() -> Result<()> {
+async fn watch_ends_after_timeout_seconds() -> Result<()> {
     let case = Case::begin("watch").await?;
     create(&case, "a", "x").await?;
     let mut events = case.watch(&format!("{OWN}&timeoutSeconds=1")).await?;
@@ -170,7 +170,7 @@ async fn a_watch_ends_after_the_seconds_it_was_asked_for() -> Result<()> {
 }
 
 #[tokio::test]
-async fn bookmarks_tell_how_far_a_watch_has_come() -> Result<()> {
+async fn watch_bookmarks_have_current_version() -> Result<()> {
     let case = Case::begin("watch").await?;
     let created = create(&case, "a", "x").await?;
     let path = format!("{OWN}&allowWatchBookmarks=true&timeoutSeconds=3&resourceVersion=0");
@@ -188,17 +188,17 @@ async fn bookmarks_tell_how_far_a_watch_has_come() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_watch_that_cannot_begin_is_refused() -> Result<()> {
+async fn invalid_watches_are_refused() -> Result<()> {
     let case = Case::begin("watch").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for query in [
         "labelSelector=a%3Db%3Dc",
         "fieldSelector=data.k%3Dv",
         "resourceVersionMatch=Exact&resourceVersion=1",
     ] {
-        said.add(query, &case.get(&format!("configmaps?watch=true&{query}")).await?);
+        transcript.add(query, &case.get(&format!("configmaps?watch=true&{query}")).await?);
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     labelSelector=a%3Db%3Dc: 400 BadRequest: found '=', expected: ',' or 'end of string'
     fieldSelector=data.k%3Dv: 400 BadRequest: "data.k" is not a known field selector: only "metadata.name", "metadata.namespace"
     resourceVersionMatch=Exact&resourceVersion=1: 422 Invalid: ListOptions.meta.k8s.io "" is invalid: …
@@ -209,7 +209,7 @@ async fn a_watch_that_cannot_begin_is_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_forgotten_cannot_be_watched_or_listed() -> Result<()> {
+async fn expired_version_is_gone() -> Result<()> {
     let case = Case::begin("watch").await?;
     create(&case, "a", "x").await?;
     let version = case.cluster.forgotten_version().await?;
@@ -219,8 +219,8 @@ async fn what_is_forgotten_cannot_be_watched_or_listed() -> Result<()> {
     let refused = &event["object"];
     assert_eq!((&refused["code"], &refused["reason"]), (&json!(410), &json!("Expired")));
     assert_eq!(events.next().await?, None, "the watch ends");
-    // A store that forgets seldom still lists that version, so there is nothing to refuse.
-    if !differences::forgets_seldom(&case).await? {
+    // A server that compacts rarely still lists that version.
+    if !differences::compacts_rarely(&case).await? {
         let query = format!("{OWN}&resourceVersion={version}&resourceVersionMatch=Exact&limit=1");
         assert_snapshot!(case.get(&query).await?.shown(), @"410 Expired: The resourceVersion for the provided list is too old.");
     }
@@ -228,7 +228,7 @@ async fn what_is_forgotten_cannot_be_watched_or_listed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn concurrent_writers_lose_and_double_no_event() -> Result<()> {
+async fn concurrent_writes_send_each_event_once() -> Result<()> {
     const WRITERS: usize = 4;
     const WRITES: usize = 10;
     let case = Case::begin("watch").await?;
@@ -264,7 +264,7 @@ async fn concurrent_writers_lose_and_double_no_event() -> Result<()> {
 }
 
 #[tokio::test]
-async fn all_namespaces_are_watched_at_once() -> Result<()> {
+async fn watch_covers_all_namespaces() -> Result<()> {
     let case = Case::begin("watch").await?;
     let other = case.cluster.namespace("another").await?;
     let own = create(&case, "a", case.ns()).await?;

@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use crate::differences;
 use crate::support::{
-    CONFIGURATIONS, Case, LABEL, Patch, Reaction, Transcript, Webhook, config_map,
+    CONFIGURATIONS, Case, LABEL, PatchType, Transcript, Webhook, WebhookReaction, config_map,
 };
 
-/// What a webhook answers, by its path.
-fn react(path: &str) -> Reaction {
-    let refuse = |status: Value| Reaction::Respond(json!({ "allowed": false, "status": status }));
+/// Reactions of the webhook by path.
+fn react(path: &str) -> WebhookReaction {
+    let refuse =
+        |status: Value| WebhookReaction::Respond(json!({ "allowed": false, "status": status }));
     match path.trim_start_matches("ignored-") {
         "message" => refuse(json!({ "message": "not so", "code": 403 })),
         "reason" => refuse(json!({ "reason": "TooOld" })),
@@ -20,35 +21,37 @@ fn react(path: &str) -> Reaction {
             "message": "look", "reason": "Invalid", "code": 422,
             "details": { "name": "x", "causes": [{ "message": "here", "field": "data" }] },
         })),
-        "nothing" => Reaction::Respond(json!({ "allowed": false })),
-        "other-id" => Reaction::Respond(json!({ "allowed": true, "uid": "other" })),
-        "patch" => {
-            Reaction::Respond(json!({ "allowed": true, "patch": "W10=", "patchType": "JSONPatch" }))
-        }
-        "empty" => Reaction::Say(
+        "nothing" => WebhookReaction::Respond(json!({ "allowed": false })),
+        "other-id" => WebhookReaction::Respond(json!({ "allowed": true, "uid": "other" })),
+        "patch" => WebhookReaction::Respond(
+            json!({ "allowed": true, "patch": "W10=", "patchType": "JSONPatch" }),
+        ),
+        "empty" => WebhookReaction::Raw(
             200,
             json!({ "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1" }).to_string(),
         ),
-        "no-json" => Reaction::Say(200, "yes".to_owned()),
-        "missing" => Reaction::Say(404, String::new()),
-        "broken" => Reaction::Say(500, "out of order".to_owned()),
-        "slow" => Reaction::Wait,
-        "warned" => Reaction::Respond(json!({ "allowed": true, "warnings": ["mind the gap"] })),
-        "refused-warned" => {
-            Reaction::Respond(json!({ "allowed": false, "warnings": ["mind the gap"] }))
+        "no-json" => WebhookReaction::Raw(200, "yes".to_owned()),
+        "missing" => WebhookReaction::Raw(404, String::new()),
+        "broken" => WebhookReaction::Raw(500, "out of order".to_owned()),
+        "slow" => WebhookReaction::Wait,
+        "warned" => {
+            WebhookReaction::Respond(json!({ "allowed": true, "warnings": ["mind the gap"] }))
         }
-        _ => Reaction::Respond(json!({ "allowed": true })),
+        "refused-warned" => {
+            WebhookReaction::Respond(json!({ "allowed": false, "warnings": ["mind the gap"] }))
+        }
+        _ => WebhookReaction::Respond(json!({ "allowed": true })),
     }
 }
 
-/// A config map that this webhook is asked about.
+/// A ConfigMap that selects this webhook.
 fn chosen(webhook: &str) -> Value {
     let mut object = config_map("a", json!({}));
     object["metadata"]["labels"] = json!({ LABEL: webhook });
     object
 }
 
-/// The webhook at this path, for the objects that choose it.
+/// The webhook at this path, for objects that select it.
 fn choosable(webhook: &Webhook, path: &str, case: &Case) -> Value {
     let mut configured = webhook.at(path, case.ns());
     configured["objectSelector"] = json!({ "matchLabels": { LABEL: path } });
@@ -56,17 +59,17 @@ fn choosable(webhook: &Webhook, path: &str, case: &Case) -> Value {
 }
 
 #[tokio::test]
-async fn whoever_is_refused_is_told_by_whom_and_why() -> Result<()> {
+async fn denied_request_names_webhook_and_reason() -> Result<()> {
     let case = Case::begin("webhooks").await?;
     let webhook = Webhook::start(react).await?;
     let paths = ["message", "reason", "success", "details", "nothing", "allowed"];
     let configured = paths.map(|path| choosable(&webhook, path, &case));
     case.configure(&webhook, &configured).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for path in paths.into_iter().filter(|path| *path != "allowed") {
-        said.add(path, &case.create("configmaps", &chosen(path)).await?);
+        transcript.add(path, &case.create("configmaps", &chosen(path)).await?);
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     message: 403: admission webhook "message.example.com" denied the request: not so
     reason: 400 TooOld: admission webhook "reason.example.com" denied the request: TooOld
     success: 400: admission webhook "success.example.com" denied the request: no
@@ -80,17 +83,17 @@ async fn whoever_is_refused_is_told_by_whom_and_why() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_webhook_that_gives_no_answer_is_a_no_unless_that_is_ignored() -> Result<()> {
+async fn failing_webhook_denies_unless_ignored() -> Result<()> {
     let case = Case::begin("webhooks").await?;
     let webhook = Webhook::start(react).await?;
-    let paths = ["other-id", "patch", "empty", "missing", "broken", "no-json", "slow", "nobody"];
+    let paths = ["other-id", "patch", "empty", "missing", "broken", "no-json", "slow", "unserved"];
     let mut configured = Vec::new();
     for path in paths {
         let mut failing = choosable(&webhook, path, &case);
         failing["timeoutSeconds"] = json!(1);
-        if path == "nobody" {
-            // A port that is not served.
-            failing["clientConfig"]["url"] = json!("https://127.0.0.1:1/nobody");
+        if path == "unserved" {
+            // A port without a server.
+            failing["clientConfig"]["url"] = json!("https://127.0.0.1:1/unserved");
         }
         configured.push(failing.clone());
         let ignored = format!("ignored-{path}");
@@ -100,16 +103,16 @@ async fn a_webhook_that_gives_no_answer_is_a_no_unless_that_is_ignored() -> Resu
         configured.push(failing);
     }
     case.configure(&webhook, &configured).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for path in paths {
         let answer = case.create("configmaps?dryRun=All", &chosen(path)).await?;
-        let text = differences::in_new_words(&webhook.shown(&answer));
-        // A server's words about texts that are no JSON are about its own insides.
-        said.line(path, if path == "no-json" { answer.outline() } else { text });
+        let text = differences::in_current_wording(&webhook.shown(&answer));
+        // Messages about invalid JSON depend on the implementation.
+        transcript.line(path, if path == "no-json" { answer.outline() } else { text });
         let ignored = chosen(&format!("ignored-{path}"));
         case.create("configmaps?dryRun=All", &ignored).await?.object()?;
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     other-id: 500 InternalError: Internal error occurred: failed calling webhook "other-id.example.com": received invalid webhook response: expected response.uid="UID", got "other"
       - -: failed calling webhook "other-id.example.com": received invalid webhook response: expected response.uid="UID", got "other"
     patch: 500 InternalError: Internal error occurred: failed calling webhook "patch.example.com": received invalid webhook response: validating webhook may not return response.patch
@@ -123,14 +126,14 @@ async fn a_webhook_that_gives_no_answer_is_a_no_unless_that_is_ignored() -> Resu
     no-json: 500 InternalError
     slow: 500 InternalError: Internal error occurred: failed calling webhook "slow.example.com": failed to call webhook: Post "https://ADDRESS/slow?timeout=1s": context deadline exceeded
       - -: failed calling webhook "slow.example.com": failed to call webhook: Post "https://ADDRESS/slow?timeout=1s": context deadline exceeded
-    nobody: 500 InternalError: Internal error occurred: failed calling webhook "nobody.example.com": failed to call webhook: Post "https://127.0.0.1:1/nobody?timeout=1s": dial tcp 127.0.0.1:1: connect: connection refused
-      - -: failed calling webhook "nobody.example.com": failed to call webhook: Post "https://127.0.0.1:1/nobody?timeout=1s": dial tcp 127.0.0.1:1: connect: connection refused
+    unserved: 500 InternalError: Internal error occurred: failed calling webhook "unserved.example.com": failed to call webhook: Post "https://127.0.0.1:1/unserved?timeout=1s": dial tcp 127.0.0.1:1: connect: connection refused
+      - -: failed calling webhook "unserved.example.com": failed to call webhook: Post "https://127.0.0.1:1/unserved?timeout=1s": dial tcp 127.0.0.1:1: connect: connection refused
     "#);
     Ok(())
 }
 
 #[tokio::test]
-async fn webhooks_warn() -> Result<()> {
+async fn webhook_warnings_are_returned() -> Result<()> {
     let case = Case::begin("webhooks").await?;
     let webhook = Webhook::start(react).await?;
     let paths = ["warned", "refused-warned"];
@@ -143,12 +146,12 @@ async fn webhooks_warn() -> Result<()> {
     Ok(())
 }
 
-/// What the webhook was told last, without what differs from run to run and from server to server.
-/// A server that has not heard of the last change yet asks about what it believes, too.
-fn told(case: &Case, webhook: &Webhook, said: &mut Transcript, what: &str) {
-    let mut asked = webhook.take_asked();
+/// The last request to the webhook, without values that differ between runs and servers. A server
+/// that has not seen the last change of the configuration may send additional requests.
+fn last_request(case: &Case, webhook: &Webhook, transcript: &mut Transcript, what: &str) {
+    let mut asked = webhook.take_requests();
     asked.retain(|(path, _)| path != "probe");
-    let Some((_, mut review)) = asked.pop() else { return said.line(what, "nothing") };
+    let Some((_, mut review)) = asked.pop() else { return transcript.line(what, "nothing") };
     let request = &mut review["request"];
     assert!(request["userInfo"]["username"].is_string());
     request["userInfo"] = json!({});
@@ -157,43 +160,43 @@ fn told(case: &Case, webhook: &Webhook, said: &mut Transcript, what: &str) {
             metadata.retain(|field, _| matches!(field.as_str(), "name" | "namespace" | "labels"));
         }
     }
-    said.line(what, case.normal(&review.to_string()));
+    transcript.line(what, case.normal(&review.to_string()));
 }
 
 #[tokio::test]
-async fn webhooks_are_told_what_is_to_happen() -> Result<()> {
+async fn webhook_receives_admission_review() -> Result<()> {
     let case = Case::begin("webhooks").await?;
     let webhook = Webhook::start(react).await?;
     case.configure(&webhook, &[choosable(&webhook, "allowed", &case)]).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let object = chosen("allowed");
     case.create("configmaps?dryRun=All&fieldManager=me", &object).await?.object()?;
-    told(&case, &webhook, &mut said, "dry run");
+    last_request(&case, &webhook, &mut transcript, "dry run");
     case.create("configmaps", &object).await?.object()?;
-    told(&case, &webhook, &mut said, "create");
+    last_request(&case, &webhook, &mut transcript, "create");
     case.merge("configmaps/a", &json!({ "data": { "x": "y" } })).await?.object()?;
-    told(&case, &webhook, &mut said, "merge");
-    let change = json!({ "metadata": { "labels": { LABEL: "nobody" } } });
-    case.patch(Patch::Strategic, "configmaps/a", &change).await?.object()?;
-    told(&case, &webhook, &mut said, "out of sight");
+    last_request(&case, &webhook, &mut transcript, "merge");
+    let change = json!({ "metadata": { "labels": { LABEL: "none" } } });
+    case.patch(PatchType::Strategic, "configmaps/a", &change).await?.object()?;
+    last_request(&case, &webhook, &mut transcript, "label changed");
     case.merge("configmaps/a", &json!({ "data": { "x": "z" } })).await?.object()?;
     case.replace("configmaps/a", &object).await?.object()?;
-    told(&case, &webhook, &mut said, "into sight");
+    last_request(&case, &webhook, &mut transcript, "label restored");
     case.delete_with("configmaps/a", &json!({ "gracePeriodSeconds": 1 })).await?.object()?;
-    told(&case, &webhook, &mut said, "delete");
+    last_request(&case, &webhook, &mut transcript, "delete");
     let mut applied = object.clone();
     applied["apiVersion"] = json!("v1");
     applied["kind"] = json!("ConfigMap");
     case.apply("configmaps/a", "me", &applied).await?.object()?;
-    told(&case, &webhook, &mut said, "apply");
+    last_request(&case, &webhook, &mut transcript, "apply");
     case.delete("configmaps").await?.object()?;
-    told(&case, &webhook, &mut said, "delete all");
-    assert_snapshot!(said, @r#"
+    last_request(&case, &webhook, &mut transcript, "delete all");
+    assert_snapshot!(transcript, @r#"
     dry run: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":true,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"oldObject":null,"operation":"CREATE","options":{"apiVersion":"meta.k8s.io/v1","dryRun":["All"],"fieldManager":"me","kind":"CreateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
     create: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"oldObject":null,"operation":"CREATE","options":{"apiVersion":"meta.k8s.io/v1","kind":"CreateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
     merge: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","data":{"x":"y"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"oldObject":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"operation":"UPDATE","options":{"apiVersion":"meta.k8s.io/v1","kind":"UpdateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
-    out of sight: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","data":{"x":"y"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"nobody"},"name":"a","namespace":"NS"}},"oldObject":{"apiVersion":"v1","data":{"x":"y"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"operation":"UPDATE","options":{"apiVersion":"meta.k8s.io/v1","kind":"UpdateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
-    into sight: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"oldObject":{"apiVersion":"v1","data":{"x":"z"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"nobody"},"name":"a","namespace":"NS"}},"operation":"UPDATE","options":{"apiVersion":"meta.k8s.io/v1","kind":"UpdateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
+    label changed: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","data":{"x":"y"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"none"},"name":"a","namespace":"NS"}},"oldObject":{"apiVersion":"v1","data":{"x":"y"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"operation":"UPDATE","options":{"apiVersion":"meta.k8s.io/v1","kind":"UpdateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
+    label restored: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"oldObject":{"apiVersion":"v1","data":{"x":"z"},"kind":"ConfigMap","metadata":{"labels":{"webhook":"none"},"name":"a","namespace":"NS"}},"operation":"UPDATE","options":{"apiVersion":"meta.k8s.io/v1","kind":"UpdateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
     delete: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":null,"oldObject":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"operation":"DELETE","options":{"apiVersion":"meta.k8s.io/v1","gracePeriodSeconds":1,"kind":"DeleteOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
     apply: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"NS","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"oldObject":null,"operation":"CREATE","options":{"apiVersion":"meta.k8s.io/v1","fieldManager":"me","kind":"CreateOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
     delete all: {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"dryRun":false,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"namespace":"NS","object":null,"oldObject":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"webhook":"allowed"},"name":"a","namespace":"NS"}},"operation":"DELETE","options":{"apiVersion":"meta.k8s.io/v1","kind":"DeleteOptions"},"requestKind":{"group":"","kind":"ConfigMap","version":"v1"},"requestResource":{"group":"","resource":"configmaps","version":"v1"},"resource":{"group":"","resource":"configmaps","version":"v1"},"uid":"UID","userInfo":{}}}
@@ -202,7 +205,7 @@ async fn webhooks_are_told_what_is_to_happen() -> Result<()> {
 }
 
 #[tokio::test]
-async fn rules_say_which_requests_a_webhook_is_asked_about() -> Result<()> {
+async fn webhook_rules_select_requests() -> Result<()> {
     let case = Case::begin("webhooks").await?;
     let mut definition = crate::support::widgets(case.ns(), &json!({ "type": "object" }));
     let mut second = definition["spec"]["versions"][0].clone();
@@ -256,19 +259,19 @@ async fn rules_say_which_requests_a_webhook_is_asked_about() -> Result<()> {
         whole
     });
     case.configure(&webhook, &configured).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let mut note = |what: &str| {
         let mut asked: Vec<String> = webhook
-            .take_asked()
+            .take_requests()
             .into_iter()
             .map(|(path, review)| {
                 format!("{path} ({})", review["request"]["kind"]["version"].as_str().unwrap_or("-"))
             })
             .collect();
         asked.sort();
-        // A server that has not heard of the last change yet asks twice.
+        // A server that has not seen the last change of the configuration calls twice.
         asked.dedup();
-        said.line(what, asked.join(", "));
+        transcript.line(what, asked.join(", "));
     };
     case.create_widget("a", &json!({})).await?.object()?;
     note("create");
@@ -281,7 +284,7 @@ async fn rules_say_which_requests_a_webhook_is_asked_about() -> Result<()> {
     note("create with the label");
     case.delete(&widgets).await?.object()?;
     note("delete");
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     create: all (v1), equivalent (v2), everything (v1), namespaced (v1), parts (v1), unlabelled (v1)
     update in v2: all (v2), equivalent (v2), everything (v2), exact (v2), namespaced (v2), parts (v2), unlabelled (v2)
     create with the label: all (v1), equivalent (v2), everything (v1), namespaced (v1), parts (v1)
@@ -291,7 +294,7 @@ async fn rules_say_which_requests_a_webhook_is_asked_about() -> Result<()> {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_webhooks() -> Result<()> {
+async fn webhook_configurations_are_not_reviewed() -> Result<()> {
     let case = Case::begin("webhooks").await?;
     let webhook = Webhook::start(react).await?;
     let mut strict = webhook.at("message", case.ns());
@@ -302,7 +305,7 @@ async fn nobody_is_asked_about_webhooks() -> Result<()> {
     case.configure(&webhook, &[strict]).await?;
     let path = format!("{CONFIGURATIONS}/{{ns}}");
     case.merge(&path, &json!({ "metadata": { "labels": { "a": "b" } } })).await?.object()?;
-    let asked = webhook.take_asked();
+    let asked = webhook.take_requests();
     assert!(asked.iter().all(|(path, _)| path == "probe"), "{asked:?}");
     Ok(())
 }

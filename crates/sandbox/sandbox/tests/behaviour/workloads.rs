@@ -4,9 +4,9 @@ use anyhow::{Context, Result, ensure};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Patch, Transcript, once, pod};
+use crate::support::{Case, PatchType, Transcript, once, pod};
 
-/// A specification of so many pods that run until they are told to end.
+/// A workload spec with this number of pods that run until terminated.
 fn spec(image: &str, replicas: u32) -> Value {
     let mut pod = once(image, "trap 'exit 0' TERM; while true; do sleep 0.1; done");
     pod["restartPolicy"] = json!("Always");
@@ -22,13 +22,13 @@ async fn create(case: &Case, resource: &str, spec: &Value) -> Result<Value> {
     case.create(resource, &json!({ "metadata": { "name": "d" }, "spec": spec })).await?.object()
 }
 
-/// A deployment whose pods are all there.
+/// A Deployment with all pods available.
 async fn deployed(case: &Case, replicas: u32) -> Result<Value> {
     create(case, "deployments", &spec(&case.shell().await?, replicas)).await?;
     case.until("deployments/d", "to be complete", is_complete).await
 }
 
-/// Whether all pods are there, of the newest template, and no others.
+/// Whether all pods have the newest template and are available, and no others exist.
 fn is_complete(deployment: &Value) -> bool {
     let (spec, status) = (&deployment["spec"], &deployment["status"]);
     let number = |value: &Value| value.as_u64().unwrap_or_default();
@@ -46,7 +46,7 @@ async fn items(case: &Case, path: &str) -> Result<Vec<Value>> {
 const PODS: &str = "pods?labelSelector=app%3Dd";
 const SETS: &str = "replicasets?labelSelector=app%3Dd";
 
-/// Waits until there are so many pods of the workload.
+/// Waits until the workload has this number of pods.
 async fn until_pods(case: &Case, count: usize) -> Result<Value> {
     case.until(PODS, &format!("{count} pods"), |list| {
         list["items"].as_array().is_some_and(|items| items.len() == count)
@@ -59,7 +59,7 @@ fn environment(value: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_deployment_has_a_set_that_has_its_pods() -> Result<()> {
+async fn deployment_owns_replica_set_and_pods() -> Result<()> {
     let case = Case::begin("workloads").await?;
     let deployment = deployed(&case, 2).await?;
     let (sets, pods) = (items(&case, SETS).await?, items(&case, PODS).await?);
@@ -73,12 +73,12 @@ async fn a_deployment_has_a_set_that_has_its_pods() -> Result<()> {
         assert_eq!(pod["metadata"]["ownerReferences"][0]["uid"], sets[0]["metadata"]["uid"]);
         assert_eq!(pod["metadata"]["labels"]["pod-template-hash"], hash);
     }
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let conditions = deployment["status"]["conditions"].as_array().into_iter().flatten();
     for condition in conditions {
-        said.line(&condition["type"], json!([condition["status"], condition["reason"]]));
+        transcript.line(&condition["type"], json!([condition["status"], condition["reason"]]));
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     "Available": ["True","MinimumReplicasAvailable"]
     "Progressing": ["True","NewReplicaSetAvailable"]
     "#);
@@ -86,7 +86,7 @@ async fn a_deployment_has_a_set_that_has_its_pods() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_deployment_is_scaled_through_its_own_path() -> Result<()> {
+async fn deployment_is_scaled_through_subresource() -> Result<()> {
     let case = Case::begin("workloads").await?;
     deployed(&case, 1).await?;
     let scale = case.get("deployments/d/scale").await?.object()?;
@@ -102,19 +102,19 @@ async fn a_deployment_is_scaled_through_its_own_path() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_rolling_update_keeps_enough_pods_available() -> Result<()> {
+async fn rolling_update_keeps_minimum_availability() -> Result<()> {
     let case = Case::begin("workloads").await?;
     deployed(&case, 2).await?;
     let version = case.get("deployments/d").await?.object()?["metadata"]["resourceVersion"].clone();
     let version = version.as_str().unwrap_or_default();
     let path = format!("deployments?fieldSelector=metadata.name%3Dd&resourceVersion={version}");
     let mut events = case.watch(&path).await?;
-    case.patch(Patch::Json, "deployments/d", &environment("2")).await?.object()?;
+    case.patch(PatchType::Json, "deployments/d", &environment("2")).await?.object()?;
     loop {
         let deployment = events.event().await?["object"].clone();
         let status = &deployment["status"];
         let number = |field: &str| status[field].as_u64().unwrap_or_default();
-        // A quarter of two, rounded down and up, may be missing and be too many.
+        // maxUnavailable and maxSurge are 25 % of two: 0 and 1.
         ensure!(number("availableReplicas") >= 2, "too few: {status}");
         ensure!(number("replicas") <= 3, "too many: {status}");
         if is_complete(&deployment) {
@@ -130,18 +130,18 @@ async fn a_rolling_update_keeps_enough_pods_available() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_earlier_template_is_rolled_back_to_its_set() -> Result<()> {
+async fn rollback_reuses_replica_set() -> Result<()> {
     let case = Case::begin("workloads").await?;
     deployed(&case, 1).await?;
     let first = items(&case, SETS).await?;
-    case.patch(Patch::Json, "deployments/d", &environment("2")).await?.object()?;
+    case.patch(PatchType::Json, "deployments/d", &environment("2")).await?.object()?;
     let revision = |object: &Value| {
         object["metadata"]["annotations"]["deployment.kubernetes.io/revision"].clone()
     };
     case.until("deployments/d", "the second revision", |it| revision(it) == "2" && is_complete(it))
         .await?;
     let back = json!([{ "op": "remove", "path": "/spec/template/spec/containers/0/env" }]);
-    case.patch(Patch::Json, "deployments/d", &back).await?.object()?;
+    case.patch(PatchType::Json, "deployments/d", &back).await?.object()?;
     case.until("deployments/d", "the third revision", |it| revision(it) == "3" && is_complete(it))
         .await?;
     let sets = items(&case, SETS).await?;
@@ -155,7 +155,7 @@ async fn an_earlier_template_is_rolled_back_to_its_set() -> Result<()> {
 }
 
 #[tokio::test]
-async fn recreating_leaves_no_two_templates_side_by_side() -> Result<()> {
+async fn recreate_never_runs_two_templates() -> Result<()> {
     let case = Case::begin("workloads").await?;
     let mut wanted = spec(&case.shell().await?, 1);
     wanted["strategy"] = json!({ "type": "Recreate" });
@@ -164,7 +164,7 @@ async fn recreating_leaves_no_two_templates_side_by_side() -> Result<()> {
     let list = case.get(PODS).await?.object()?;
     let version = list["metadata"]["resourceVersion"].as_str().unwrap_or_default();
     let mut events = case.watch(&format!("{PODS}&resourceVersion={version}")).await?;
-    case.patch(Patch::Json, "deployments/d", &environment("2")).await?.object()?;
+    case.patch(PatchType::Json, "deployments/d", &environment("2")).await?.object()?;
     let mut order = Vec::new();
     while order.last() != Some(&"ADDED") {
         match events.event().await?["type"].as_str() {
@@ -178,11 +178,12 @@ async fn recreating_leaves_no_two_templates_side_by_side() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_paused_deployment_rolls_nothing_out() -> Result<()> {
+async fn paused_deployment_does_not_roll_out() -> Result<()> {
     let case = Case::begin("workloads").await?;
     deployed(&case, 1).await?;
     case.merge("deployments/d", &json!({ "spec": { "paused": true } })).await?.object()?;
-    let patched = case.patch(Patch::Json, "deployments/d", &environment("2")).await?.object()?;
+    let patched =
+        case.patch(PatchType::Json, "deployments/d", &environment("2")).await?.object()?;
     let seen = |it: &Value| it["status"]["observedGeneration"] == patched["metadata"]["generation"];
     let paused = case.until("deployments/d", "to be seen", seen).await?;
     assert_eq!(paused["status"]["updatedReplicas"], Value::Null);
@@ -194,7 +195,7 @@ async fn a_paused_deployment_rolls_nothing_out() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_deleted_deployment_takes_its_pods_along() -> Result<()> {
+async fn deployment_deletion_deletes_pods() -> Result<()> {
     let case = Case::begin("workloads").await?;
     deployed(&case, 1).await?;
     case.delete_with("deployments/d", &json!({ "propagationPolicy": "Background" }))
@@ -206,7 +207,7 @@ async fn a_deleted_deployment_takes_its_pods_along() -> Result<()> {
 }
 
 #[tokio::test]
-async fn defaults_of_a_deployment_are_filled_in() -> Result<()> {
+async fn deployment_defaults_are_applied() -> Result<()> {
     let case = Case::begin("workloads").await?;
     let mut wanted = spec("image", 1);
     wanted.as_object_mut().map(|spec| spec.remove("replicas"));
@@ -261,9 +262,9 @@ async fn defaults_of_a_deployment_are_filled_in() -> Result<()> {
 }
 
 #[tokio::test]
-async fn deployments_that_make_no_sense_are_refused() -> Result<()> {
+async fn invalid_deployments_are_refused() -> Result<()> {
     let case = Case::begin("workloads").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for (pointer, value) in [
         ("/spec/selector", json!({})),
         ("/spec/template/metadata/labels", json!({ "app": "other" })),
@@ -277,9 +278,9 @@ async fn deployments_that_make_no_sense_are_refused() -> Result<()> {
         if let Some(place) = wanted.pointer_mut(pointer) {
             *place = value;
         }
-        said.line(pointer, case.create("deployments", &wanted).await?.fields());
+        transcript.line(pointer, case.create("deployments", &wanted).await?.fields());
     }
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     /spec/selector: 422 Invalid
       FieldValueInvalid spec.selector
     /spec/template/metadata/labels: 422 Invalid
@@ -301,7 +302,7 @@ async fn deployments_that_make_no_sense_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_set_replaces_pods_that_go() -> Result<()> {
+async fn replica_set_replaces_deleted_pods() -> Result<()> {
     let case = Case::begin("workloads").await?;
     create(&case, "replicasets", &spec(&case.shell().await?, 1)).await?;
     let pods = until_pods(&case, 1).await?;
@@ -315,7 +316,7 @@ async fn a_set_replaces_pods_that_go() -> Result<()> {
     Ok(())
 }
 
-/// A pod of the workload's labels that belongs to nobody.
+/// A pod with the labels of the workload and without an owner.
 async fn stray(case: &Case, image: &str) -> Result<Value> {
     let mut pod = pod("stray", &spec(image, 0)["template"]["spec"]);
     pod["metadata"]["labels"] = json!({ "app": "d" });
@@ -323,7 +324,7 @@ async fn stray(case: &Case, image: &str) -> Result<Value> {
 }
 
 #[tokio::test]
-async fn a_set_adopts_pods_that_belong_to_nobody() -> Result<()> {
+async fn replica_set_adopts_orphaned_pods() -> Result<()> {
     let case = Case::begin("workloads").await?;
     let image = case.shell().await?;
     case.start("first", &once(&image, "exit 0")).await?;
@@ -338,7 +339,7 @@ async fn a_set_adopts_pods_that_belong_to_nobody() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_set_lets_go_of_pods_that_match_no_more() -> Result<()> {
+async fn replica_set_releases_unmatched_pods() -> Result<()> {
     let case = Case::begin("workloads").await?;
     create(&case, "replicasets", &spec(&case.shell().await?, 1)).await?;
     let pods = until_pods(&case, 1).await?;
@@ -351,7 +352,7 @@ async fn a_set_lets_go_of_pods_that_match_no_more() -> Result<()> {
 }
 
 #[tokio::test]
-async fn orphaned_pods_of_a_set_stay() -> Result<()> {
+async fn orphaning_deletion_keeps_pods_of_replica_set() -> Result<()> {
     let case = Case::begin("workloads").await?;
     create(&case, "replicasets", &spec(&case.shell().await?, 1)).await?;
     until_pods(&case, 1).await?;
@@ -363,7 +364,7 @@ async fn orphaned_pods_of_a_set_stay() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_daemon_runs_on_every_node() -> Result<()> {
+async fn daemon_set_runs_on_every_node() -> Result<()> {
     let case = Case::begin("workloads").await?;
     let mut wanted = spec(&case.shell().await?, 0);
     wanted.as_object_mut().map(|spec| spec.remove("replicas"));

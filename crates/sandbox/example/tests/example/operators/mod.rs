@@ -1,4 +1,4 @@
-//! The operators of the example platform, on whatever cluster there is.
+//! The operators of the example platform, on any cluster.
 
 mod in_a_pod;
 mod support;

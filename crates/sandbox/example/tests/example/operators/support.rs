@@ -24,7 +24,7 @@ pub(crate) struct Component {
 }
 
 impl Component {
-    /// Installs a component of the release.
+    /// Installs a component of a release.
     pub(crate) async fn install(name: &'static str, version: &str) -> Result<Self> {
         let cluster = TestCluster::in_turn().await?;
         let platform = cluster.example_platform(&BTreeMap::new()).await?;
@@ -34,29 +34,29 @@ impl Component {
         Ok(component)
     }
 
-    /// Applies the component's manifests of a release, as an update would.
+    /// Applies the component's manifests of a release, as an update does.
     pub(crate) async fn apply(&self, version: &str) -> Result<()> {
         let made = self.platform.release(version).context("no such release")?;
         let files =
             payload::files(&made.release, &made.operators_reference, &BTreeMap::new(), None)?;
         let release = fairway_release::Release::load(&files, &made.reference, DEFAULT_PROFILE)?;
         let infix = format!("_{}_", self.name);
-        let own = release.manifests.iter().filter(|it| it.file.contains(&infix));
-        for manifest in own.filter(|it| !it.is_preflight_check()) {
+        let operator_manifests = release.manifests.iter().filter(|it| it.file.contains(&infix));
+        for manifest in operator_manifests.filter(|it| !it.is_preflight_check()) {
             apply(self.cluster.client(), serde_json::from_value(manifest.object())?).await?;
         }
         Ok(())
     }
 
-    /// Tells the operator how to behave; `null` takes a word back.
-    pub(crate) async fn tell(&self, data: serde_json::Value) -> Result<()> {
+    /// Configures the behaviour of the operator; `null` removes a key.
+    pub(crate) async fn configure(&self, data: serde_json::Value) -> Result<()> {
         let maps: Api<ConfigMap> = Api::namespaced(self.cluster.client(), &namespace(self.name));
         let patch = Patch::Merge(json!({ "data": data }));
         maps.patch(&format!("{}-behaviour", self.name), &PatchParams::default(), &patch).await?;
         Ok(())
     }
 
-    /// Waits until the operator says something.
+    /// Waits until the status of the operator satisfies a predicate.
     pub(crate) async fn until(
         &self,
         what: &str,
@@ -70,23 +70,23 @@ impl Component {
         .await;
         match said {
             Ok(status) => Ok(status),
-            Err(error) => Err(error.context(self.story().await?)),
+            Err(error) => Err(error.context(self.diagnostics().await?)),
         }
     }
 
-    /// What the pods of the operator say, for a test that fails.
-    async fn story(&self) -> Result<String> {
+    /// State and logs of the operator's pods, for a failed test.
+    async fn diagnostics(&self) -> Result<String> {
         let pods = self.pods();
         let operators: Api<ClusterOperator> = Api::all(self.cluster.client());
-        let mut story = vec![format!("{:?}", operators.get_opt(self.name).await?)];
+        let mut diagnostics = vec![format!("{:?}", operators.get_opt(self.name).await?)];
         for pod in pods.list(&ListParams::default()).await? {
             let log = pods.logs(&pod.name_any(), &LogParams::default()).await.unwrap_or_default();
-            story.push(format!("{}: {:?}\n{log}", pod.name_any(), pod.status));
+            diagnostics.push(format!("{}: {:?}\n{log}", pod.name_any(), pod.status));
         }
-        Ok(story.join("\n"))
+        Ok(diagnostics.join("\n"))
     }
 
-    /// Waits until the operator's program has ended and was started again.
+    /// Waits until the operator's container has restarted.
     pub(crate) async fn until_restarted(&self) -> Result<()> {
         wait::until("the operator to be started again", || async {
             let pods = self.pods().list(&ListParams::default()).await?;
@@ -109,7 +109,7 @@ impl Drop for Component {
     }
 }
 
-/// Whether the condition is there and has that status.
+/// Whether the condition has this status.
 pub(crate) fn is(status: &ClusterOperatorStatus, type_: &str, holds: bool) -> bool {
     if holds { status.conditions.is_true(type_) } else { status.conditions.is_false(type_) }
 }
@@ -119,7 +119,7 @@ fn namespace(name: &str) -> String {
 }
 
 async fn apply(client: Client, mut object: DynamicObject) -> Result<()> {
-    // Only the operator says how it is.
+    // Only the operator writes its status.
     object.data.as_object_mut().map(|object| object.remove("status"));
     let types = object.types.as_ref().context("a manifest has a kind")?;
     let resource = ApiResource::from_gvk(&types.try_into()?);
@@ -132,11 +132,11 @@ async fn apply(client: Client, mut object: DynamicObject) -> Result<()> {
     Ok(())
 }
 
-/// Removes what a test leaves outside of namespaces, and the namespace.
+/// Removes the cluster-scoped objects of a test, and its namespace.
 async fn remove(client: Client, name: &str) -> Result<()> {
     let (namespaces, parameters) = (Api::<Namespace>::all(client.clone()), DeleteParams::default());
     let operator = format!("{name}-operator");
-    // First, so that no operator reports while its permissions go.
+    // First, so that no operator reports after its permissions are removed.
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), &namespace(name));
     let _ = deployments.delete(&operator, &parameters).await;
     let _ = Api::<ClusterRoleBinding>::all(client.clone()).delete(&operator, &parameters).await;

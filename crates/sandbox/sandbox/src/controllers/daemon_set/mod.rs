@@ -1,6 +1,5 @@
-//! DaemonSets: one pod on each node.
+//! DaemonSet controller: one pod on each eligible node.
 
-mod placement;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -9,17 +8,18 @@ use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Node, Pod};
 
-use self::placement::{only_on, pod_spec};
-use self::plan::{Action, HASH_LABEL, hash, plan, surges};
-use super::machinery::{Change, Component, Controller, ObjectKey, Outcome, Scope, Severity, about};
-use super::pod_control::{Failure, PodControl};
-use super::{candidates, owner, pod};
+use self::plan::{DaemonSetAction, HASH_LABEL, has_surge, hash, only_on, plan, pod_spec};
+use super::pod::{PodControl, PodControlError};
+use super::runtime::{
+    Component, Controller, ObjectKey, Requeue, Severity, WatchEvent, WatchScope, about,
+};
+use super::{ownership, pod};
 use crate::api::{Api, Refusal};
 use crate::selector::LabelSelector;
 
-/// Counts the templates that a DaemonSet has had.
+/// Counts the templates of a DaemonSet.
 const GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.generation";
-/// The count at a pod.
+/// Label of pods with the template generation.
 const GENERATION_LABEL: &str = "pod-template-generation";
 
 pub(super) struct DaemonSets {
@@ -34,18 +34,24 @@ impl DaemonSets {
         Self { component, pods }
     }
 
-    fn carry_out(&mut self, set: &DaemonSet, actions: Vec<Action>) -> Result<(), Failure> {
+    fn execute(
+        &mut self,
+        set: &DaemonSet,
+        actions: Vec<DaemonSetAction>,
+    ) -> Result<(), PodControlError> {
         for action in actions {
             match action {
-                Action::Create(node) => self.pods.create(&about(set), &new_pod(set, &node))?,
-                Action::Delete(pod) => self.pods.delete(&about(set), &pod)?,
+                DaemonSetAction::Create(node) => {
+                    self.pods.create(&about(set), &new_pod(set, &node))?;
+                }
+                DaemonSetAction::Delete(pod) => self.pods.delete(&about(set), &pod)?,
             }
         }
         Ok(())
     }
 
-    fn tell_what_is_beyond_us(&mut self, set: &DaemonSet) {
-        if surges(set) {
+    fn record_unsupported(&mut self, set: &DaemonSet) {
+        if has_surge(set) {
             let message = "The sandbox does not update DaemonSets with maxSurge";
             self.pods.recorder().say(&about(set), Severity::Warning, "Unsupported", message);
         }
@@ -55,44 +61,45 @@ impl DaemonSets {
 impl Controller for DaemonSets {
     type Key = ObjectKey;
 
-    const SCOPE: Scope = Scope::Kinds(&[("apps", "DaemonSet"), ("", "Pod"), ("", "Node")]);
+    const SCOPE: WatchScope =
+        WatchScope::Kinds(&[("apps", "DaemonSet"), ("", "Pod"), ("", "Node")]);
 
     fn component(&self) -> &Component {
         &self.component
     }
 
-    fn affected(&mut self, change: &Change) -> Result<Vec<ObjectKey>, Refusal> {
-        match change.resource.kind.as_str() {
-            "Node" => self.component.keys_where::<DaemonSet>("", |_| true),
-            _ => candidates::affected::<DaemonSet>(&self.component, change),
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+        match event.resource.kind.as_str() {
+            "Node" => self.component.list_keys::<DaemonSet>("", |_| true),
+            _ => ownership::controllers_for_event::<DaemonSet>(&self.component, event),
         }
     }
 
-    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Outcome, Refusal> {
+    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, Refusal> {
         let client = self.component.client().clone();
         let Some(set) = client.get::<DaemonSet>(&key.namespace, &key.name)? else {
-            return Ok(Outcome::Done);
+            return Ok(Requeue::Never);
         };
         let selector = set.spec.as_ref().map(|spec| &spec.selector);
         let Some(Ok(selector)) = selector.map(LabelSelector::from_structured) else {
-            return Ok(Outcome::Done);
+            return Ok(Requeue::Never);
         };
-        let own = self.pods.claim(&set, &selector)?;
+        let own = ownership::claim_objects(&self.component, &set, &selector)?;
         let plan = plan(&set, &client.list::<Node>("")?, own, now);
-        let result = self.carry_out(&set, plan.actions);
+        let result = self.execute(&set, plan.actions);
         if set.status.as_ref() != Some(&plan.status) {
             client.update_status(&DaemonSet { status: Some(plan.status), ..set.clone() })?;
-            self.tell_what_is_beyond_us(&set);
+            self.record_unsupported(&set);
         }
         result.map_err(|failure| failure.refusal)?;
-        Ok(Outcome::at(plan.again, now))
+        Ok(Requeue::at(plan.requeue_at, now))
     }
 }
 
 fn new_pod(set: &DaemonSet, node: &str) -> Pod {
     let template = set.spec.as_ref().map(|spec| spec.template.clone()).unwrap_or_default();
     let namespace = set.metadata.namespace.as_deref();
-    let mut pod = pod::from_template(&template, namespace, owner::reference(set));
+    let mut pod = pod::from_template(&template, namespace, ownership::reference(set));
     pod.spec = Some(only_on(pod_spec(set), node));
     let labels = pod.metadata.labels.get_or_insert_default();
     labels.insert(HASH_LABEL.to_owned(), hash(set));

@@ -4,8 +4,7 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use serde_json::{Value, json};
 
 use super::new_pod;
-use super::placement::node_of;
-use super::plan::{Action, Plan, hash, plan};
+use super::plan::{DaemonSetAction, DaemonSetPlan, hash, node_of, plan};
 
 const NOW: &str = "2026-01-01T00:10:00Z";
 
@@ -60,20 +59,20 @@ fn pod(set: &DaemonSet, text: &str) -> Pod {
     .unwrap()
 }
 
-fn planned(set: &DaemonSet, nodes: &[Node], pods: &[&str]) -> Plan {
+fn planned(set: &DaemonSet, nodes: &[Node], pods: &[&str]) -> DaemonSetPlan {
     plan(set, nodes, pods.iter().map(|text| pod(set, text)).collect(), now())
 }
 
-fn told(plan: &Plan) -> Vec<String> {
-    let tell = |action: &Action| match action {
-        Action::Create(node) => format!("create on {node}"),
-        Action::Delete(pod) => format!("delete {}", pod.metadata.name.as_deref().unwrap()),
+fn describe(plan: &DaemonSetPlan) -> Vec<String> {
+    let tell = |action: &DaemonSetAction| match action {
+        DaemonSetAction::Create(node) => format!("create on {node}"),
+        DaemonSetAction::Delete(pod) => format!("delete {}", pod.metadata.name.as_deref().unwrap()),
     };
     plan.actions.iter().map(tell).collect()
 }
 
 #[test]
-fn each_node_gets_one_pod() {
+fn plan_creates_one_pod_per_node() {
     let two = nodes(&[("a", json!({})), ("b", json!({}))]);
     let cases: &[(&[&str], &[&str])] = &[
         (&[], &["create on a", "create on b"]),
@@ -87,14 +86,14 @@ fn each_node_gets_one_pod() {
         (&["a:", "b:", "c:gone"], &[]),
     ];
     for (pods, expected) in cases {
-        assert_eq!(told(&planned(&set(&json!({})), &two, pods)), *expected, "{pods:?}");
+        assert_eq!(describe(&planned(&set(&json!({})), &two, pods)), *expected, "{pods:?}");
     }
     let young = planned(&set(&json!({})), &two, &["a:failed young", "b:"]);
-    assert_eq!(young.again, Some("2026-01-01T00:10:05Z".parse().unwrap()));
+    assert_eq!(young.requeue_at, Some("2026-01-01T00:10:05Z".parse().unwrap()));
 }
 
 #[test]
-fn pods_go_where_they_belong() {
+fn plan_with_selectors_and_taints_places_pods_on_eligible_nodes() {
     let taint = |key, effect| json!({ "taints": [{ "key": key, "effect": effect }] });
     let selector =
         json!({ "spec": { "template": { "spec": { "nodeSelector": { "name": "b" } } } } });
@@ -112,12 +111,12 @@ fn pods_go_where_they_belong() {
     ];
     for (extra, spec, pods, expected) in cases {
         let plan = planned(&set(extra), &nodes(&[("a", spec.clone())]), pods);
-        assert_eq!(told(&plan), *expected, "{extra} {spec} {pods:?}");
+        assert_eq!(describe(&plan), *expected, "{extra} {spec} {pods:?}");
     }
 }
 
 #[test]
-fn pods_of_old_templates_are_replaced_within_bounds() {
+fn rolling_update_replaces_old_pods_within_max_unavailable() {
     let four = nodes(&[("a", json!({})), ("b", json!({})), ("c", json!({})), ("d", json!({}))]);
     let rolling = |most: Value| json!({ "spec": { "updateStrategy": { "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": most } } } });
     let on_delete = json!({ "spec": { "updateStrategy": { "type": "OnDelete" } } });
@@ -143,18 +142,21 @@ fn pods_of_old_templates_are_replaced_within_bounds() {
         ),
     ];
     for (extra, pods, expected) in cases {
-        assert_eq!(told(&planned(&set(extra), &four, pods)), *expected, "{extra} {pods:?}");
+        assert_eq!(describe(&planned(&set(extra), &four, pods)), *expected, "{extra} {pods:?}");
     }
 }
 
 #[test]
-fn a_set_that_is_deleted_leaves_its_pods_alone() {
-    let leaving = set(&json!({ "metadata": { "deletionTimestamp": NOW } }));
-    assert_eq!(told(&planned(&leaving, &nodes(&[("a", json!({}))]), &["b:"])), [] as [&str; 0]);
+fn plan_of_deleting_set_keeps_pods() {
+    let deleting = set(&json!({ "metadata": { "deletionTimestamp": NOW } }));
+    assert_eq!(
+        describe(&planned(&deleting, &nodes(&[("a", json!({}))]), &["b:"])),
+        [] as [&str; 0]
+    );
 }
 
 #[test]
-fn the_status_counts_nodes() {
+fn status_counts_nodes() {
     let three = nodes(&[
         ("a", json!({})),
         ("b", json!({})),
@@ -172,11 +174,11 @@ fn the_status_counts_nodes() {
     let slow = set(&json!({ "spec": { "minReadySeconds": 90 } }));
     let plan = planned(&slow, &three, &["a:ready"]);
     assert_eq!(plan.status.number_available, None);
-    assert_eq!(plan.again, Some("2026-01-01T00:10:30Z".parse().unwrap()));
+    assert_eq!(plan.requeue_at, Some("2026-01-01T00:10:30Z".parse().unwrap()));
 }
 
 #[test]
-fn a_new_pod_is_for_its_node_alone() {
+fn new_pod_has_affinity_to_its_node() {
     let pod = new_pod(&set(&json!({})), "a");
     assert_eq!(node_of(&pod), Some("a"));
     let text = json!(pod);

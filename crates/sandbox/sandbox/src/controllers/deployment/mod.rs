@@ -1,11 +1,8 @@
-//! Deployments: a ReplicaSet for each template, and the way from one to the next.
+//! Deployment controller: one ReplicaSet for each template, and rollouts between them.
 
-mod conditions;
-mod limits;
 mod plan;
-mod revision;
+mod replica_sets;
 mod scale;
-mod sets;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -14,14 +11,13 @@ use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus, ReplicaSet};
 use k8s_openapi::api::core::v1::Pod;
 
-use self::plan::{Action, Plan, plan};
-use self::revision::REVISION;
-use self::sets::{is_what_was_wanted, size};
-use super::machinery::{
-    Change, Component, Controller, ObjectKey, Outcome, Recorder, Scope, Severity, about,
+use self::plan::{DeploymentAction, DeploymentPlan, plan};
+use self::replica_sets::{REVISION, is_new_replica_set, size};
+use super::ownership;
+use super::pod;
+use super::runtime::{
+    Component, Controller, ObjectKey, Recorder, Requeue, Severity, WatchEvent, WatchScope, about,
 };
-use super::owner::{self, Claim};
-use super::{candidates, pod};
 use crate::api::{Api, Propagation, Refusal};
 use crate::selector::LabelSelector;
 use crate::store::EventKind;
@@ -38,61 +34,37 @@ impl Deployments {
         Self { component, recorder }
     }
 
-    /// The ReplicaSets that are the Deployment's own, some of them from now on.
-    fn claim(
-        &self,
-        deployment: &Deployment,
-        selector: &LabelSelector,
-    ) -> Result<Vec<ReplicaSet>, Refusal> {
-        let client = self.component.client();
-        let mut own = Vec::new();
-        for set in candidates::list::<ReplicaSet>(&self.component, &deployment.metadata, selector)?
-        {
-            let selected = owner::selects(selector, &set.metadata);
-            let key = ObjectKey::of_metadata(&set.metadata);
-            match owner::claim(&deployment.metadata, &set.metadata, selected) {
-                Claim::Keep => own.push(set),
-                Claim::Ignore => {}
-                Claim::Adopt => {
-                    let patch = owner::adoption(&set.metadata, owner::reference(deployment));
-                    own.push(client.merge(&key.namespace, &key.name, patch)?);
-                }
-                Claim::Release => {
-                    let uid = deployment.metadata.uid.as_deref().unwrap_or_default();
-                    let patch = owner::release(&set.metadata, uid);
-                    client.merge::<ReplicaSet>(&key.namespace, &key.name, patch)?;
-                }
-            }
-        }
-        Ok(own)
-    }
-
-    /// Whether pods of another ReplicaSet than those with the current template still run.
+    /// Whether pods of old ReplicaSets still run.
     fn old_pods_run(&self, deployment: &Deployment, own: &[ReplicaSet]) -> Result<bool, Refusal> {
-        let sets = sets::Sets::of(deployment, own.to_vec());
+        let sets = replica_sets::OwnedReplicaSets::new(deployment, own.to_vec());
         let old: Vec<_> = sets.old.iter().filter_map(|set| set.metadata.uid.clone()).collect();
         if old.is_empty() {
             return Ok(false);
         }
         let namespace = deployment.metadata.namespace.as_deref().unwrap_or_default();
         let pods = self.component.list_where::<Pod>(namespace, |pod| {
-            owner::controller_in(pod).is_some_and(|(_, _, uid)| old.iter().any(|old| old == uid))
+            ownership::controller_in(pod)
+                .is_some_and(|(_, _, uid)| old.iter().any(|old| old == uid))
         })?;
         Ok(pods.iter().any(|pod| !pod::is_finished(pod)))
     }
 
-    fn carry_out(&mut self, deployment: &Deployment, actions: Vec<Action>) -> Result<(), NotDone> {
+    fn execute(
+        &mut self,
+        deployment: &Deployment,
+        actions: Vec<DeploymentAction>,
+    ) -> Result<(), SyncError> {
         let client = self.component.client().clone();
         for action in actions {
             match action {
-                Action::Create(set) => self.create(deployment, &set)?,
-                Action::Update(set, before) => {
+                DeploymentAction::Create(set) => self.create(deployment, &set)?,
+                DeploymentAction::Update(set, before) => {
                     client.update(&*set)?;
-                    self.tell_size(deployment, &set, before);
+                    self.record_scaling(deployment, &set, before);
                 }
-                Action::Delete(set) => client.delete(&*set, Propagation::Background)?,
-                Action::Mark(revision) => {
-                    // With the status: what is wanted stays the same, and so does its generation.
+                DeploymentAction::Delete(set) => client.delete(&*set, Propagation::Background)?,
+                DeploymentAction::SetRevision(revision) => {
+                    // Through the status subresource, so that the generation does not change.
                     let mut marked = deployment.clone();
                     let annotations = marked.metadata.annotations.get_or_insert_default();
                     annotations.insert(REVISION.to_owned(), revision);
@@ -104,27 +76,27 @@ impl Deployments {
         Ok(())
     }
 
-    fn create(&mut self, deployment: &Deployment, set: &ReplicaSet) -> Result<(), NotDone> {
+    fn create(&mut self, deployment: &Deployment, set: &ReplicaSet) -> Result<(), SyncError> {
         let client = self.component.client();
         let Err(refusal) = client.create(set) else {
-            self.tell_size(deployment, set, 0);
+            self.record_scaling(deployment, set, 0);
             return Ok(());
         };
         let key = ObjectKey::of_metadata(&set.metadata);
         if refusal.reason == "AlreadyExists" {
             let found = client.get::<ReplicaSet>(&key.namespace, &key.name)?;
             return match found {
-                Some(found) if is_what_was_wanted(&found, deployment) => Ok(()),
-                _ => Err(NotDone::Collision),
+                Some(found) if is_new_replica_set(&found, deployment) => Ok(()),
+                _ => Err(SyncError::Collision),
             };
         }
         let message = format!("Failed to create new replica set {:?}: {refusal}", key.name);
         let reason = "ReplicaSetCreateError";
         self.recorder.say(&about(deployment), Severity::Warning, reason, &message);
-        Err(NotDone::NotCreated { message, refusal })
+        Err(SyncError::NotCreated { message, refusal })
     }
 
-    fn tell_size(&mut self, deployment: &Deployment, set: &ReplicaSet, before: i32) {
+    fn record_scaling(&mut self, deployment: &Deployment, set: &ReplicaSet, before: i32) {
         let (name, now) = (set.metadata.name.as_deref().unwrap_or_default(), size(set));
         let direction = if now > before { "up" } else { "down" };
         if now != before {
@@ -142,7 +114,7 @@ impl Deployments {
             return Ok(());
         }
         let key = ObjectKey::of_metadata(&deployment.metadata);
-        // What was just written to the object itself is no conflict with what was observed.
+        // Reads the object again: `execute` may have written it, which must not cause a conflict.
         let Some(newest) = self.component.client().get::<Deployment>(&key.namespace, &key.name)?
         else {
             return Ok(());
@@ -152,17 +124,17 @@ impl Deployments {
     }
 }
 
-/// Why a plan was not carried out to its end.
-enum NotDone {
-    /// Another ReplicaSet has the name.
+/// Error while executing a plan.
+enum SyncError {
+    /// Another object has the name of the new ReplicaSet.
     Collision,
-    /// The new ReplicaSet could not be made.
+    /// The new ReplicaSet could not be created.
     NotCreated { message: String, refusal: Refusal },
-    /// Something else was refused.
+    /// Another request failed.
     Refused(Refusal),
 }
 
-impl From<Refusal> for NotDone {
+impl From<Refusal> for SyncError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
@@ -171,54 +143,55 @@ impl From<Refusal> for NotDone {
 impl Controller for Deployments {
     type Key = ObjectKey;
 
-    const SCOPE: Scope =
-        Scope::Kinds(&[("apps", "Deployment"), ("apps", "ReplicaSet"), ("", "Pod")]);
+    const SCOPE: WatchScope =
+        WatchScope::Kinds(&[("apps", "Deployment"), ("apps", "ReplicaSet"), ("", "Pod")]);
 
     fn component(&self) -> &Component {
         &self.component
     }
 
-    fn affected(&mut self, change: &Change) -> Result<Vec<ObjectKey>, Refusal> {
-        if change.resource.kind != "Pod" {
-            return candidates::affected::<Deployment>(&self.component, change);
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+        if event.resource.kind != "Pod" {
+            return ownership::controllers_for_event::<Deployment>(&self.component, event);
         }
-        // A pod is of interest only where it was the last one that had to go.
-        if change.kind != EventKind::Deleted {
+        // With strategy Recreate, the rollout continues when the last old pod is deleted.
+        if event.kind != EventKind::Deleted {
             return Ok(Vec::new());
         }
-        let Some(("ReplicaSet", name, _)) = owner::controller_in(&change.object) else {
+        let Some(("ReplicaSet", name, _)) = ownership::controller_in(&event.object) else {
             return Ok(Vec::new());
         };
-        let namespace = ObjectKey::of(&change.object).namespace;
+        let namespace = ObjectKey::of(&event.object).namespace;
         let set = self.component.client().get::<ReplicaSet>(&namespace, name)?;
-        let owner = set.as_ref().and_then(|set| owner::controller_of(&set.metadata));
+        let owner = set.as_ref().and_then(|set| ownership::controller_of(&set.metadata));
         Ok(owner.map(|owner| ObjectKey::new(&namespace, &owner.name)).into_iter().collect())
     }
 
-    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Outcome, Refusal> {
+    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, Refusal> {
         let client = self.component.client();
         let Some(deployment) = client.get::<Deployment>(&key.namespace, &key.name)? else {
-            return Ok(Outcome::Done);
+            return Ok(Requeue::Never);
         };
         let selector = deployment.spec.as_ref().map(|spec| &spec.selector);
         let Some(Ok(selector)) = selector.map(LabelSelector::from_structured) else {
-            return Ok(Outcome::Done);
+            return Ok(Requeue::Never);
         };
-        let own = self.claim(&deployment, &selector)?;
+        let own = ownership::claim_objects(&self.component, &deployment, &selector)?;
         let old_pods_run = self.old_pods_run(&deployment, &own)?;
-        let Plan { actions, mut status, again } = plan(&deployment, own, old_pods_run, now);
-        let result = match self.carry_out(&deployment, actions) {
-            Ok(()) => Ok(Outcome::at(again, now)),
-            Err(NotDone::Collision) => {
+        let DeploymentPlan { actions, mut status, requeue_at } =
+            plan(&deployment, own, old_pods_run, now);
+        let result = match self.execute(&deployment, actions) {
+            Ok(()) => Ok(Requeue::at(requeue_at, now)),
+            Err(SyncError::Collision) => {
                 status.collision_count =
                     Some(status.collision_count.unwrap_or(0).saturating_add(1));
-                Ok(Outcome::Done)
+                Ok(Requeue::Never)
             }
-            Err(NotDone::NotCreated { message, refusal }) => {
+            Err(SyncError::NotCreated { message, refusal }) => {
                 status = status::not_created(status, &deployment, message, now);
                 Err(refusal)
             }
-            Err(NotDone::Refused(refusal)) => return Err(refusal),
+            Err(SyncError::Refused(refusal)) => return Err(refusal),
         };
         self.write_status(&deployment, status)?;
         result

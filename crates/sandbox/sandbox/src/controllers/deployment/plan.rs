@@ -1,95 +1,98 @@
-//! What becomes of the ReplicaSets of a Deployment.
+//! ReplicaSets to create, update and delete for a Deployment.
 
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus, ReplicaSet};
 
-use super::limits::is_rolling;
-use super::revision::{REVISION, revision};
-use super::scale::{empty_old, grow_new, scale, shrink_old, was_scaled};
-use super::sets::{Sets, observed, size};
+use super::replica_sets::{OwnedReplicaSets, REVISION, observed, revision, size};
+use super::scale::{
+    is_rolling, is_scaling_event, reconcile_new, reconcile_old, scale, scale_down_old_for_recreate,
+};
 use super::status;
 
-/// One change.
+/// A change of ReplicaSets.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Action {
-    /// A ReplicaSet is made.
+pub(super) enum DeploymentAction {
+    /// Create a ReplicaSet.
     Create(Box<ReplicaSet>),
-    /// A ReplicaSet is replaced; it had so many pods to have before.
+    /// Update a ReplicaSet that had this number of replicas.
     Update(Box<ReplicaSet>, i32),
-    /// A ReplicaSet of old goes.
+    /// Delete an old ReplicaSet.
     Delete(Box<ReplicaSet>),
-    /// The Deployment is marked with the revision of its current template.
-    Mark(String),
+    /// Set the revision annotation of the Deployment.
+    SetRevision(String),
 }
 
-/// What is to be done, what is to be said, and when to look again.
+/// Changes, status, and time of the next reconciliation.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Plan {
-    pub(super) actions: Vec<Action>,
+pub(super) struct DeploymentPlan {
+    pub(super) actions: Vec<DeploymentAction>,
     pub(super) status: DeploymentStatus,
-    pub(super) again: Option<Timestamp>,
+    pub(super) requeue_at: Option<Timestamp>,
 }
 
-/// What becomes of the ReplicaSets that are the Deployment's own. Whether pods of another template
-/// than the current one still run matters where all are to go before new ones come.
+/// Plans the changes for the ReplicaSets that the Deployment owns. `old_pods_run` matters for
+/// strategy Recreate, which deletes all old pods before creating new ones.
 pub(super) fn plan(
     deployment: &Deployment,
     own: Vec<ReplicaSet>,
     old_pods_run: bool,
     now: Timestamp,
-) -> Plan {
+) -> DeploymentPlan {
     let before = own.clone();
-    let mut sets = Sets::of(deployment, own);
-    let conditions = status::with_pause(deployment, now);
+    let mut sets = OwnedReplicaSets::new(deployment, own);
+    let conditions = status::paused_conditions(deployment, now);
     if deployment.metadata.deletion_timestamp.is_some() {
-        let status = status::counts(&sets, conditions, now);
-        return Plan { actions: Vec::new(), status, again: None };
+        let status = status::replica_status(&sets, conditions, now);
+        return DeploymentPlan { actions: Vec::new(), status, requeue_at: None };
     }
     let paused = deployment.spec.as_ref().and_then(|spec| spec.paused) == Some(true);
-    let rolls = !paused && !was_scaled(&sets);
-    let mut leaving = Vec::new();
-    if rolls {
+    let rolls_out = !paused && !is_scaling_event(&sets);
+    let mut expired = Vec::new();
+    if rolls_out {
         roll(&mut sets, old_pods_run);
         if status::is_complete(deployment, deployment.status.as_ref()) {
-            leaving = surplus(&sets);
+            expired = expired_history(&sets);
         }
     } else {
         scale(&mut sets);
         if paused {
-            leaving = surplus(&sets);
+            expired = expired_history(&sets);
         }
     }
-    let status = if rolls {
-        status::of_rollout(&sets, conditions, now)
+    let status = if rolls_out {
+        status::rollout_status(&sets, conditions, now)
     } else {
-        status::counts(&sets, conditions, now)
+        status::replica_status(&sets, conditions, now)
     };
-    let again = status::due(deployment, &status).filter(|_| rolls);
-    Plan { actions: actions(&sets, &before, leaving), status, again }
+    let requeue_at = status::deadline_at(deployment, &status).filter(|_| rolls_out);
+    DeploymentPlan { actions: actions(&sets, &before, expired), status, requeue_at }
 }
 
-/// Brings the ReplicaSets one step closer to the current template.
-fn roll(sets: &mut Sets<'_>, old_pods_run: bool) {
+/// Performs one step of the rollout to the current template.
+fn roll(sets: &mut OwnedReplicaSets<'_>, old_pods_run: bool) {
     if is_rolling(sets.deployment) {
-        sets.begin_new();
-        if sets.new.as_ref().is_some_and(is_not_made) {
-            grow_new(sets);
-        } else if grow_new(sets) {
+        sets.ensure_new();
+        if sets.new.as_ref().is_some_and(is_planned) {
+            reconcile_new(sets);
+        } else if reconcile_new(sets) {
             return;
         }
-        shrink_old(sets);
-    } else if !empty_old(sets) && !old_pods_run && sets.old.iter().all(|set| observed(set) == 0) {
-        sets.begin_new();
-        grow_new(sets);
+        reconcile_old(sets);
+    } else if !scale_down_old_for_recreate(sets)
+        && !old_pods_run
+        && sets.old.iter().all(|set| observed(set) == 0)
+    {
+        sets.ensure_new();
+        reconcile_new(sets);
     }
 }
 
-fn is_not_made(set: &ReplicaSet) -> bool {
+fn is_planned(set: &ReplicaSet) -> bool {
     set.metadata.uid.is_none()
 }
 
-/// The ReplicaSets that are older than the history is to reach, if they have no pods.
-fn surplus(sets: &Sets<'_>) -> Vec<ReplicaSet> {
+/// Old ReplicaSets without pods beyond `revisionHistoryLimit`.
+fn expired_history(sets: &OwnedReplicaSets<'_>) -> Vec<ReplicaSet> {
     let limit = sets.deployment.spec.as_ref().and_then(|spec| spec.revision_history_limit);
     let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()) else {
         return Vec::new();
@@ -105,26 +108,30 @@ fn surplus(sets: &Sets<'_>) -> Vec<ReplicaSet> {
     alive.into_iter().take(beyond).filter(is_empty).cloned().collect()
 }
 
-/// The changes that lead from how the ReplicaSets were to how they are going to be.
-fn actions(sets: &Sets<'_>, before: &[ReplicaSet], leaving: Vec<ReplicaSet>) -> Vec<Action> {
+/// Changes from the previous to the planned ReplicaSets.
+fn actions(
+    sets: &OwnedReplicaSets<'_>,
+    before: &[ReplicaSet],
+    expired: Vec<ReplicaSet>,
+) -> Vec<DeploymentAction> {
     let was = |set: &ReplicaSet| before.iter().find(|was| was.metadata.uid == set.metadata.uid);
     let changed = |set: &ReplicaSet| {
         let set = Box::new(set.clone());
         match was(&set) {
-            _ if is_not_made(&set) => Some(Action::Create(set)),
-            Some(was) if *was != *set => Some(Action::Update(set, size(was))),
+            _ if is_planned(&set) => Some(DeploymentAction::Create(set)),
+            Some(was) if *was != *set => Some(DeploymentAction::Update(set, size(was))),
             _ => None,
         }
     };
     let new = sets.new.iter().filter_map(changed);
     let old = sets.old.iter().filter_map(changed);
-    let leaving = leaving.into_iter().map(|set| Action::Delete(Box::new(set)));
-    mark(sets).into_iter().chain(new).chain(old).chain(leaving).collect()
+    let expired = expired.into_iter().map(|set| DeploymentAction::Delete(Box::new(set)));
+    revision_action(sets).into_iter().chain(new).chain(old).chain(expired).collect()
 }
 
-fn mark(sets: &Sets<'_>) -> Option<Action> {
+fn revision_action(sets: &OwnedReplicaSets<'_>) -> Option<DeploymentAction> {
     let revision = sets.new.as_ref()?.metadata.annotations.as_ref()?.get(REVISION)?;
     let marked = sets.deployment.metadata.annotations.as_ref();
     let marked = marked.and_then(|annotations| annotations.get(REVISION));
-    (marked != Some(revision)).then(|| Action::Mark(revision.clone()))
+    (marked != Some(revision)).then(|| DeploymentAction::SetRevision(revision.clone()))
 }

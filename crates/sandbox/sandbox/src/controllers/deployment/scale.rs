@@ -1,20 +1,61 @@
-//! How large the ReplicaSets of a Deployment are to be.
+//! Sizes of the ReplicaSets of a Deployment, within `maxSurge` and `maxUnavailable`.
 
-use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, RollingUpdateDeployment};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::limits::{is_rolling, max_surge, max_unavailable, replicas};
-use super::revision::{desired, max, note_scale};
-use super::sets::{Sets, available, created, size, sum};
+use super::replica_sets::{
+    OwnedReplicaSets, available, created, desired, max, set_scale_annotations, size, sum,
+};
+use crate::controllers::rollout::{Rounding, resolve_int_or_percent};
 
-/// Whether somebody has changed how many pods the Deployment wants.
-pub(super) fn was_scaled(sets: &Sets<'_>) -> bool {
+/// Default of `maxSurge` and `maxUnavailable` in the API.
+const DEFAULT_LIMIT: &str = "25%";
+
+/// Desired number of pods.
+pub(super) fn replicas(deployment: &Deployment) -> i32 {
+    deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1).max(0)
+}
+
+/// Whether the strategy is `RollingUpdate`.
+pub(super) fn is_rolling(deployment: &Deployment) -> bool {
+    let strategy = deployment.spec.as_ref().and_then(|spec| spec.strategy.as_ref());
+    strategy.and_then(|strategy| strategy.type_.as_deref()) != Some("Recreate")
+}
+
+/// Number of pods allowed above the desired number.
+pub(super) fn max_surge(deployment: &Deployment) -> i32 {
+    if is_rolling(deployment) { bounds(deployment).0 } else { 0 }
+}
+
+/// Number of desired pods that may be unavailable.
+pub(super) fn max_unavailable(deployment: &Deployment) -> i32 {
+    let replicas = replicas(deployment);
+    if is_rolling(deployment) && replicas > 0 { bounds(deployment).1.min(replicas) } else { 0 }
+}
+
+/// `maxSurge` rounds up, `maxUnavailable` down. If both are 0, one pod may be unavailable, as
+/// otherwise no rollout could proceed.
+fn bounds(deployment: &Deployment) -> (i32, i32) {
+    let total = replicas(deployment);
+    let rolling = deployment.spec.as_ref().and_then(|spec| spec.strategy.as_ref());
+    let rolling = rolling.and_then(|strategy| strategy.rolling_update.clone()).unwrap_or_default();
+    let RollingUpdateDeployment { max_surge, max_unavailable } = rolling;
+    let default = || IntOrString::String(DEFAULT_LIMIT.to_owned());
+    let surge = resolve_int_or_percent(&max_surge.unwrap_or_else(default), total, Rounding::Up);
+    let unavailable =
+        resolve_int_or_percent(&max_unavailable.unwrap_or_else(default), total, Rounding::Down);
+    if surge == 0 && unavailable == 0 { (0, 1) } else { (surge, unavailable) }
+}
+
+/// Whether `spec.replicas` changed since the ReplicaSets were last scaled.
+pub(super) fn is_scaling_event(sets: &OwnedReplicaSets<'_>) -> bool {
     let wanted = i64::from(replicas(sets.deployment));
     let active = sets.all().filter(|set| size(set) > 0);
     active.filter_map(desired).any(|desired| desired != wanted)
 }
 
-/// Gives the ReplicaSets their shares of what the Deployment wants, outside of a rollout.
-pub(super) fn scale(sets: &mut Sets<'_>) {
+/// Distributes the desired replicas to the ReplicaSets, outside of a rollout.
+pub(super) fn scale(sets: &mut OwnedReplicaSets<'_>) {
     let deployment = sets.deployment;
     let wanted = replicas(deployment);
     if let Some(only) = active_or_latest(sets) {
@@ -26,12 +67,12 @@ pub(super) fn scale(sets: &mut Sets<'_>) {
         return;
     }
     if is_rolling(deployment) {
-        scale_in_proportion(sets);
+        scale_proportionally(sets);
     }
 }
 
-/// The one ReplicaSet with pods; where none has any, the newest. `None` where several have some.
-fn active_or_latest<'s>(sets: &'s mut Sets<'_>) -> Option<&'s mut ReplicaSet> {
+/// The only ReplicaSet with pods, or the newest if none has pods. `None` if several have pods.
+fn active_or_latest<'s>(sets: &'s mut OwnedReplicaSets<'_>) -> Option<&'s mut ReplicaSet> {
     let active = sets.all().filter(|set| size(set) > 0).count();
     match active {
         0 if sets.new.is_some() => sets.new.as_mut(),
@@ -41,7 +82,7 @@ fn active_or_latest<'s>(sets: &'s mut Sets<'_>) -> Option<&'s mut ReplicaSet> {
     }
 }
 
-/// Whether it has all the pods that the Deployment wants, and all are available.
+/// Whether the ReplicaSet has all desired pods and all are available.
 fn is_saturated(set: &ReplicaSet, deployment: &Deployment) -> bool {
     let wanted = replicas(deployment);
     size(set) == wanted
@@ -49,8 +90,8 @@ fn is_saturated(set: &ReplicaSet, deployment: &Deployment) -> bool {
         && desired(set).is_none_or(|desired| desired == i64::from(wanted))
 }
 
-/// Each ReplicaSet with pods grows or shrinks by its share; the largest takes what is left over.
-fn scale_in_proportion(sets: &mut Sets<'_>) {
+/// Scales each ReplicaSet with pods in proportion; the largest gets the remainder.
+fn scale_proportionally(sets: &mut OwnedReplicaSets<'_>) {
     let deployment = sets.deployment;
     let wanted = replicas(deployment);
     let allowed = if wanted > 0 { wanted.saturating_add(max_surge(deployment)) } else { 0 };
@@ -65,9 +106,9 @@ fn scale_in_proportion(sets: &mut Sets<'_>) {
     let mut added = 0;
     let mut sizes = Vec::with_capacity(active.len());
     for set in &active {
-        let share = share_of(set, deployment, to_add, added);
-        added += share;
-        sizes.push(size(set) + share);
+        let change = proportion(set, deployment, to_add, added);
+        added += change;
+        sizes.push(size(set) + change);
     }
     if let Some(largest) = sizes.first_mut() {
         *largest = (*largest + to_add - added).max(0);
@@ -77,8 +118,8 @@ fn scale_in_proportion(sets: &mut Sets<'_>) {
     }
 }
 
-/// By how much a ReplicaSet grows or shrinks, and no more than what is left to distribute.
-fn share_of(set: &ReplicaSet, deployment: &Deployment, to_add: i32, added: i32) -> i32 {
+/// Proportional change of a ReplicaSet, limited to what is left to distribute.
+fn proportion(set: &ReplicaSet, deployment: &Deployment, to_add: i32, added: i32) -> i32 {
     let left = to_add - added;
     match to_add {
         0 => 0,
@@ -87,7 +128,7 @@ fn share_of(set: &ReplicaSet, deployment: &Deployment, to_add: i32, added: i32) 
     }
 }
 
-/// What keeps the ReplicaSet's part of all pods the same.
+/// Change that keeps the ReplicaSet's proportion of all pods.
 fn fraction(set: &ReplicaSet, deployment: &Deployment) -> i32 {
     let (wanted, own) = (replicas(deployment), size(set));
     if wanted == 0 {
@@ -99,19 +140,19 @@ fn fraction(set: &ReplicaSet, deployment: &Deployment) -> i32 {
         return 0;
     }
     let allowed = i64::from(wanted) + i64::from(max_surge(deployment));
-    // Rounded to the nearest.
+    // Rounded to the nearest integer.
     let after = (i64::from(own) * allowed * 2 + before) / (before * 2);
     i32::try_from(after).unwrap_or(i32::MAX) - own
 }
 
-/// The ReplicaSet is to have so many pods.
+/// Sets the replicas of a ReplicaSet and its scale annotations.
 pub(super) fn resize(set: &mut ReplicaSet, replicas: i32, deployment: &Deployment) {
     set.spec.get_or_insert_default().replicas = Some(replicas);
-    note_scale(set, deployment);
+    set_scale_annotations(set, deployment);
 }
 
-/// How many pods the new ReplicaSet may have now.
-fn new_size(sets: &Sets<'_>, own: i32) -> i32 {
+/// Replicas that the new ReplicaSet may have now.
+fn new_replicas(sets: &OwnedReplicaSets<'_>, own: i32) -> i32 {
     let wanted = replicas(sets.deployment);
     if !is_rolling(sets.deployment) {
         return wanted;
@@ -120,14 +161,14 @@ fn new_size(sets: &Sets<'_>, own: i32) -> i32 {
     if room <= 0 { own } else { own + room.min(wanted - own) }
 }
 
-/// Brings the new ReplicaSet closer to what is wanted; says whether it changed.
-pub(super) fn grow_new(sets: &mut Sets<'_>) -> bool {
+/// Scales the new ReplicaSet; returns whether it changed.
+pub(super) fn reconcile_new(sets: &mut OwnedReplicaSets<'_>) -> bool {
     let (deployment, wanted) = (sets.deployment, replicas(sets.deployment));
     let Some(own) = sets.new.as_ref().map(size) else { return false };
     if own == wanted {
         return false;
     }
-    let target = if own > wanted { wanted } else { new_size(sets, own) };
+    let target = if own > wanted { wanted } else { new_replicas(sets, own) };
     if target == own {
         return false;
     }
@@ -135,27 +176,31 @@ pub(super) fn grow_new(sets: &mut Sets<'_>) -> bool {
     true
 }
 
-/// Takes as many pods from the old ReplicaSets as can be missed; says whether it took some.
-pub(super) fn shrink_old(sets: &mut Sets<'_>) -> bool {
-    let least = replicas(sets.deployment) - max_unavailable(sets.deployment);
+/// Scales the old ReplicaSets down within `maxUnavailable`; returns whether any changed.
+pub(super) fn reconcile_old(sets: &mut OwnedReplicaSets<'_>) -> bool {
+    let minimum = replicas(sets.deployment) - max_unavailable(sets.deployment);
     let not_yet = sets.new.as_ref().map_or(0, |new| size(new) - available(new));
-    let most = sum(sets.all(), size) - least - not_yet;
-    if most <= 0 || sum(&sets.old, size) == 0 {
+    let limit = sum(sets.all(), size) - minimum - not_yet;
+    if limit <= 0 || sum(&sets.old, size) == 0 {
         return false;
     }
-    let unhealthy = take(sets, most, |set| (size(set) - available(set)).max(0));
-    let spare = sum(sets.all(), available) - least;
-    let healthy = take(sets, spare.max(0), size);
+    let unhealthy = scale_down_old(sets, limit, |set| (size(set) - available(set)).max(0));
+    let spare = sum(sets.all(), available) - minimum;
+    let healthy = scale_down_old(sets, spare.max(0), size);
     unhealthy + healthy > 0
 }
 
-/// Takes up to `most` pods from the old ReplicaSets, the oldest first, of each as many as it can
-/// give; says how many.
-fn take(sets: &mut Sets<'_>, most: i32, can_give: fn(&ReplicaSet) -> i32) -> i32 {
+/// Scales old ReplicaSets down by up to `limit` pods in all, oldest first, each by at most
+/// `removable` pods; returns the number of pods removed.
+fn scale_down_old(
+    sets: &mut OwnedReplicaSets<'_>,
+    limit: i32,
+    removable: fn(&ReplicaSet) -> i32,
+) -> i32 {
     let deployment = sets.deployment;
     let mut taken = 0;
     for set in &mut sets.old {
-        let part = can_give(set).min(size(set)).min(most - taken);
+        let part = removable(set).min(size(set)).min(limit - taken);
         if part > 0 {
             resize(set, size(set) - part, deployment);
             taken += part;
@@ -164,8 +209,8 @@ fn take(sets: &mut Sets<'_>, most: i32, can_give: fn(&ReplicaSet) -> i32) -> i32
     taken
 }
 
-/// Takes all pods from the old ReplicaSets; says whether there were some.
-pub(super) fn empty_old(sets: &mut Sets<'_>) -> bool {
+/// Scales all old ReplicaSets to 0; returns whether any had pods.
+pub(super) fn scale_down_old_for_recreate(sets: &mut OwnedReplicaSets<'_>) -> bool {
     let deployment = sets.deployment;
     let mut changed = false;
     for set in sets.old.iter_mut().filter(|set| size(set) > 0) {

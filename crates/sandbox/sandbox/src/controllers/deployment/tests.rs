@@ -3,10 +3,9 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::limits::{max_surge, max_unavailable, replicas};
-use super::plan::{Action, Plan, plan};
-use super::revision::REVISION;
-use super::sets::{available, size, sum};
+use super::plan::{DeploymentAction, DeploymentPlan, plan};
+use super::replica_sets::{REVISION, available, size, sum};
+use super::scale::{max_surge, max_unavailable, replicas};
 
 const NOW: &str = "2026-01-01T00:10:00Z";
 
@@ -37,36 +36,36 @@ fn strategy(surge: &Value, unavailable: &Value) -> Value {
     json!({ "spec": { "strategy": { "type": "RollingUpdate", "rollingUpdate": rolling } } })
 }
 
-/// A Deployment, its ReplicaSets, and what happens to them.
-struct World {
+/// A Deployment and its ReplicaSets, whose plans are executed in memory.
+struct Simulation {
     deployment: Deployment,
     sets: Vec<ReplicaSet>,
     made: i64,
     log: Vec<String>,
 }
 
-impl World {
+impl Simulation {
     fn new(deployment: Deployment) -> Self {
         Self { deployment, sets: Vec::new(), made: 0, log: Vec::new() }
     }
 
-    /// Carries out one plan.
-    fn step(&mut self) -> Plan {
+    /// Executes one plan.
+    fn step(&mut self) -> DeploymentPlan {
         self.step_at(now(), false)
     }
 
-    fn step_at(&mut self, now: Timestamp, old_pods_run: bool) -> Plan {
+    fn step_at(&mut self, now: Timestamp, old_pods_run: bool) -> DeploymentPlan {
         let plan = plan(&self.deployment, self.sets.clone(), old_pods_run, now);
         for action in plan.actions.clone() {
-            self.carry_out(action);
+            self.execute(action);
         }
         self.deployment.status = Some(plan.status.clone());
         plan
     }
 
-    fn carry_out(&mut self, action: Action) {
+    fn execute(&mut self, action: DeploymentAction) {
         match action {
-            Action::Create(set) => {
+            DeploymentAction::Create(set) => {
                 self.made += 1;
                 let mut set = *set;
                 self.log.push(format!("create {}", size(&set)));
@@ -75,7 +74,7 @@ impl World {
                 set.metadata.creation_timestamp = Some(created.into());
                 self.sets.push(set);
             }
-            Action::Update(set, before) => {
+            DeploymentAction::Update(set, before) => {
                 let uid = set.metadata.uid.clone();
                 if before != size(&set) {
                     self.log.push(format!("{} {before}->{}", uid.as_deref().unwrap(), size(&set)));
@@ -83,18 +82,18 @@ impl World {
                 let place = self.sets.iter_mut().find(|known| known.metadata.uid == uid);
                 *place.unwrap() = *set;
             }
-            Action::Delete(set) => {
+            DeploymentAction::Delete(set) => {
                 self.log.push(format!("delete {}", set.metadata.uid.as_deref().unwrap()));
                 self.sets.retain(|known| known.metadata.uid != set.metadata.uid);
             }
-            Action::Mark(revision) => {
+            DeploymentAction::SetRevision(revision) => {
                 let annotations = self.deployment.metadata.annotations.get_or_insert_default();
                 annotations.insert(REVISION.to_owned(), revision);
             }
         }
     }
 
-    /// The ReplicaSets have the pods that they want, and so many of them are available.
+    /// Sets the observed pods of a ReplicaSet to the desired ones, some of them available.
     fn observe(&mut self, index: usize, available: i32) {
         let set = &mut self.sets[index];
         let (observed, generation) = (size(set), set.metadata.generation);
@@ -149,19 +148,19 @@ impl World {
     }
 
     fn revisions(&self) -> Vec<i64> {
-        self.sets.iter().map(super::revision::revision).collect()
+        self.sets.iter().map(super::replica_sets::revision).collect()
     }
 }
 
 #[test]
-fn a_first_rollout_makes_one_set_and_says_how_it_goes() {
-    let mut world = World::new(deployment(2, "a", &json!({})));
-    world.step();
-    assert_eq!(world.log(), ["create 2"]);
-    assert_eq!(world.condition("Progressing"), "True NewReplicaSetCreated");
-    assert_eq!(world.condition("Available"), "False MinimumReplicasUnavailable");
-    assert_eq!(world.deployment.metadata.annotations.as_ref().unwrap()[REVISION], "1");
-    let set = json!(world.sets[0]);
+fn first_rollout_creates_replica_set_and_reports_progress() {
+    let mut simulation = Simulation::new(deployment(2, "a", &json!({})));
+    simulation.step();
+    assert_eq!(simulation.log(), ["create 2"]);
+    assert_eq!(simulation.condition("Progressing"), "True NewReplicaSetCreated");
+    assert_eq!(simulation.condition("Available"), "False MinimumReplicasUnavailable");
+    assert_eq!(simulation.deployment.metadata.annotations.as_ref().unwrap()[REVISION], "1");
+    let set = json!(simulation.sets[0]);
     let hash = set["metadata"]["labels"]["pod-template-hash"].as_str().unwrap();
     assert_eq!(set["metadata"]["name"], format!("web-{hash}"));
     assert_eq!(set["spec"]["selector"]["matchLabels"]["pod-template-hash"], hash);
@@ -169,24 +168,24 @@ fn a_first_rollout_makes_one_set_and_says_how_it_goes() {
     assert_eq!(set["metadata"]["annotations"]["deployment.kubernetes.io/desired-replicas"], "2");
     assert_eq!(set["metadata"]["annotations"]["deployment.kubernetes.io/max-replicas"], "3");
 
-    world.observe(0, 1);
-    world.step();
-    assert_eq!(world.condition("Progressing"), "True ReplicaSetUpdated");
-    world.observe(0, 2);
-    world.step();
-    assert_eq!(world.condition("Progressing"), "True NewReplicaSetAvailable");
-    assert_eq!(world.condition("Available"), "True MinimumReplicasAvailable");
+    simulation.observe(0, 1);
+    simulation.step();
+    assert_eq!(simulation.condition("Progressing"), "True ReplicaSetUpdated");
+    simulation.observe(0, 2);
+    simulation.step();
+    assert_eq!(simulation.condition("Progressing"), "True NewReplicaSetAvailable");
+    assert_eq!(simulation.condition("Available"), "True MinimumReplicasAvailable");
     assert_eq!(
-        json!(world.deployment.status)["updatedReplicas"],
+        json!(simulation.deployment.status)["updatedReplicas"],
         2,
         "{}",
-        json!(world.deployment.status)
+        json!(simulation.deployment.status)
     );
-    assert_eq!(world.step().actions, []);
+    assert_eq!(simulation.step().actions, []);
 }
 
 #[test]
-fn pods_are_replaced_a_few_at_a_time() {
+fn rolling_update_replaces_pods_within_limits() {
     for (replicas, surge, unavailable, expected) in [
         (
             4,
@@ -213,167 +212,168 @@ fn pods_are_replaced_a_few_at_a_time() {
         (1, json!("25%"), json!("25%"), &["create 1", "1 1->0"]),
         (1, json!(0), json!(0), &["create 0", "1 1->0", "2 0->1"]),
     ] {
-        let mut world = World::new(deployment(replicas, "a", &strategy(&surge, &unavailable)));
-        world.settle();
-        world.log();
-        world.image("b");
-        world.settle();
-        assert_eq!(world.log(), expected, "{replicas} {surge} {unavailable}");
-        assert_eq!(world.condition("Progressing"), "True NewReplicaSetAvailable");
+        let mut simulation =
+            Simulation::new(deployment(replicas, "a", &strategy(&surge, &unavailable)));
+        simulation.settle();
+        simulation.log();
+        simulation.image("b");
+        simulation.settle();
+        assert_eq!(simulation.log(), expected, "{replicas} {surge} {unavailable}");
+        assert_eq!(simulation.condition("Progressing"), "True NewReplicaSetAvailable");
     }
 }
 
 #[test]
-fn unavailable_pods_of_old_go_first() {
-    let mut world = World::new(deployment(4, "a", &strategy(&json!(0), &json!(2))));
-    world.settle();
-    world.observe(0, 2);
-    world.log();
-    world.image("b");
-    world.step();
-    assert_eq!(world.log(), ["create 0", "1 4->2"]);
+fn rolling_update_scales_down_unavailable_pods_first() {
+    let mut simulation = Simulation::new(deployment(4, "a", &strategy(&json!(0), &json!(2))));
+    simulation.settle();
+    simulation.observe(0, 2);
+    simulation.log();
+    simulation.image("b");
+    simulation.step();
+    assert_eq!(simulation.log(), ["create 0", "1 4->2"]);
 }
 
 #[test]
-fn a_rollout_that_does_not_get_available_goes_no_further() {
-    let mut world = World::new(deployment(4, "a", &strategy(&json!(1), &json!(1))));
-    world.settle();
-    world.image("broken");
-    world.log();
+fn rollout_without_available_pods_stops() {
+    let mut simulation = Simulation::new(deployment(4, "a", &strategy(&json!(1), &json!(1))));
+    simulation.settle();
+    simulation.image("broken");
+    simulation.log();
     for _ in 0..20 {
-        world.step();
-        world.observe(0, size(&world.sets[0]));
-        world.observe(1, 0);
+        simulation.step();
+        simulation.observe(0, size(&simulation.sets[0]));
+        simulation.observe(1, 0);
     }
-    assert_eq!(world.log(), ["create 1", "1 4->3", "2 1->2"]);
-    assert_eq!(world.condition("Available"), "True MinimumReplicasAvailable");
+    assert_eq!(simulation.log(), ["create 1", "1 4->3", "2 1->2"]);
+    assert_eq!(simulation.condition("Available"), "True MinimumReplicasAvailable");
 }
 
 #[test]
-fn all_old_pods_go_before_new_ones_come() {
+fn recreate_waits_for_old_pods_to_terminate() {
     let recreate = json!({ "spec": { "strategy": { "type": "Recreate" } } });
-    let mut world = World::new(deployment(3, "a", &recreate));
-    world.settle();
-    world.log();
-    world.image("b");
-    world.step();
-    assert_eq!(world.log(), ["1 3->0"]);
-    world.step();
-    assert_eq!(world.log(), [] as [&str; 0], "the pods are still counted");
-    world.observe(0, 0);
-    world.step_at(now(), true);
-    assert_eq!(world.log(), [] as [&str; 0], "a pod still runs");
-    world.step();
-    assert_eq!(world.log(), ["create 3"]);
+    let mut simulation = Simulation::new(deployment(3, "a", &recreate));
+    simulation.settle();
+    simulation.log();
+    simulation.image("b");
+    simulation.step();
+    assert_eq!(simulation.log(), ["1 3->0"]);
+    simulation.step();
+    assert_eq!(simulation.log(), [] as [&str; 0], "the pods are still counted");
+    simulation.observe(0, 0);
+    simulation.step_at(now(), true);
+    assert_eq!(simulation.log(), [] as [&str; 0], "a pod still runs");
+    simulation.step();
+    assert_eq!(simulation.log(), ["create 3"]);
 }
 
 #[test]
-fn scaling_is_no_rollout() {
-    let mut world = World::new(deployment(3, "a", &json!({})));
-    world.settle();
-    world.log();
-    world.change(&json!({ "spec": { "replicas": 5 } }));
-    world.step();
-    assert_eq!(world.log(), ["1 3->5"]);
-    world.change(&json!({ "spec": { "replicas": 0 } }));
-    world.step();
-    assert_eq!(world.log(), ["1 5->0"]);
-    world.settle();
-    assert_eq!(world.condition("Progressing"), "True NewReplicaSetAvailable");
-    world.change(&json!({ "spec": { "replicas": 2 } }));
-    world.log();
-    world.settle();
-    assert_eq!(world.log(), ["1 0->2"]);
+fn scaling_keeps_revision() {
+    let mut simulation = Simulation::new(deployment(3, "a", &json!({})));
+    simulation.settle();
+    simulation.log();
+    simulation.change(&json!({ "spec": { "replicas": 5 } }));
+    simulation.step();
+    assert_eq!(simulation.log(), ["1 3->5"]);
+    simulation.change(&json!({ "spec": { "replicas": 0 } }));
+    simulation.step();
+    assert_eq!(simulation.log(), ["1 5->0"]);
+    simulation.settle();
+    assert_eq!(simulation.condition("Progressing"), "True NewReplicaSetAvailable");
+    simulation.change(&json!({ "spec": { "replicas": 2 } }));
+    simulation.log();
+    simulation.settle();
+    assert_eq!(simulation.log(), ["1 0->2"]);
 }
 
 #[test]
-fn a_rollout_is_scaled_in_proportion() {
-    let mut world = World::new(deployment(10, "a", &strategy(&json!(3), &json!(2))));
-    world.settle();
-    world.image("b");
-    world.step();
-    world.observe(0, 8);
-    world.observe(1, 0);
-    world.step();
-    let sizes: Vec<_> = world.sets.iter().map(size).collect();
+fn scaling_during_rollout_is_proportional() {
+    let mut simulation = Simulation::new(deployment(10, "a", &strategy(&json!(3), &json!(2))));
+    simulation.settle();
+    simulation.image("b");
+    simulation.step();
+    simulation.observe(0, 8);
+    simulation.observe(1, 0);
+    simulation.step();
+    let sizes: Vec<_> = simulation.sets.iter().map(size).collect();
     assert_eq!(sizes, [8, 5]);
-    world.log();
-    world.change(&json!({ "spec": { "replicas": 15 } }));
-    world.step();
-    assert_eq!(world.log(), ["2 5->7", "1 8->11"]);
+    simulation.log();
+    simulation.change(&json!({ "spec": { "replicas": 15 } }));
+    simulation.step();
+    assert_eq!(simulation.log(), ["2 5->7", "1 8->11"]);
 }
 
 #[test]
-fn a_pause_stops_the_rollout_but_not_the_scaling() {
-    let mut world = World::new(deployment(2, "a", &json!({})));
-    world.settle();
-    world.log();
-    world.change(&json!({ "spec": { "paused": true } }));
-    world.image("b");
-    world.settle();
-    assert_eq!(world.log(), [] as [&str; 0]);
-    assert_eq!(world.condition("Progressing"), "Unknown DeploymentPaused");
-    world.change(&json!({ "spec": { "replicas": 3 } }));
-    world.settle();
-    assert_eq!(world.log(), ["1 2->3"]);
-    world.change(&json!({ "spec": { "paused": false } }));
-    world.settle();
-    assert_eq!(world.log(), ["create 1", "1 3->2", "2 1->2", "1 2->1", "2 2->3", "1 1->0"]);
-    assert_eq!(world.condition("Progressing"), "True NewReplicaSetAvailable");
+fn paused_deployment_scales_without_rollout() {
+    let mut simulation = Simulation::new(deployment(2, "a", &json!({})));
+    simulation.settle();
+    simulation.log();
+    simulation.change(&json!({ "spec": { "paused": true } }));
+    simulation.image("b");
+    simulation.settle();
+    assert_eq!(simulation.log(), [] as [&str; 0]);
+    assert_eq!(simulation.condition("Progressing"), "Unknown DeploymentPaused");
+    simulation.change(&json!({ "spec": { "replicas": 3 } }));
+    simulation.settle();
+    assert_eq!(simulation.log(), ["1 2->3"]);
+    simulation.change(&json!({ "spec": { "paused": false } }));
+    simulation.settle();
+    assert_eq!(simulation.log(), ["create 1", "1 3->2", "2 1->2", "1 2->1", "2 2->3", "1 1->0"]);
+    assert_eq!(simulation.condition("Progressing"), "True NewReplicaSetAvailable");
 }
 
 #[test]
-fn a_template_that_comes_back_takes_its_set_and_the_newest_revision() {
-    let mut world = World::new(deployment(1, "a", &json!({})));
-    world.settle();
-    world.image("b");
-    world.settle();
-    assert_eq!(world.revisions(), [1, 2]);
-    world.image("a");
-    world.settle();
-    assert_eq!(world.revisions(), [3, 2]);
-    let annotations = json!(world.sets[0].metadata.annotations);
+fn rollback_reuses_replica_set_with_newest_revision() {
+    let mut simulation = Simulation::new(deployment(1, "a", &json!({})));
+    simulation.settle();
+    simulation.image("b");
+    simulation.settle();
+    assert_eq!(simulation.revisions(), [1, 2]);
+    simulation.image("a");
+    simulation.settle();
+    assert_eq!(simulation.revisions(), [3, 2]);
+    let annotations = json!(simulation.sets[0].metadata.annotations);
     assert_eq!(annotations["deployment.kubernetes.io/revision-history"], "1");
-    assert_eq!(world.deployment.metadata.annotations.as_ref().unwrap()[REVISION], "3");
+    assert_eq!(simulation.deployment.metadata.annotations.as_ref().unwrap()[REVISION], "3");
 }
 
 #[test]
-fn only_so_much_history_is_kept() {
-    let mut world =
-        World::new(deployment(1, "0", &json!({ "spec": { "revisionHistoryLimit": 2 } })));
+fn revision_history_limit_deletes_oldest_replica_sets() {
+    let mut simulation =
+        Simulation::new(deployment(1, "0", &json!({ "spec": { "revisionHistoryLimit": 2 } })));
     for image in 0..6 {
-        world.image(&image.to_string());
-        world.settle();
+        simulation.image(&image.to_string());
+        simulation.settle();
     }
-    assert_eq!(world.revisions(), [4, 5, 6]);
+    assert_eq!(simulation.revisions(), [4, 5, 6]);
 }
 
 #[test]
-fn a_rollout_that_stands_still_runs_out_of_time() {
-    let mut world =
-        World::new(deployment(1, "a", &json!({ "spec": { "progressDeadlineSeconds": 60 } })));
-    let plan = world.step();
-    let again = plan.again.unwrap();
-    assert_eq!(again.duration_since(now()).as_secs(), 61);
-    world.observe(0, 0);
-    world.step();
-    let due = world.step().again.unwrap();
-    world.step_at(due - jiff::SignedDuration::from_secs(5), false);
-    assert_eq!(world.condition("Progressing"), "True ReplicaSetUpdated");
-    let last = world.step_at(due, false);
-    assert_eq!(world.condition("Progressing"), "False ProgressDeadlineExceeded");
-    assert_eq!(last.again, None);
-    world.observe(0, 1);
-    world.step_at(due, false);
-    assert_eq!(world.condition("Progressing"), "True NewReplicaSetAvailable");
+fn rollout_without_progress_exceeds_deadline() {
+    let mut simulation =
+        Simulation::new(deployment(1, "a", &json!({ "spec": { "progressDeadlineSeconds": 60 } })));
+    let plan = simulation.step();
+    let requeue_at = plan.requeue_at.unwrap();
+    assert_eq!(requeue_at.duration_since(now()).as_secs(), 61);
+    simulation.observe(0, 0);
+    simulation.step();
+    let deadline_at = simulation.step().requeue_at.unwrap();
+    simulation.step_at(deadline_at - jiff::SignedDuration::from_secs(5), false);
+    assert_eq!(simulation.condition("Progressing"), "True ReplicaSetUpdated");
+    let last = simulation.step_at(deadline_at, false);
+    assert_eq!(simulation.condition("Progressing"), "False ProgressDeadlineExceeded");
+    assert_eq!(last.requeue_at, None);
+    simulation.observe(0, 1);
+    simulation.step_at(deadline_at, false);
+    assert_eq!(simulation.condition("Progressing"), "True NewReplicaSetAvailable");
 }
 
 #[test]
-fn messages_are_those_of_the_real_controller() {
-    let mut world = World::new(deployment(1, "a", &json!({})));
-    world.step();
-    let first = world.deployment.status.clone();
-    world.settle();
+fn conditions_have_upstream_messages() {
+    let mut simulation = Simulation::new(deployment(1, "a", &json!({})));
+    simulation.step();
+    let first = simulation.deployment.status.clone();
+    simulation.settle();
     let messages = |status: Option<_>| {
         let conditions = json!(status)["conditions"].as_array().unwrap().clone();
         conditions
@@ -386,7 +386,7 @@ fn messages_are_those_of_the_real_controller() {
     Deployment does not have minimum availability.
     Created new replica set "web-58d6b74dbb"
     "#);
-    insta::assert_snapshot!(messages(world.deployment.status), @r#"
+    insta::assert_snapshot!(messages(simulation.deployment.status), @r#"
     Deployment has minimum availability.
     ReplicaSet "web-58d6b74dbb" has successfully progressed.
     "#);
@@ -394,28 +394,28 @@ fn messages_are_those_of_the_real_controller() {
 
 proptest! {
     #[test]
-    fn a_rollout_keeps_its_bounds_and_ends(
+    fn rollout_stays_within_limits_and_completes(
         replicas_wanted in 0..12_i32,
         surge in prop_oneof![(0..5_i32).prop_map(|n| json!(n)), (0..=100_i32).prop_map(|n| json!(format!("{n}%")))],
         unavailable in prop_oneof![(0..5_i32).prop_map(|n| json!(n)), (0..=100_i32).prop_map(|n| json!(format!("{n}%")))],
         late in proptest::collection::vec(0..4_i32, 0..30),
     ) {
-        let mut world = World::new(deployment(replicas_wanted, "a", &strategy(&surge, &unavailable)));
-        world.settle();
-        world.image("b");
-        let most = replicas(&world.deployment) + max_surge(&world.deployment);
-        let least = replicas(&world.deployment) - max_unavailable(&world.deployment);
+        let mut simulation = Simulation::new(deployment(replicas_wanted, "a", &strategy(&surge, &unavailable)));
+        simulation.settle();
+        simulation.image("b");
+        let most = replicas(&simulation.deployment) + max_surge(&simulation.deployment);
+        let minimum = replicas(&simulation.deployment) - max_unavailable(&simulation.deployment);
         for missing in late {
-            world.step();
-            prop_assert!(sum(&world.sets, size) <= most);
-            let promised: i32 = world.sets.iter().map(|set| available(set).min(size(set))).sum();
-            prop_assert!(promised >= least, "{promised} < {least}");
-            let newest = world.sets.len() - 1;
-            world.observe(0, size(&world.sets[0]));
-            let before = available(&world.sets[newest]);
-            world.observe(newest, (size(&world.sets[newest]) - missing).max(before));
+            simulation.step();
+            prop_assert!(sum(&simulation.sets, size) <= most);
+            let promised: i32 = simulation.sets.iter().map(|set| available(set).min(size(set))).sum();
+            prop_assert!(promised >= minimum, "{promised} < {minimum}");
+            let newest = simulation.sets.len() - 1;
+            simulation.observe(0, size(&simulation.sets[0]));
+            let before = available(&simulation.sets[newest]);
+            simulation.observe(newest, (size(&simulation.sets[newest]) - missing).max(before));
         }
-        world.settle();
-        prop_assert_eq!(world.sets.iter().map(size).collect::<Vec<_>>(), vec![0, replicas_wanted]);
+        simulation.settle();
+        prop_assert_eq!(simulation.sets.iter().map(size).collect::<Vec<_>>(), vec![0, replicas_wanted]);
     }
 }

@@ -4,10 +4,8 @@ use k8s_openapi::api::core::v1::Pod;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::back_off::BackOff;
-use super::conditions::is_finished;
-use super::plan::{Action, Plan, aftermath, plan};
-use super::status::News;
+use super::plan::{Backoff, JobAction, JobPlan, after_finish, plan};
+use super::status::{JobEvent, is_finished};
 use super::tracking::{FINALIZER, is_tracked};
 use crate::controllers::pod;
 
@@ -36,34 +34,34 @@ fn job(spec: &Value) -> Job {
     serde_json::from_value(object).unwrap()
 }
 
-/// A Job, its pods, and what happens to them.
-struct World {
+/// A Job and its pods, whose plans are executed in memory.
+struct Simulation {
     job: Job,
     pods: Vec<Pod>,
-    made: usize,
-    back_off: BackOff,
+    created: usize,
+    backoff: Backoff,
     now: Timestamp,
-    news: Vec<News>,
+    events: Vec<JobEvent>,
 }
 
-impl World {
+impl Simulation {
     fn new(job: Job) -> Self {
-        let (pods, news) = (Vec::new(), Vec::new());
-        Self { job, pods, made: 0, back_off: BackOff::default(), now: start(), news }
+        let (pods, events) = (Vec::new(), Vec::new());
+        Self { job, pods, created: 0, backoff: Backoff::default(), now: start(), events }
     }
 
-    fn step(&mut self) -> Plan {
-        let plan = plan(&self.job, &self.pods, self.back_off, self.now);
+    fn step(&mut self) -> JobPlan {
+        let plan = plan(&self.job, &self.pods, self.backoff, self.now);
         for action in plan.actions.clone() {
             match action {
-                Action::Create => self.create(),
-                Action::Stop(pod) => self.delete(&pod, true),
-                Action::Dismiss(pod) => self.delete(&pod, false),
+                JobAction::Create => self.create(),
+                JobAction::DeleteAsFailed(pod) => self.delete(&pod, true),
+                JobAction::Discard(pod) => self.delete(&pod, false),
             }
         }
         self.job.status = Some(plan.status.clone());
-        self.back_off = plan.back_off;
-        self.news.extend(plan.news.clone());
+        self.backoff = plan.backoff;
+        self.events.extend(plan.events.clone());
         for pod in &plan.untrack {
             self.untrack(pod);
         }
@@ -71,8 +69,8 @@ impl World {
     }
 
     fn create(&mut self) {
-        self.made += 1;
-        let uid = format!("p{}", self.made);
+        self.created += 1;
+        let uid = format!("p{}", self.created);
         let pod = json!({
             "metadata": { "name": uid, "uid": uid, "finalizers": [FINALIZER] },
             "status": { "phase": "Running" },
@@ -95,7 +93,7 @@ impl World {
         }
     }
 
-    /// What was deleted ends, and goes if nobody holds it.
+    /// Finishes deleted pods and removes those without finalizers.
     fn kubelet(&mut self) {
         for pod in
             self.pods.iter_mut().filter(|pod| pod::is_terminating(pod) && !pod::is_finished(pod))
@@ -136,10 +134,10 @@ impl World {
 
     fn conditions(&self) -> Vec<String> {
         let status = self.job.status.as_ref().unwrap();
-        let tell = |it: &k8s_openapi::api::batch::v1::JobCondition| {
+        let record = |it: &k8s_openapi::api::batch::v1::JobCondition| {
             format!("{}={} {}", it.type_, it.status, it.reason.as_deref().unwrap())
         };
-        status.conditions.iter().flatten().map(tell).collect()
+        status.conditions.iter().flatten().map(record).collect()
     }
 
     fn change(&mut self, spec: &Value) {
@@ -150,30 +148,33 @@ impl World {
 }
 
 #[test]
-fn a_job_ends_when_its_pod_has_succeeded() {
-    let mut world = World::new(job(&json!({})));
-    world.settle();
-    assert_eq!(world.numbers(), (1, 0, 0));
-    assert_eq!(world.conditions(), [] as [&str; 0]);
-    assert_eq!(json!(world.job.status)["startTime"], START);
-    world.now = after(5);
-    world.end(0, "Succeeded");
-    world.step();
-    assert_eq!(world.numbers(), (0, 0, 0), "it is noted, and not counted yet");
-    assert_eq!(json!(world.job.status)["uncountedTerminatedPods"], json!({ "succeeded": ["p1"] }));
-    assert_eq!(world.conditions(), ["SuccessCriteriaMet=True CompletionsReached"]);
-    world.step();
-    assert_eq!(world.numbers(), (0, 1, 0));
+fn job_with_succeeded_pod_completes() {
+    let mut simulation = Simulation::new(job(&json!({})));
+    simulation.settle();
+    assert_eq!(simulation.numbers(), (1, 0, 0));
+    assert_eq!(simulation.conditions(), [] as [&str; 0]);
+    assert_eq!(json!(simulation.job.status)["startTime"], START);
+    simulation.now = after(5);
+    simulation.end(0, "Succeeded");
+    simulation.step();
+    assert_eq!(simulation.numbers(), (0, 0, 0), "it is noted, and not counted yet");
     assert_eq!(
-        world.conditions(),
+        json!(simulation.job.status)["uncountedTerminatedPods"],
+        json!({ "succeeded": ["p1"] })
+    );
+    assert_eq!(simulation.conditions(), ["SuccessCriteriaMet=True CompletionsReached"]);
+    simulation.step();
+    assert_eq!(simulation.numbers(), (0, 1, 0));
+    assert_eq!(
+        simulation.conditions(),
         ["SuccessCriteriaMet=True CompletionsReached", "Complete=True CompletionsReached"]
     );
-    assert_eq!(json!(world.job.status)["completionTime"], "2026-01-01T00:00:05Z");
-    assert_eq!(world.news, [News::Completed]);
+    assert_eq!(json!(simulation.job.status)["completionTime"], "2026-01-01T00:00:05Z");
+    assert_eq!(simulation.events, [JobEvent::Completed]);
 }
 
 #[test]
-fn so_many_pods_run_at_a_time() {
+fn parallelism_limits_active_pods() {
     let cases: &[(Value, &[&str], usize, usize)] = &[
         (json!({ "parallelism": 3, "completions": 5 }), &[], 3, 3),
         (json!({ "parallelism": 3, "completions": 2 }), &[], 2, 2),
@@ -185,59 +186,66 @@ fn so_many_pods_run_at_a_time() {
         (json!({ "parallelism": 2, "completions": "none" }), &["Succeeded"], 1, 2),
         (json!({ "parallelism": 2, "completions": "none" }), &["Succeeded", "Failed"], 0, 2),
     ];
-    for (spec, ends, active, made) in cases {
-        let mut world = World::new(job(spec));
-        world.settle();
+    for (spec, ends, active, created) in cases {
+        let mut simulation = Simulation::new(job(spec));
+        simulation.settle();
         for phase in *ends {
-            world.end(0, phase);
-            world.settle();
+            simulation.end(0, phase);
+            simulation.settle();
         }
-        assert_eq!((world.active(), world.made), (*active, *made), "{spec} {ends:?}");
+        assert_eq!(
+            (simulation.active(), simulation.created),
+            (*active, *created),
+            "{spec} {ends:?}"
+        );
     }
 }
 
 #[test]
-fn without_a_number_of_completions_one_success_and_quiet_is_enough() {
-    let mut world = World::new(job(&json!({ "parallelism": 2, "completions": "none" })));
-    world.settle();
-    world.end(0, "Succeeded");
-    world.settle();
-    assert!(!is_finished(&world.job));
-    world.end(0, "Failed");
-    world.settle();
-    assert_eq!(world.numbers(), (0, 1, 1));
-    assert!(is_finished(&world.job));
+fn job_without_completions_completes_after_first_success() {
+    let mut simulation = Simulation::new(job(&json!({ "parallelism": 2, "completions": "none" })));
+    simulation.settle();
+    simulation.end(0, "Succeeded");
+    simulation.settle();
+    assert!(!is_finished(&simulation.job));
+    simulation.end(0, "Failed");
+    simulation.settle();
+    assert_eq!(simulation.numbers(), (0, 1, 1));
+    assert!(is_finished(&simulation.job));
 }
 
 #[test]
-fn failures_are_followed_by_pauses_and_end_at_the_limit() {
-    let mut world = World::new(job(&json!({ "backoffLimit": 2 })));
-    world.settle();
-    world.end(0, "Failed");
-    world.settle();
-    assert_eq!((world.made, world.numbers()), (1, (0, 0, 1)));
-    assert_eq!(world.step().again, Some(after(10)));
-    world.now = after(10);
-    world.settle();
-    assert_eq!(world.made, 2);
-    world.end(0, "Failed");
-    world.settle();
-    assert_eq!(world.step().again, Some(after(30)));
-    world.now = after(30);
-    world.settle();
-    world.end(0, "Failed");
-    world.settle();
-    assert_eq!((world.made, world.numbers()), (3, (0, 0, 3)));
+fn failures_back_off_until_limit() {
+    let mut simulation = Simulation::new(job(&json!({ "backoffLimit": 2 })));
+    simulation.settle();
+    simulation.end(0, "Failed");
+    simulation.settle();
+    assert_eq!((simulation.created, simulation.numbers()), (1, (0, 0, 1)));
+    assert_eq!(simulation.step().requeue_at, Some(after(10)));
+    simulation.now = after(10);
+    simulation.settle();
+    assert_eq!(simulation.created, 2);
+    simulation.end(0, "Failed");
+    simulation.settle();
+    assert_eq!(simulation.step().requeue_at, Some(after(30)));
+    simulation.now = after(30);
+    simulation.settle();
+    simulation.end(0, "Failed");
+    simulation.settle();
+    assert_eq!((simulation.created, simulation.numbers()), (3, (0, 0, 3)));
     assert_eq!(
-        world.conditions(),
+        simulation.conditions(),
         ["FailureTarget=True BackoffLimitExceeded", "Failed=True BackoffLimitExceeded"]
     );
     let message = "Job has reached the specified backoff limit";
-    assert_eq!(world.news, [News::Failed("BackoffLimitExceeded".into(), message.into())]);
+    assert_eq!(
+        simulation.events,
+        [JobEvent::Failed("BackoffLimitExceeded".into(), message.into())]
+    );
 }
 
 #[test]
-fn restarts_in_place_count_against_the_limit() {
+fn container_restarts_count_against_backoff_limit() {
     for (limit, restarts, policy, fails) in [
         (2, 1, "OnFailure", false),
         (2, 2, "OnFailure", true),
@@ -247,143 +255,144 @@ fn restarts_in_place_count_against_the_limit() {
     ] {
         let spec =
             json!({ "backoffLimit": limit, "template": { "spec": { "restartPolicy": policy } } });
-        let mut world = World::new(job(&spec));
-        world.settle();
+        let mut simulation = Simulation::new(job(&spec));
+        simulation.settle();
         let status = json!({ "phase": "Running", "containerStatuses": [{
             "name": "c", "image": "", "imageID": "", "ready": false, "restartCount": restarts,
         }] });
-        world.pods[0].status = serde_json::from_value(status).unwrap();
-        world.settle();
-        assert_eq!(is_finished(&world.job), fails, "{limit} {restarts} {policy}");
+        simulation.pods[0].status = serde_json::from_value(status).unwrap();
+        simulation.settle();
+        assert_eq!(is_finished(&simulation.job), fails, "{limit} {restarts} {policy}");
     }
 }
 
 #[test]
-fn a_job_that_takes_too_long_fails_with_its_pods() {
-    let mut world = World::new(job(
+fn active_deadline_fails_job_and_deletes_pods() {
+    let mut simulation = Simulation::new(job(
         &json!({ "parallelism": 2, "completions": 2, "activeDeadlineSeconds": 30 }),
     ));
-    assert_eq!(world.step().again, Some(after(30)));
-    world.now = after(29);
-    world.settle();
-    assert_eq!(world.numbers(), (2, 0, 0));
-    world.now = after(30);
-    world.step();
-    assert_eq!(world.conditions(), ["FailureTarget=True DeadlineExceeded"]);
-    assert_eq!(json!(world.job.status)["terminating"], 2);
-    world.settle();
-    assert_eq!(world.numbers(), (0, 0, 2));
+    assert_eq!(simulation.step().requeue_at, Some(after(30)));
+    simulation.now = after(29);
+    simulation.settle();
+    assert_eq!(simulation.numbers(), (2, 0, 0));
+    simulation.now = after(30);
+    simulation.step();
+    assert_eq!(simulation.conditions(), ["FailureTarget=True DeadlineExceeded"]);
+    assert_eq!(json!(simulation.job.status)["terminating"], 2);
+    simulation.settle();
+    assert_eq!(simulation.numbers(), (0, 0, 2));
     assert_eq!(
-        world.conditions(),
+        simulation.conditions(),
         ["FailureTarget=True DeadlineExceeded", "Failed=True DeadlineExceeded"]
     );
 }
 
 #[test]
-fn a_suspended_job_has_no_pods_and_no_time() {
-    let mut world = World::new(job(&json!({ "suspend": true, "activeDeadlineSeconds": 30 })));
-    world.settle();
-    assert_eq!(world.made, 0);
-    assert_eq!(json!(world.job.status)["startTime"], json!(null));
-    assert_eq!(world.conditions(), ["Suspended=True JobSuspended"]);
-    world.now = after(100);
-    world.change(&json!({ "suspend": false }));
-    world.settle();
-    assert_eq!(world.numbers(), (1, 0, 0));
-    assert_eq!(json!(world.job.status)["startTime"], "2026-01-01T00:01:40Z");
-    assert_eq!(world.conditions(), ["Suspended=False JobResumed"]);
-    world.change(&json!({ "suspend": true }));
-    world.settle();
-    assert_eq!((world.active(), world.numbers()), (0, (0, 0, 0)), "no pod has failed");
-    assert_eq!(world.news, [News::Suspended, News::Resumed, News::Suspended]);
+fn suspended_job_has_no_pods_and_no_start_time() {
+    let mut simulation =
+        Simulation::new(job(&json!({ "suspend": true, "activeDeadlineSeconds": 30 })));
+    simulation.settle();
+    assert_eq!(simulation.created, 0);
+    assert_eq!(json!(simulation.job.status)["startTime"], json!(null));
+    assert_eq!(simulation.conditions(), ["Suspended=True JobSuspended"]);
+    simulation.now = after(100);
+    simulation.change(&json!({ "suspend": false }));
+    simulation.settle();
+    assert_eq!(simulation.numbers(), (1, 0, 0));
+    assert_eq!(json!(simulation.job.status)["startTime"], "2026-01-01T00:01:40Z");
+    assert_eq!(simulation.conditions(), ["Suspended=False JobResumed"]);
+    simulation.change(&json!({ "suspend": true }));
+    simulation.settle();
+    assert_eq!((simulation.active(), simulation.numbers()), (0, (0, 0, 0)), "no pod has failed");
+    assert_eq!(simulation.events, [JobEvent::Suspended, JobEvent::Resumed, JobEvent::Suspended]);
 }
 
 #[test]
-fn pods_that_are_not_wanted_any_more_do_not_count() {
-    let mut world = World::new(job(&json!({ "parallelism": 3, "completions": 10 })));
-    world.settle();
-    world.change(&json!({ "parallelism": 1 }));
-    world.settle();
-    assert_eq!((world.active(), world.numbers()), (1, (1, 0, 0)));
+fn discarded_pods_do_not_count() {
+    let mut simulation = Simulation::new(job(&json!({ "parallelism": 3, "completions": 10 })));
+    simulation.settle();
+    simulation.change(&json!({ "parallelism": 1 }));
+    simulation.settle();
+    assert_eq!((simulation.active(), simulation.numbers()), (1, (1, 0, 0)));
 }
 
 #[test]
-fn a_pod_that_somebody_deletes_has_failed() {
+fn deleted_pod_counts_as_failed() {
     for (policy, at_once) in [("TerminatingOrFailed", true), ("Failed", false)] {
-        let mut world = World::new(job(&json!({ "podReplacementPolicy": policy })));
-        world.settle();
-        let pod = world.pods[0].clone();
-        world.delete(&pod, true);
-        world.step();
-        world.step();
-        assert_eq!(world.numbers().2 == 1, at_once, "{policy}");
-        world.kubelet();
-        world.settle();
-        assert_eq!(world.numbers().2, 1, "{policy}");
-        world.now = after(10);
-        world.settle();
-        assert_eq!(world.made, 2, "{policy}");
+        let mut simulation = Simulation::new(job(&json!({ "podReplacementPolicy": policy })));
+        simulation.settle();
+        let pod = simulation.pods[0].clone();
+        simulation.delete(&pod, true);
+        simulation.step();
+        simulation.step();
+        assert_eq!(simulation.numbers().2 == 1, at_once, "{policy}");
+        simulation.kubelet();
+        simulation.settle();
+        assert_eq!(simulation.numbers().2, 1, "{policy}");
+        simulation.now = after(10);
+        simulation.settle();
+        assert_eq!(simulation.created, 2, "{policy}");
     }
 }
 
 #[test]
-fn a_job_that_is_deleted_makes_no_pods_but_counts() {
-    let mut world = World::new(job(&json!({ "completions": 2 })));
-    world.settle();
-    world.job.metadata.deletion_timestamp = Some(start().into());
-    world.end(0, "Succeeded");
-    world.settle();
-    assert_eq!((world.made, world.numbers()), (1, (0, 1, 0)));
+fn deleting_job_creates_no_pods_but_counts() {
+    let mut simulation = Simulation::new(job(&json!({ "completions": 2 })));
+    simulation.settle();
+    simulation.job.metadata.deletion_timestamp = Some(start().into());
+    simulation.end(0, "Succeeded");
+    simulation.settle();
+    assert_eq!((simulation.created, simulation.numbers()), (1, (0, 1, 0)));
 }
 
 #[test]
-fn a_job_that_has_ended_goes_after_its_time() {
+fn finished_job_expires_after_ttl() {
     for (ttl, expected) in
         [(json!(null), None), (json!(0), Some(after(7))), (json!(60), Some(after(67)))]
     {
-        let mut world = World::new(job(&json!({ "ttlSecondsAfterFinished": ttl })));
-        world.settle();
-        world.now = after(7);
-        world.end(0, "Succeeded");
-        world.settle();
-        let (marked, expires) = aftermath(&world.job, &world.pods);
+        let mut simulation = Simulation::new(job(&json!({ "ttlSecondsAfterFinished": ttl })));
+        simulation.settle();
+        simulation.now = after(7);
+        simulation.end(0, "Succeeded");
+        simulation.settle();
+        let (marked, expires) = after_finish(&simulation.job, &simulation.pods);
         assert_eq!((marked.len(), expires), (0, expected), "{ttl}");
     }
 }
 
 proptest! {
     #[test]
-    fn every_pod_counts_once(
+    fn every_pod_is_counted_once(
         parallelism in 1..5_i32,
         completions in 1..8_i32,
         ends in proptest::collection::vec((0..5_usize, prop_oneof![Just("Succeeded"), Just("Failed"), Just("deleted")], 0..3_usize), 0..30),
     ) {
         let spec = json!({ "parallelism": parallelism, "completions": completions, "backoffLimit": 100 });
-        let mut world = World::new(job(&spec));
+        let mut simulation = Simulation::new(job(&spec));
         let (mut succeeded, mut failed) = (0, 0);
         for (index, how, steps) in ends {
-            if is_finished(&world.job) {
+            if is_finished(&simulation.job) {
                 break;
             }
-            world.now += SignedDuration::from_hours(1);
-            world.settle();
-            if index < world.active() {
+            simulation.now += SignedDuration::from_hours(1);
+            simulation.settle();
+            if index < simulation.active() {
                 if how == "deleted" {
-                    let pod = world.pods.iter().filter(|pod| pod::is_active(pod)).nth(index).unwrap().clone();
-                    world.delete(&pod, true);
+                    let pod = simulation.pods.iter().filter(|pod| pod::is_active(pod)).nth(index).unwrap().clone();
+                    simulation.delete(&pod, true);
                 } else {
-                    world.end(index, how);
+                    simulation.end(index, how);
                 }
                 if how == "Succeeded" { succeeded += 1 } else { failed += 1 }
             }
             for _ in 0..steps {
-                world.step();
-                prop_assert!(world.active() <= usize::try_from(parallelism).unwrap());
+                simulation.step();
+                prop_assert!(simulation.active() <= usize::try_from(parallelism).unwrap());
             }
         }
-        world.now += SignedDuration::from_hours(1);
-        world.settle();
-        prop_assert_eq!((world.numbers().1, world.numbers().2), (succeeded, failed));
-        prop_assert_eq!(is_finished(&world.job), succeeded >= completions);
+        simulation.now += SignedDuration::from_hours(1);
+        simulation.settle();
+        prop_assert_eq!((simulation.numbers().1, simulation.numbers().2), (succeeded, failed));
+        prop_assert_eq!(is_finished(&simulation.job), succeeded >= completions);
     }
 }

@@ -1,60 +1,60 @@
-//! Counting the pods of a Job, each of them once.
+//! Counts each pod of a Job exactly once (KEP-2307).
 //!
-//! A pod carries a finalizer until it is counted. It is first noted by its uid in the status, then
-//! the finalizer goes, and only then the note becomes a number: whatever fails in between, nothing
-//! is forgotten and nothing counts twice.
+//! A pod has a finalizer until it is counted. Its UID is first written to
+//! `uncountedTerminatedPods`, then the finalizer is removed, then the UID becomes part of the
+//! count. A failure between these steps neither loses a pod nor counts it twice.
 
 use k8s_openapi::api::batch::v1::{Job, UncountedTerminatedPods};
 use k8s_openapi::api::core::v1::Pod;
 
 use crate::controllers::pod;
 
-/// What a pod carries until it is counted.
+/// Finalizer of pods that are not counted yet.
 pub(super) const FINALIZER: &str = "batch.kubernetes.io/job-tracking";
 
-/// The pods that have finished.
+/// Finished pods of a Job.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Count {
-    /// Those that are counted for good.
+pub(super) struct PodCounts {
+    /// Succeeded pods in the final count.
     pub(super) succeeded: i32,
-    /// Those that are counted for good.
+    /// Failed pods in the final count.
     pub(super) failed: i32,
-    /// Those that are noted.
-    pub(super) noted: UncountedTerminatedPods,
-    /// Those that were not noted before.
-    pub(super) news: Vec<Finished>,
-    /// Those that are noted and still have the finalizer.
+    /// UIDs of finished pods that are not in the final count.
+    pub(super) uncounted: UncountedTerminatedPods,
+    /// Pods that were not in `uncounted` before.
+    pub(super) newly_finished: Vec<FinishedPod>,
+    /// Pods in `uncounted` that still have the finalizer.
     pub(super) to_untrack: Vec<Pod>,
 }
 
-/// How a pod has ended.
+/// A finished pod.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Finished {
+pub(super) struct FinishedPod {
     pub(super) pod: Pod,
     pub(super) succeeded: bool,
 }
 
-impl Count {
-    /// All pods that have succeeded, noted or counted.
+impl PodCounts {
+    /// Succeeded pods, counted or not.
     pub(super) fn all_succeeded(&self) -> i32 {
-        self.succeeded.saturating_add(length(self.noted.succeeded.as_ref()))
+        self.succeeded.saturating_add(length(self.uncounted.succeeded.as_ref()))
     }
 
-    /// All pods that have failed, noted or counted.
+    /// Failed pods, counted or not.
     pub(super) fn all_failed(&self) -> i32 {
-        self.failed.saturating_add(length(self.noted.failed.as_ref()))
+        self.failed.saturating_add(length(self.uncounted.failed.as_ref()))
     }
 
-    /// Whether everything is counted for good.
+    /// Whether all finished pods are in the final count.
     pub(super) fn is_final(&self) -> bool {
-        self.noted == UncountedTerminatedPods::default()
+        self.uncounted == UncountedTerminatedPods::default()
     }
 }
 
-/// Counts the pods that are a Job's own.
-pub(super) fn count(job: &Job, pods: &[Pod]) -> Count {
+/// Counts the pods that a Job owns.
+pub(super) fn count(job: &Job, pods: &[Pod]) -> PodCounts {
     let status = job.status.clone().unwrap_or_default();
-    let noted = status.uncounted_terminated_pods.unwrap_or_default();
+    let uncounted = status.uncounted_terminated_pods.unwrap_or_default();
     let tracked: Vec<_> = pods.iter().filter(|pod| is_tracked(pod)).collect();
     let is_tracked =
         |uid: &&String| tracked.iter().any(|pod| pod.metadata.uid.as_ref() == Some(uid));
@@ -64,12 +64,12 @@ pub(super) fn count(job: &Job, pods: &[Pod]) -> Count {
         let counted = i32::try_from(uids.len() - still.len()).unwrap_or(i32::MAX);
         (still, counted)
     };
-    let (mut succeeded, newly_succeeded) = split(noted.succeeded);
-    let (mut failed, newly_failed) = split(noted.failed);
-    let mut count = Count {
+    let (mut succeeded, newly_succeeded) = split(uncounted.succeeded);
+    let (mut failed, newly_failed) = split(uncounted.failed);
+    let mut count = PodCounts {
         succeeded: status.succeeded.unwrap_or(0).saturating_add(newly_succeeded),
         failed: status.failed.unwrap_or(0).saturating_add(newly_failed),
-        ..Count::default()
+        ..PodCounts::default()
     };
     for pod in tracked {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
@@ -80,15 +80,15 @@ pub(super) fn count(job: &Job, pods: &[Pod]) -> Count {
         let Some(has_succeeded) = outcome(job, pod) else { continue };
         if has_succeeded { &mut succeeded } else { &mut failed }.push(uid);
         count.to_untrack.push(pod.clone());
-        count.news.push(Finished { pod: pod.clone(), succeeded: has_succeeded });
+        count.newly_finished.push(FinishedPod { pod: pod.clone(), succeeded: has_succeeded });
     }
     let some = |uids: Vec<String>| (!uids.is_empty()).then_some(uids);
-    count.noted = UncountedTerminatedPods { succeeded: some(succeeded), failed: some(failed) };
+    count.uncounted = UncountedTerminatedPods { succeeded: some(succeeded), failed: some(failed) };
     count
 }
 
-/// Whether a pod has succeeded; `None` while it has not ended. One that somebody deletes has failed,
-/// unless the Job is to wait for how it ends.
+/// Whether a pod succeeded; `None` while it runs. A deleted pod failed, unless the Job waits for
+/// its termination.
 fn outcome(job: &Job, pod: &Pod) -> Option<bool> {
     match pod::phase(pod) {
         "Succeeded" => Some(true),
@@ -97,13 +97,13 @@ fn outcome(job: &Job, pod: &Pod) -> Option<bool> {
     }
 }
 
-/// Whether a pod is replaced only after it has ended.
+/// Whether a pod is replaced only after its termination (`podReplacementPolicy: Failed`).
 pub(super) fn waits_for_end(job: &Job) -> bool {
     let policy = job.spec.as_ref().and_then(|spec| spec.pod_replacement_policy.as_deref());
     policy == Some("Failed")
 }
 
-/// Whether a pod has the finalizer.
+/// Whether a pod has the tracking finalizer.
 pub(super) fn is_tracked(pod: &Pod) -> bool {
     pod.metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER)
 }

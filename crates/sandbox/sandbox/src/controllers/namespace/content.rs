@@ -1,4 +1,4 @@
-//! What is left in a namespace that is to go.
+//! Remaining objects of a namespace that is being deleted.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use k8s_openapi::api::core::v1::NamespaceCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
 
-/// What is left in a namespace.
+/// Remaining objects of a namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Content {
-    /// How many objects of each resource.
+pub(super) struct NamespaceContent {
+    /// Number of objects by resource.
     resources: BTreeMap<String, usize>,
-    /// How many objects wait for each finalizer.
+    /// Number of objects by finalizer.
     finalizers: BTreeMap<String, usize>,
-    /// What could not be deleted, and why.
+    /// Errors of deletions.
     failures: Vec<String>,
 }
 
-impl Content {
-    /// Takes note of an object; resources are named as `deployments.apps`, and `pods.` in the core.
+impl NamespaceContent {
+    /// Adds an object; resources are named like `deployments.apps`, and `pods.` in the core group.
     pub(super) fn add(&mut self, plural: &str, group: &str, object: &Value) {
         *self.resources.entry(format!("{plural}.{group}")).or_default() += 1;
         let finalizers = object.pointer("/metadata/finalizers").and_then(Value::as_array);
@@ -28,33 +28,33 @@ impl Content {
         }
     }
 
-    /// Takes note of a failure.
+    /// Adds an error.
     pub(super) fn add_failure(&mut self, failure: String) {
         self.failures.push(failure);
     }
 
-    /// Whether nothing is left.
+    /// Whether nothing remains.
     pub(super) fn is_empty(&self) -> bool {
         self.resources.is_empty() && self.failures.is_empty()
     }
 
-    /// The conditions of the namespace, whose times change only with what they say.
+    /// Conditions of the namespace; transition times change only with the status.
     pub(super) fn conditions(
         &self,
         old: &[NamespaceCondition],
         now: Timestamp,
     ) -> Vec<NamespaceCondition> {
-        let told = [
+        let texts = [
             ("NamespaceDeletionDiscoveryFailure", discovered()),
             ("NamespaceDeletionGroupVersionParsingFailure", parsed()),
             ("NamespaceDeletionContentFailure", self.deleted()),
             ("NamespaceContentRemaining", self.remaining()),
             ("NamespaceFinalizersRemaining", self.finalizing()),
         ];
-        let ours = |type_: &str| told.iter().any(|(known, _)| *known == type_);
+        let ours = |type_: &str| texts.iter().any(|(known, _)| *known == type_);
         let others = old.iter().filter(|condition| !ours(&condition.type_)).cloned();
         let mut conditions: Vec<_> = others.collect();
-        for (type_, (status, reason, message)) in told {
+        for (type_, (status, reason, message)) in texts {
             let condition = NamespaceCondition {
                 type_: type_.to_owned(),
                 status: if status { "True" } else { "False" }.to_owned(),
@@ -112,12 +112,12 @@ fn join(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Everything that there is can be found here.
+/// The condition for discovery, which never fails in the sandbox.
 fn discovered() -> (bool, &'static str, String) {
     (false, "ResourcesDiscovered", "All resources successfully discovered".to_owned())
 }
 
-/// Everything that is found here makes sense.
+/// The condition for legacy group versions, which never fail to parse in the sandbox.
 fn parsed() -> (bool, &'static str, String) {
     (false, "ParsedGroupVersions", "All legacy kube types successfully parsed".to_owned())
 }
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    fn told(conditions: &[NamespaceCondition]) -> String {
+    fn describe(conditions: &[NamespaceCondition]) -> String {
         let line = |it: &NamespaceCondition| {
             let word = |word: &Option<String>| word.clone().unwrap_or_default();
             format!("{}={} {}: {}", it.type_, it.status, word(&it.reason), word(&it.message))
@@ -137,11 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_told() {
+    fn conditions_report_remaining_content() {
         let now = Timestamp::UNIX_EPOCH;
-        let mut content = Content::default();
+        let mut content = NamespaceContent::default();
         assert!(content.is_empty());
-        insta::assert_snapshot!(told(&content.conditions(&[], now)), @r"
+        insta::assert_snapshot!(describe(&content.conditions(&[], now)), @r"
         NamespaceDeletionDiscoveryFailure=False ResourcesDiscovered: All resources successfully discovered
         NamespaceDeletionGroupVersionParsingFailure=False ParsedGroupVersions: All legacy kube types successfully parsed
         NamespaceDeletionContentFailure=False ContentDeleted: All content successfully deleted, may be waiting on finalization
@@ -153,7 +153,7 @@ mod tests {
         content.add("deployments", "apps", &json!({ "metadata": {} }));
         content.add_failure("it is stuck".to_owned());
         assert!(!content.is_empty());
-        insta::assert_snapshot!(told(&content.conditions(&[], now)), @r"
+        insta::assert_snapshot!(describe(&content.conditions(&[], now)), @r"
         NamespaceDeletionDiscoveryFailure=False ResourcesDiscovered: All resources successfully discovered
         NamespaceDeletionGroupVersionParsingFailure=False ParsedGroupVersions: All legacy kube types successfully parsed
         NamespaceDeletionContentFailure=True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: it is stuck
@@ -163,9 +163,9 @@ mod tests {
     }
 
     #[test]
-    fn times_change_only_with_what_is_said() {
+    fn conditions_keep_transition_time_without_change() {
         let (early, late) = (Timestamp::UNIX_EPOCH, Timestamp::from_second(60).unwrap());
-        let mut content = Content::default();
+        let mut content = NamespaceContent::default();
         let first = content.conditions(&[], early);
         assert_eq!(content.conditions(&first, late), first);
         content.add("pods", "", &json!({}));

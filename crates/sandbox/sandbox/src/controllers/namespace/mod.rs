@@ -1,26 +1,29 @@
-//! Namespaces that are deleted take their content along.
+//! Namespace controller: deletes the content of namespaces that are being deleted.
 
 mod content;
+mod defaults;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use self::content::Content;
-use super::machinery::{Change, Component, Controller, ObjectKey, Outcome, Scope};
-use crate::api::{Api, Propagation, Refusal};
+use self::content::NamespaceContent;
+use super::runtime::{Component, Controller, ObjectKey, Requeue, WatchEvent, WatchScope};
+use crate::api::{Api, Refusal};
 use crate::catalog::{Resource, Subresource, Verb};
 use crate::store::EventKind;
 
-/// The finalizer of namespaces that stands for their content.
-const CONTENT: &str = "kubernetes";
+pub(super) use defaults::{RootCaPublisher, ServiceAccounts};
+
+/// Finalizer of namespaces whose content is not deleted yet.
+const CONTENT_FINALIZER: &str = "kubernetes";
 
 pub(super) struct Namespaces {
     component: Component,
-    /// Those that are being deleted: what happens elsewhere does not matter.
+    /// Namespaces that are being deleted; events in others are ignored.
     terminating: BTreeSet<String>,
 }
 
@@ -30,9 +33,9 @@ impl Namespaces {
         Self { component, terminating: BTreeSet::new() }
     }
 
-    /// Deletes what is in a namespace; says what is left.
-    fn empty(&self, namespace: &str) -> Result<Content, Refusal> {
-        let mut content = Content::default();
+    /// Deletes the content of a namespace; returns what remains.
+    fn delete_content(&self, namespace: &str) -> Result<NamespaceContent, Refusal> {
+        let mut content = NamespaceContent::default();
         let catalog = self.component.api().catalog();
         let deletable = |resource: &&Arc<Resource>| {
             let can = |verb| resource.verbs.contains(&verb);
@@ -43,7 +46,7 @@ impl Namespaces {
                 continue;
             }
             for object in self.component.list(resource, namespace)? {
-                if let Err(refusal) = self.delete(resource, &object) {
+                if let Err(refusal) = self.component.delete_object(resource, &object) {
                     content.add_failure(refusal.to_string());
                 }
             }
@@ -54,26 +57,18 @@ impl Namespaces {
         Ok(content)
     }
 
-    fn delete(&self, resource: &Arc<Resource>, object: &Value) -> Result<(), Refusal> {
-        if object.pointer("/metadata/deletionTimestamp").is_some() {
-            return Ok(());
-        }
-        let uid = object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
-        self.component.delete(resource, &ObjectKey::of(object), uid, Propagation::Background)
-    }
-
-    fn tell(
+    fn update_conditions(
         &self,
         namespace: &Namespace,
-        content: &Content,
+        content: &NamespaceContent,
         now: Timestamp,
     ) -> Result<(), Refusal> {
         let mut status = namespace.status.clone().unwrap_or_default();
         let conditions = content.conditions(&status.conditions.unwrap_or_default(), now);
         status.conditions = Some(conditions);
         if namespace.status.as_ref() != Some(&status) {
-            let told = Namespace { status: Some(status), ..namespace.clone() };
-            self.component.client().update_status(&told)?;
+            let updated = Namespace { status: Some(status), ..namespace.clone() };
+            self.component.client().update_status(&updated)?;
         }
         Ok(())
     }
@@ -81,7 +76,7 @@ impl Namespaces {
     fn finalize(&self, namespace: &Namespace) -> Result<(), Refusal> {
         let mut done = namespace.clone();
         if let Some(finalizers) = done.spec.as_mut().and_then(|spec| spec.finalizers.as_mut()) {
-            finalizers.retain(|finalizer| finalizer != CONTENT);
+            finalizers.retain(|finalizer| finalizer != CONTENT_FINALIZER);
         }
         let catalog = self.component.api().catalog();
         let Some(resource) = catalog.kind("", "Namespace") else { return Ok(()) };
@@ -93,7 +88,7 @@ impl Namespaces {
 impl Controller for Namespaces {
     type Key = String;
 
-    const SCOPE: Scope = Scope::Everything;
+    const SCOPE: WatchScope = WatchScope::Everything;
 
     fn component(&self) -> &Component {
         &self.component
@@ -103,16 +98,16 @@ impl Controller for Namespaces {
         self.terminating.clear();
     }
 
-    fn affected(&mut self, change: &Change) -> Result<Vec<String>, Refusal> {
-        let ObjectKey { namespace, name } = ObjectKey::of(&change.object);
-        if change.resource.kind != "Namespace" || !change.resource.group.is_empty() {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<String>, Refusal> {
+        let ObjectKey { namespace, name } = ObjectKey::of(&event.object);
+        if event.resource.kind != "Namespace" || !event.resource.group.is_empty() {
             return Ok(Some(namespace)
                 .filter(|it| self.terminating.contains(it))
                 .into_iter()
                 .collect());
         }
-        let leaves = change.object.pointer("/metadata/deletionTimestamp").is_some();
-        if leaves && change.kind != EventKind::Deleted {
+        let deleting = event.object.pointer("/metadata/deletionTimestamp").is_some();
+        if deleting && event.kind != EventKind::Deleted {
             self.terminating.insert(name.clone());
             return Ok(vec![name]);
         }
@@ -120,20 +115,20 @@ impl Controller for Namespaces {
         Ok(Vec::new())
     }
 
-    fn reconcile(&mut self, name: &String, now: Timestamp) -> Result<Outcome, Refusal> {
+    fn reconcile(&mut self, name: &String, now: Timestamp) -> Result<Requeue, Refusal> {
         let namespace = self.component.client().get::<Namespace>("", name)?;
-        let leaving = namespace.filter(|it| it.metadata.deletion_timestamp.is_some());
-        let Some(namespace) = leaving else { return Ok(Outcome::Done) };
+        let deleting = namespace.filter(|it| it.metadata.deletion_timestamp.is_some());
+        let Some(namespace) = deleting else { return Ok(Requeue::Never) };
         let finalizers = namespace.spec.as_ref().and_then(|spec| spec.finalizers.as_deref());
-        if !finalizers.unwrap_or_default().iter().any(|finalizer| finalizer == CONTENT) {
-            return Ok(Outcome::Done);
+        if !finalizers.unwrap_or_default().iter().any(|finalizer| finalizer == CONTENT_FINALIZER) {
+            return Ok(Requeue::Never);
         }
-        let content = self.empty(name)?;
+        let content = self.delete_content(name)?;
         if content.is_empty() {
             self.finalize(&namespace)?;
         } else {
-            self.tell(&namespace, &content, now)?;
+            self.update_conditions(&namespace, &content, now)?;
         }
-        Ok(Outcome::Done)
+        Ok(Requeue::Never)
     }
 }

@@ -1,6 +1,6 @@
-//! The scheduler: pods get nodes.
+//! Scheduler: binds pods to nodes.
 
-mod neighbours;
+mod affinity;
 mod plan;
 
 use std::collections::BTreeSet;
@@ -11,12 +11,12 @@ use k8s_openapi::api::core::v1::{Namespace, Node, Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
-use self::neighbours::{Neighbour, Neighbourhood, cares_about_others};
-use self::plan::{Decision, decide, is_waiting};
-use super::machinery::{
-    Change, Component, Controller, ObjectKey, Outcome, Recorder, Scope, Severity, about,
-};
+use self::affinity::{ScheduledPod, Snapshot, has_pod_affinity};
+use self::plan::{Scheduling, needs_binding, schedule};
 use super::pod;
+use super::runtime::{
+    Component, Controller, ObjectKey, Recorder, Requeue, Severity, WatchEvent, WatchScope, about,
+};
 use crate::api::{Api, Refusal};
 use crate::catalog::Subresource;
 
@@ -25,34 +25,29 @@ const SCHEDULED: &str = "PodScheduled";
 pub(super) struct Scheduler {
     component: Component,
     recorder: Recorder,
-    /// The pods that wait, and to whom it matters which others have nodes.
-    sociable: BTreeSet<ObjectKey>,
+    /// Unschedulable pods with pod affinity, which are retried when other pods are bound.
+    waiting_for_pods: BTreeSet<ObjectKey>,
 }
 
 impl Scheduler {
     pub(super) fn new(api: &Api) -> Self {
         let component = Component::new(api, "system:kube-scheduler");
         let recorder = Recorder::new(component.client(), "default-scheduler");
-        Self { component, recorder, sociable: BTreeSet::new() }
+        Self { component, recorder, waiting_for_pods: BTreeSet::new() }
     }
 
-    /// What there is in the cluster for a pod to live with.
-    fn neighbourhood(&self) -> Result<Neighbourhood, Refusal> {
+    /// Reads the pods, nodes and namespaces that scheduling depends on.
+    fn snapshot(&self) -> Result<Snapshot, Refusal> {
         let named = |object: Arc<Value>| (ObjectKey::of(&object).name, object);
         let nodes = self.component.client().list::<Node>("")?.into_iter();
-        Ok(Neighbourhood {
-            neighbours: self
-                .component
-                .list_all::<Pod>()?
-                .iter()
-                .filter_map(Neighbour::of)
-                .collect(),
+        Ok(Snapshot {
+            pods: self.component.list_all::<Pod>()?.iter().filter_map(ScheduledPod::new).collect(),
             nodes: nodes.map(|it| (it.metadata.name.clone().unwrap_or_default(), it)).collect(),
             namespaces: self.component.list_all::<Namespace>()?.into_iter().map(named).collect(),
         })
     }
 
-    fn place(&mut self, pod: &Pod, node: &str) -> Result<(), Refusal> {
+    fn bind(&mut self, pod: &Pod, node: &str) -> Result<(), Refusal> {
         let key = ObjectKey::of_metadata(&pod.metadata);
         let binding = json!({
             "apiVersion": "v1",
@@ -60,13 +55,13 @@ impl Scheduler {
             "metadata": { "name": key.name, "namespace": key.namespace, "uid": pod.metadata.uid },
             "target": { "kind": "Node", "name": node },
         });
-        self.component.create_below::<Pod>(&key, Subresource::Binding, binding)?;
+        self.component.create_subresource::<Pod>(&key, Subresource::Binding, binding)?;
         let message = format!("Successfully assigned {key} to {node}");
         self.recorder.say(&about(pod), Severity::Normal, "Scheduled", &message);
         Ok(())
     }
 
-    fn leave_waiting(&mut self, pod: &Pod, why: &str, now: Timestamp) -> Result<(), Refusal> {
+    fn mark_unschedulable(&mut self, pod: &Pod, why: &str, now: Timestamp) -> Result<(), Refusal> {
         let Some(waiting) = with_condition(pod, why, now) else { return Ok(()) };
         self.component.client().update_status(&waiting)?;
         self.recorder.say(&about(pod), Severity::Warning, "FailedScheduling", why);
@@ -77,39 +72,39 @@ impl Scheduler {
 impl Controller for Scheduler {
     type Key = ObjectKey;
 
-    const SCOPE: Scope = Scope::Kinds(&[("", "Pod"), ("", "Node")]);
+    const SCOPE: WatchScope = WatchScope::Kinds(&[("", "Pod"), ("", "Node")]);
 
     fn component(&self) -> &Component {
         &self.component
     }
 
-    fn affected(&mut self, change: &Change) -> Result<Vec<ObjectKey>, Refusal> {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
         let waits = |pod: &Value| text(pod, "/spec/nodeName").is_empty();
-        match change.resource.kind.as_str() {
-            "Node" => self.component.keys_where::<Pod>("", waits),
-            _ if waits(&change.object) => Ok(vec![ObjectKey::of(&change.object)]),
-            _ => Ok(self.sociable.iter().cloned().collect()),
+        match event.resource.kind.as_str() {
+            "Node" => self.component.list_keys::<Pod>("", waits),
+            _ if waits(&event.object) => Ok(vec![ObjectKey::of(&event.object)]),
+            _ => Ok(self.waiting_for_pods.iter().cloned().collect()),
         }
     }
 
-    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Outcome, Refusal> {
-        self.sociable.remove(key);
+    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, Refusal> {
+        self.waiting_for_pods.remove(key);
         let Some(pod) = self.component.client().get::<Pod>(&key.namespace, &key.name)? else {
-            return Ok(Outcome::Done);
+            return Ok(Requeue::Never);
         };
-        if !pod::is_active(&pod) || !pod.spec.as_ref().is_some_and(is_waiting) {
-            return Ok(Outcome::Done);
+        if !pod::is_active(&pod) || !pod.spec.as_ref().is_some_and(needs_binding) {
+            return Ok(Requeue::Never);
         }
-        match decide(&pod, &self.neighbourhood()?) {
-            Decision::Place(node) => self.place(&pod, &node)?,
-            Decision::Wait(why) => {
-                if cares_about_others(&pod) {
-                    self.sociable.insert(key.clone());
+        match schedule(&pod, &self.snapshot()?) {
+            Scheduling::Bind(node) => self.bind(&pod, &node)?,
+            Scheduling::Unschedulable(why) => {
+                if has_pod_affinity(&pod) {
+                    self.waiting_for_pods.insert(key.clone());
                 }
-                self.leave_waiting(&pod, &why, now)?;
+                self.mark_unschedulable(&pod, &why, now)?;
             }
         }
-        Ok(Outcome::Done)
+        Ok(Requeue::Never)
     }
 }
 
@@ -117,7 +112,7 @@ fn text<'a>(object: &'a Value, at: &str) -> &'a str {
     object.pointer(at).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The pod with the condition that says why it waits; `None` if it says so already.
+/// The pod with the `PodScheduled=False` condition; `None` if it is unchanged.
 fn with_condition(pod: &Pod, why: &str, now: Timestamp) -> Option<Pod> {
     let known = pod::condition(pod, SCHEDULED);
     let same =

@@ -1,4 +1,4 @@
-//! A cluster in one process, whose time passes as fast as nothing happens in it.
+//! A cluster in one process with paused time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use tokio_util::task::TaskTracker;
 use super::kubelet::Kubelet;
 use crate::api::{Api, Propagation};
 use crate::catalog::Resource;
-use crate::controllers::machinery::{self, Component, ObjectKey};
 use crate::controllers::run;
+use crate::controllers::runtime::{self, Component, ObjectKey};
 use crate::store::Store;
 
-/// How long a test waits for what it expects. No real time passes.
-const PATIENCE: Duration = Duration::from_hours(1);
+/// Timeout of expectations, in paused time.
+const TIMEOUT: Duration = Duration::from_hours(1);
 
 pub(super) struct Cluster {
     pub(super) api: Api,
@@ -26,12 +26,12 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// With the namespace `n`, and nodes of these names.
+    /// A cluster with the namespace `n` and these nodes.
     pub(super) async fn new(nodes: &[&str]) -> Self {
         Self::with_history(nodes, crate::store::DEFAULT_HISTORY).await
     }
 
-    /// The same with a store that remembers fewer changes.
+    /// A cluster whose watch cache keeps fewer events.
     pub(super) async fn with_history(nodes: &[&str], history: usize) -> Self {
         let (begin, epoch) = (Instant::now(), "2026-01-01T00:00:00Z".parse::<Timestamp>().unwrap());
         let passed = move || SignedDuration::try_from(begin.elapsed()).unwrap();
@@ -39,7 +39,7 @@ impl Cluster {
         let cancel = CancellationToken::new();
         let tracker = TaskTracker::new();
         run(&api, "the certificate", &cancel, &tracker);
-        tracker.spawn(machinery::run(Kubelet::new(&api), cancel.clone()));
+        tracker.spawn(runtime::run(Kubelet::new(&api), cancel.clone()));
         let user = Component::new(&api, "jane");
         let cluster = Self { api, user, _cancel: cancel.drop_guard() };
         cluster.create("v1", "Namespace", &json!({ "metadata": { "name": "n" } }));
@@ -51,7 +51,7 @@ impl Cluster {
             );
         }
         cluster
-            .eventually("the account", |it| it.find("ServiceAccount", "default").is_some())
+            .wait_until("the account", |it| it.find("ServiceAccount", "default").is_some())
             .await;
         cluster
     }
@@ -62,7 +62,7 @@ impl Cluster {
         Arc::clone(found.unwrap_or_else(|| panic!("{kind} is not served")))
     }
 
-    /// The key of an object, which is in the namespace `n` if it can be.
+    /// The key of an object, in namespace `n` if namespaced.
     pub(super) fn key(&self, kind: &str, name: &str) -> ObjectKey {
         ObjectKey::new(if self.resource(kind).namespaced { "n" } else { "" }, name)
     }
@@ -100,11 +100,11 @@ impl Cluster {
         self.user.delete(&self.resource(kind), &self.key(kind, name), uid, how).unwrap();
     }
 
-    /// Waits until it is so.
-    pub(super) async fn eventually(&self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {
-        let end = Instant::now() + PATIENCE;
+    /// Waits until the predicate holds.
+    pub(super) async fn wait_until(&self, what: &str, mut predicate: impl FnMut(&Self) -> bool) {
+        let end = Instant::now() + TIMEOUT;
         while Instant::now() < end {
-            if is_so(self) {
+            if predicate(self) {
                 return;
             }
             sleep_until(Instant::now() + Duration::from_millis(100)).await;
@@ -112,20 +112,20 @@ impl Cluster {
         panic!("{what} never came");
     }
 
-    /// Lets time pass.
+    /// Advances time.
     pub(super) async fn pass(&self, seconds: u64) {
         sleep_until(Instant::now() + Duration::from_secs(seconds)).await;
     }
 
-    /// The reasons of the events about an object, with their counts.
+    /// Reasons of the events about an object, with their counts.
     pub(super) fn events(&self, name: &str) -> Vec<String> {
         let events =
             self.user.list(&self.api.catalog().kind("", "Event").unwrap().clone(), "").unwrap();
         let about = events.iter().filter(|event| event["involvedObject"]["name"] == name);
-        let mut told: Vec<_> = about
+        let mut describe: Vec<_> = about
             .map(|event| format!("{} x{}", event["reason"].as_str().unwrap(), event["count"]))
             .collect();
-        told.sort_unstable();
-        told
+        describe.sort_unstable();
+        describe
     }
 }

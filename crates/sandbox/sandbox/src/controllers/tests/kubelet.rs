@@ -1,5 +1,5 @@
-//! Somebody who runs pods, as far as their status tells. What a pod does is said by its image:
-//! `runs` is ready after a second, `succeeds` and `fails` end after two, `hangs` is never ready.
+//! A kubelet that only writes pod status. The image determines the behaviour: `runs` is ready after
+//! 1 s, `succeeds` and `fails` finish after 2 s, `hangs` is never ready.
 
 use std::time::Duration;
 
@@ -8,8 +8,10 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use crate::api::{Api, Refusal};
-use crate::controllers::machinery::{Change, Component, Controller, ObjectKey, Outcome, Scope};
 use crate::controllers::pod;
+use crate::controllers::runtime::{
+    Component, Controller, ObjectKey, Requeue, WatchEvent, WatchScope,
+};
 
 const BEGIN: SignedDuration = SignedDuration::from_secs(1);
 const END: SignedDuration = SignedDuration::from_secs(2);
@@ -35,35 +37,35 @@ impl Kubelet {
 impl Controller for Kubelet {
     type Key = ObjectKey;
 
-    const SCOPE: Scope = Scope::Kinds(&[("", "Pod")]);
+    const SCOPE: WatchScope = WatchScope::Kinds(&[("", "Pod")]);
 
     fn component(&self) -> &Component {
         &self.component
     }
 
-    fn affected(&mut self, change: &Change) -> Result<Vec<ObjectKey>, Refusal> {
-        Ok(vec![ObjectKey::of(&change.object)])
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+        Ok(vec![ObjectKey::of(&event.object)])
     }
 
-    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Outcome, Refusal> {
+    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, Refusal> {
         let client = self.component.client();
         let Some(pod) = client.get::<Pod>(&key.namespace, &key.name)? else {
-            return Ok(Outcome::Done);
+            return Ok(Requeue::Never);
         };
         if pod::node(&pod).is_none() {
-            return Ok(Outcome::Done);
+            return Ok(Requeue::Never);
         }
         if pod::is_terminating(&pod) {
             let resource = self.component.api().catalog().kind("", "Pod").cloned();
             let uid = pod.metadata.uid.clone().unwrap_or_default();
             self.component.remove(&resource.unwrap(), key, &uid)?;
-            return Ok(Outcome::Done);
+            return Ok(Requeue::Never);
         }
         let image = pod.spec.as_ref().and_then(|spec| spec.containers[0].image.clone()).unwrap();
         let created = pod.metadata.creation_timestamp.clone().unwrap().0;
         let age = now.duration_since(created);
         if pod::is_finished(&pod) || image == "hangs" || age < BEGIN {
-            return Ok(if age < BEGIN { again() } else { Outcome::Done });
+            return Ok(if age < BEGIN { after_a_second() } else { Requeue::Never });
         }
         let time = (created + BEGIN).to_string();
         let ready = json!({ "type": "Ready", "status": "True", "lastTransitionTime": time });
@@ -71,22 +73,22 @@ impl Controller for Kubelet {
             "succeeds" | "fails" if age >= END => {
                 let (phase, code) = if image == "fails" { ("Failed", 1) } else { ("Succeeded", 0) };
                 self.report(&pod, ended(phase, code, &now.to_string()))?;
-                Ok(Outcome::Done)
+                Ok(Requeue::Never)
             }
             "succeeds" | "fails" => {
                 self.report(&pod, json!({ "phase": "Running", "conditions": [ready] }))?;
-                Ok(again())
+                Ok(after_a_second())
             }
             _ => {
                 self.report(&pod, json!({ "phase": "Running", "conditions": [ready] }))?;
-                Ok(Outcome::Done)
+                Ok(Requeue::Never)
             }
         }
     }
 }
 
-fn again() -> Outcome {
-    Outcome::After(Duration::from_millis(500))
+fn after_a_second() -> Requeue {
+    Requeue::After(Duration::from_millis(500))
 }
 
 fn ended(phase: &str, code: i32, at: &str) -> Value {

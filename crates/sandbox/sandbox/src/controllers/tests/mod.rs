@@ -1,7 +1,6 @@
-//! All controllers together.
+//! Tests of all controllers together.
 
 mod cluster;
-mod custom;
 mod kubelet;
 mod objects;
 mod workloads;

@@ -15,124 +15,26 @@ fn named(name: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn namespaces_have_an_account_and_a_certificate() {
+async fn namespace_gets_service_account_and_root_ca() {
     let cluster = Cluster::new(&[]).await;
     cluster
-        .eventually("the certificate", |it| it.find("ConfigMap", "kube-root-ca.crt").is_some())
+        .wait_until("the certificate", |it| it.find("ConfigMap", "kube-root-ca.crt").is_some())
         .await;
     assert_eq!(cluster.get("ConfigMap", "kube-root-ca.crt")["data"]["ca.crt"], "the certificate");
     cluster.delete("ServiceAccount", "default", Propagation::Background);
     cluster
-        .eventually("another account", |it| it.find("ServiceAccount", "default").is_some())
+        .wait_until("another account", |it| it.find("ServiceAccount", "default").is_some())
         .await;
     cluster.patch("ConfigMap", "kube-root-ca.crt", json!({ "data": { "ca.crt": "forged" } }));
     cluster
-        .eventually("the certificate", |it| {
+        .wait_until("the certificate", |it| {
             it.get("ConfigMap", "kube-root-ca.crt")["data"]["ca.crt"] == "the certificate"
         })
         .await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_takes_its_content_along() {
-    let cluster = Cluster::new(&[]).await;
-    cluster.create("v1", "ConfigMap", &named("plain"));
-    cluster.create(
-        "v1",
-        "Secret",
-        &json!({ "metadata": { "name": "held", "finalizers": ["a.b/c"] } }),
-    );
-    cluster.delete("Namespace", "n", Propagation::Background);
-    cluster.eventually("the deletion", |it| it.find("ConfigMap", "plain").is_none()).await;
-    let told = |it: &Cluster, index: usize| {
-        it.get("Namespace", "n").pointer(&format!("/status/conditions/{index}/message")).cloned()
-    };
-    cluster.eventually("the condition", |it| told(it, 3).is_some()).await;
-    assert_eq!(
-        told(&cluster, 3).unwrap(),
-        "Some resources are remaining: secrets. has 1 resource instances"
-    );
-    assert_eq!(
-        told(&cluster, 4).unwrap(),
-        "Some content in the namespace has finalizers remaining: a.b/c in 1 resource instances"
-    );
-    cluster.patch("Secret", "held", json!({ "metadata": { "finalizers": [] } }));
-    cluster.eventually("the end", |it| it.find("Namespace", "n").is_none()).await;
-    assert!(cluster.find("Secret", "held").is_none());
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_is_owned_goes_with_its_owner() {
-    let cluster = Cluster::new(&[]).await;
-    let owner = cluster.create("v1", "ConfigMap", &named("owner"));
-    let child = cluster.create("v1", "Secret", &owned("child", &owner, true));
-    cluster.create("v1", "ConfigMap", &owned("grandchild", &child, true));
-    cluster.pass(60).await;
-    assert!(cluster.find("ConfigMap", "grandchild").is_some());
-    cluster.delete("ConfigMap", "owner", Propagation::Background);
-    assert!(cluster.find("ConfigMap", "owner").is_none());
-    cluster.eventually("the end", |it| it.find("ConfigMap", "grandchild").is_none()).await;
-    assert!(cluster.find("Secret", "child").is_none());
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_owner_that_waits_goes_last() {
-    let cluster = Cluster::new(&[]).await;
-    let owner = cluster.create("v1", "ConfigMap", &named("owner"));
-    let mut held = owned("held", &owner, true);
-    held["metadata"]["finalizers"] = json!(["a.b/c"]);
-    let child = cluster.create("v1", "Secret", &held);
-    cluster.create("v1", "ConfigMap", &owned("grandchild", &child, true));
-    cluster.delete("ConfigMap", "owner", Propagation::Foreground);
-    cluster
-        .eventually("the grandchild's end", |it| it.find("ConfigMap", "grandchild").is_none())
-        .await;
-    cluster.pass(60).await;
-    assert!(cluster.find("ConfigMap", "owner").is_some());
-    let finalizers = cluster.get("Secret", "held")["metadata"]["finalizers"].clone();
-    assert_eq!(finalizers, json!(["a.b/c"]));
-    cluster.patch("Secret", "held", json!({ "metadata": { "finalizers": [] } }));
-    cluster.eventually("the end", |it| it.find("ConfigMap", "owner").is_none()).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn orphans_stay() {
-    let cluster = Cluster::new(&[]).await;
-    let owner = cluster.create("v1", "ConfigMap", &named("owner"));
-    for index in 0..20 {
-        cluster.create("v1", "Secret", &owned(&format!("child-{index}"), &owner, true));
-    }
-    cluster.delete("ConfigMap", "owner", Propagation::Orphan);
-    cluster.eventually("the owner's end", |it| it.find("ConfigMap", "owner").is_none()).await;
-    cluster.pass(60).await;
-    for index in 0..20 {
-        let child = cluster.get("Secret", &format!("child-{index}"));
-        let owners = child["metadata"].get("ownerReferences").cloned().unwrap_or(json!([]));
-        assert_eq!(owners, json!([]));
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn one_owner_is_enough() {
-    let cluster = Cluster::new(&[]).await;
-    let (one, two) = (
-        cluster.create("v1", "ConfigMap", &named("one")),
-        cluster.create("v1", "ConfigMap", &named("two")),
-    );
-    let mut child = owned("child", &one, false);
-    let second = owned("", &two, false)["metadata"]["ownerReferences"][0].clone();
-    child["metadata"]["ownerReferences"].as_array_mut().unwrap().push(second);
-    cluster.create("v1", "Secret", &child);
-    cluster.delete("ConfigMap", "one", Propagation::Background);
-    let owners = |it: &Cluster| it.get("Secret", "child")["metadata"]["ownerReferences"].clone();
-    cluster.eventually("the change", |it| owners(it).as_array().unwrap().len() == 1).await;
-    assert_eq!(owners(&cluster)[0]["name"], "two");
-    cluster.delete("ConfigMap", "two", Propagation::Background);
-    cluster.eventually("the end", |it| it.find("Secret", "child").is_none()).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn owners_are_the_objects_themselves_not_their_names() {
+async fn owner_with_other_uid_is_dangling() {
     let cluster = Cluster::new(&["node"]).await;
     let owner = cluster.create("v1", "ConfigMap", &named("owner"));
     let node = cluster.get("Node", "node");
@@ -157,7 +59,7 @@ async fn owners_are_the_objects_themselves_not_their_names() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_missed_where_little_is_remembered() {
+async fn controllers_recover_from_expired_watches() {
     let cluster = Cluster::with_history(&[], 5).await;
     let owner = cluster.create("v1", "ConfigMap", &named("owner"));
     for index in 0..100 {
@@ -165,5 +67,44 @@ async fn nothing_is_missed_where_little_is_remembered() {
     }
     cluster.delete("ConfigMap", "owner", Propagation::Background);
     cluster.api.store().compact_all();
-    cluster.eventually("the end", |it| it.list("Secret").is_empty()).await;
+    cluster.wait_until("the end", |it| it.list("Secret").is_empty()).await;
+}
+
+fn definition(kind: &str) -> Value {
+    let (singular, plural) = (kind.to_lowercase(), format!("{}s", kind.to_lowercase()));
+    let schema = json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
+    json!({ "metadata": { "name": format!("{plural}.example.com") }, "spec": {
+        "group": "example.com", "scope": "Namespaced",
+        "names": { "kind": kind, "plural": plural, "singular": singular },
+        "versions": [{ "name": "v1", "served": true, "storage": true, "schema": schema }],
+    } })
+}
+
+async fn with_boats() -> Cluster {
+    let cluster = Cluster::new(&[]).await;
+    cluster.create("apiextensions.k8s.io/v1", "CustomResourceDefinition", &definition("Boat"));
+    cluster
+}
+
+#[tokio::test(start_paused = true)]
+async fn custom_resources_participate_in_garbage_collection() {
+    let cluster = with_boats().await;
+    let boat = cluster.create("example.com/v1", "Boat", &json!({ "metadata": { "name": "a" } }));
+    let sail = cluster.create("v1", "ConfigMap", &owned("sail", &boat, false));
+    cluster.create("example.com/v1", "Boat", &owned("toy", &sail, false));
+    cluster.pass(60).await;
+    cluster.delete("Boat", "a", Propagation::Background);
+    cluster.wait_until("the end", |it| it.find("Boat", "toy").is_none()).await;
+    assert!(cluster.find("ConfigMap", "sail").is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn owner_of_unserved_kind_keeps_dependents() {
+    let cluster = with_boats().await;
+    let boat = json!({ "apiVersion": "example.com/v1", "kind": "Ship", "metadata": { "name": "a", "uid": "1" } });
+    cluster.create("v1", "ConfigMap", &owned("cargo", &boat, false));
+    cluster.pass(60).await;
+    assert!(cluster.find("ConfigMap", "cargo").is_some());
+    cluster.create("apiextensions.k8s.io/v1", "CustomResourceDefinition", &definition("Ship"));
+    cluster.wait_until("the end", |it| it.find("ConfigMap", "cargo").is_none()).await;
 }

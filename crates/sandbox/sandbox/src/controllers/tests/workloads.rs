@@ -52,10 +52,10 @@ fn images(pods: &[Arc<Value>]) -> BTreeSet<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deployment_rolls_out_and_back() {
+async fn deployment_rolls_out_and_back() {
     let cluster = Cluster::new(&["a", "b"]).await;
     cluster.create("apps/v1", "Deployment", &deployment(4, "runs"));
-    cluster.eventually("the rollout", is_rolled_out).await;
+    cluster.wait_until("the rollout", is_rolled_out).await;
     let nodes = cluster
         .list("Pod")
         .iter()
@@ -65,8 +65,8 @@ async fn a_deployment_rolls_out_and_back() {
 
     let image = |image: &str| json!({ "spec": { "template": { "spec": { "containers": [{ "name": "c", "image": image }] } } } });
     cluster.patch("Deployment", "web", image("also-runs"));
-    cluster.eventually("the second rollout", is_rolled_out).await;
-    cluster.eventually("the end of old pods", |it| it.list("Pod").len() == 4).await;
+    cluster.wait_until("the second rollout", is_rolled_out).await;
+    cluster.wait_until("the end of old pods", |it| it.list("Pod").len() == 4).await;
     assert_eq!(images(&cluster.list("Pod")), BTreeSet::from(["also-runs".to_owned()]));
     assert_eq!(cluster.list("ReplicaSet").len(), 2);
     let web = cluster.get("Deployment", "web");
@@ -79,107 +79,19 @@ async fn a_deployment_rolls_out_and_back() {
     assert_eq!(condition(&web, "Available"), "True MinimumReplicasAvailable");
 
     cluster.patch("Deployment", "web", image("runs"));
-    cluster.eventually("the way back", is_rolled_out).await;
+    cluster.wait_until("the way back", is_rolled_out).await;
     let web = cluster.get("Deployment", "web");
     assert_eq!(web["metadata"]["annotations"]["deployment.kubernetes.io/revision"], "4");
     assert_eq!(cluster.list("ReplicaSet").len(), 3);
 
     cluster.delete("Deployment", "web", Propagation::Foreground);
-    cluster.eventually("the end", |it| it.find("Deployment", "web").is_none()).await;
-    cluster.eventually("the end of pods", |it| it.list("Pod").is_empty()).await;
+    cluster.wait_until("the end", |it| it.find("Deployment", "web").is_none()).await;
+    cluster.wait_until("the end of pods", |it| it.list("Pod").is_empty()).await;
     assert_eq!(cluster.list("ReplicaSet"), [] as [Arc<Value>; 0]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn pods_are_replaced_adopted_and_released() {
-    let cluster = Cluster::new(&["a"]).await;
-    cluster.create("v1", "Pod", &json!({ "metadata": { "name": "free", "labels": { "app": "web" } }, "spec": template("runs")["spec"] }));
-    let set = json!({ "metadata": { "name": "web" }, "spec": {
-        "replicas": 2, "selector": { "matchLabels": { "app": "web" } }, "template": template("runs"),
-    } });
-    cluster.create("apps/v1", "ReplicaSet", &set);
-    let ready =
-        |it: &Cluster, count: i64| it.get("ReplicaSet", "web")["status"]["readyReplicas"] == count;
-    cluster.eventually("two pods", |it| ready(it, 2)).await;
-    assert_eq!(cluster.list("Pod").len(), 2);
-    assert_eq!(cluster.get("Pod", "free")["metadata"]["ownerReferences"][0]["name"], "web");
-
-    cluster.patch("Pod", "free", json!({ "metadata": { "labels": { "app": "mine" } } }));
-    cluster.eventually("a third pod", |it| it.list("Pod").len() == 3 && ready(it, 2)).await;
-    assert_eq!(cluster.get("Pod", "free")["metadata"].get("ownerReferences"), None);
-
-    cluster.delete("ReplicaSet", "web", Propagation::Orphan);
-    cluster.eventually("the end of the set", |it| it.find("ReplicaSet", "web").is_none()).await;
-    cluster.pass(60).await;
-    assert_eq!(cluster.list("Pod").len(), 3);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_job_ends_well() {
-    let cluster = Cluster::new(&["a"]).await;
-    let spec = json!({ "completions": 5, "parallelism": 2, "ttlSecondsAfterFinished": 60 });
-    cluster.create("batch/v1", "Job", &job("succeeds", &spec));
-    cluster
-        .eventually("the end", |it| {
-            condition(&it.get("Job", "work"), "Complete") == "True CompletionsReached"
-        })
-        .await;
-    let work = cluster.get("Job", "work");
-    assert_eq!(work["status"]["succeeded"], 5);
-    assert_eq!(work["status"]["failed"], json!(null));
-    assert_eq!(cluster.list("Pod").len(), 5);
-    assert!(cluster.list("Pod").iter().all(|pod| pod["metadata"].get("finalizers").is_none()));
-    assert!(
-        cluster.events("work").contains(&"Completed x1".to_owned()),
-        "{:?}",
-        cluster.events("work")
-    );
-    cluster.eventually("its removal", |it| it.find("Job", "work").is_none()).await;
-    assert_eq!(cluster.list("Pod").len(), 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_job_fails_at_its_limit_or_its_deadline() {
-    let cluster = Cluster::new(&["a"]).await;
-    cluster.create("batch/v1", "Job", &job("fails", &json!({ "backoffLimit": 2 })));
-    cluster
-        .eventually("the end", |it| {
-            condition(&it.get("Job", "work"), "Failed") == "True BackoffLimitExceeded"
-        })
-        .await;
-    assert_eq!(cluster.get("Job", "work")["status"]["failed"], 3);
-    cluster.delete("Job", "work", Propagation::Background);
-    cluster.eventually("no pods", |it| it.list("Pod").is_empty()).await;
-
-    cluster.create("batch/v1", "Job", &job("runs", &json!({ "activeDeadlineSeconds": 30 })));
-    cluster
-        .eventually("the deadline", |it| {
-            condition(&it.get("Job", "work"), "Failed") == "True DeadlineExceeded"
-        })
-        .await;
-    assert_eq!(cluster.list("Pod").len(), 0);
-    assert_eq!(cluster.get("Job", "work")["status"]["failed"], 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_job_that_is_deleted_takes_its_pods_along_or_not() {
-    for (how, pods) in
-        [(Propagation::Background, 0), (Propagation::Foreground, 0), (Propagation::Orphan, 1)]
-    {
-        let cluster = Cluster::new(&["a"]).await;
-        cluster.create("batch/v1", "Job", &job("runs", &json!({})));
-        cluster.eventually("a pod", |it| it.get("Job", "work")["status"]["ready"] == 1).await;
-        cluster.delete("Job", "work", how);
-        cluster.eventually("the end", |it| it.find("Job", "work").is_none()).await;
-        cluster.pass(60).await;
-        let left = cluster.list("Pod");
-        assert_eq!(left.len(), pods, "{how:?}");
-        assert!(left.iter().all(|pod| pod["metadata"].get("finalizers").is_none()), "{how:?}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn each_node_has_a_daemon() {
+async fn daemon_set_runs_on_each_node() {
     let cluster = Cluster::new(&["a", "b"]).await;
     let set = json!({ "metadata": { "name": "agent" }, "spec": {
         "selector": { "matchLabels": { "app": "web" } }, "template": template("runs"),
@@ -187,9 +99,9 @@ async fn each_node_has_a_daemon() {
     cluster.create("apps/v1", "DaemonSet", &set);
     let ready =
         |it: &Cluster, count: i64| it.get("DaemonSet", "agent")["status"]["numberReady"] == count;
-    cluster.eventually("two pods", |it| ready(it, 2)).await;
+    cluster.wait_until("two pods", |it| ready(it, 2)).await;
     cluster.create("v1", "Node", &json!({ "metadata": { "name": "c" } }));
-    cluster.eventually("a third", |it| ready(it, 3)).await;
+    cluster.wait_until("a third", |it| ready(it, 3)).await;
     let image = json!([{ "name": "c", "image": "also-runs" }]);
     cluster.patch(
         "DaemonSet",
@@ -197,7 +109,7 @@ async fn each_node_has_a_daemon() {
         json!({ "spec": { "template": { "spec": { "containers": image } } } }),
     );
     cluster
-        .eventually("the update", |it| {
+        .wait_until("the update", |it| {
             let set = it.get("DaemonSet", "agent");
             let status = &set["status"];
             status["observedGeneration"] == set["metadata"]["generation"]
@@ -209,25 +121,25 @@ async fn each_node_has_a_daemon() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_waits_for_a_node_that_suits_it() {
+async fn unschedulable_pod_waits_for_suitable_node() {
     let cluster = Cluster::new(&["a"]).await;
     let mut pod = json!({ "metadata": { "name": "choosy" }, "spec": template("runs")["spec"] });
     pod["spec"]["nodeSelector"] = json!({ "disk": "ssd" });
     cluster.create("v1", "Pod", &pod);
     cluster
-        .eventually("the reason", |it| {
+        .wait_until("the reason", |it| {
             condition(&it.get("Pod", "choosy"), "PodScheduled") == "False Unschedulable"
         })
         .await;
     cluster.pass(60).await;
     assert_eq!(cluster.events("choosy"), ["FailedScheduling x1"]);
     cluster.patch("Node", "a", json!({ "metadata": { "labels": { "disk": "ssd" } } }));
-    cluster.eventually("the node", |it| it.get("Pod", "choosy")["spec"]["nodeName"] == "a").await;
+    cluster.wait_until("the node", |it| it.get("Pod", "choosy")["spec"]["nodeName"] == "a").await;
     assert_eq!(cluster.events("choosy"), ["FailedScheduling x1", "Scheduled x1"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_as_it_should_be_is_left_alone() {
+async fn controllers_in_steady_state_write_nothing() {
     let cluster = Cluster::new(&["a", "b"]).await;
     cluster.create("apps/v1", "Deployment", &deployment(3, "runs"));
     cluster.create("batch/v1", "Job", &job("succeeds", &json!({})));
@@ -238,7 +150,7 @@ async fn what_is_as_it_should_be_is_left_alone() {
         } },
     } });
     cluster.create("apps/v1", "ReplicaSet", &broken);
-    cluster.eventually("the rollout", is_rolled_out).await;
+    cluster.wait_until("the rollout", is_rolled_out).await;
     cluster.patch("Deployment", "web", json!({ "spec": { "paused": true } }));
     cluster.pass(60).await;
     let failure = condition(&cluster.get("ReplicaSet", "broken"), "ReplicaFailure");
@@ -252,7 +164,7 @@ async fn what_is_as_it_should_be_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pods_that_avoid_each_other_wait_for_room() {
+async fn anti_affinity_pods_wait_for_a_free_node() {
     let cluster = Cluster::new(&["a", "b"]).await;
     let mut hermits = deployment(3, "runs");
     hermits["spec"]["strategy"] =
@@ -265,7 +177,7 @@ async fn pods_that_avoid_each_other_wait_for_room() {
     cluster.create("apps/v1", "Deployment", &hermits);
     let ready =
         |it: &Cluster, count: i64| it.get("Deployment", "web")["status"]["readyReplicas"] == count;
-    cluster.eventually("two pods", |it| ready(it, 2)).await;
+    cluster.wait_until("two pods", |it| ready(it, 2)).await;
     cluster.pass(60).await;
     assert!(ready(&cluster, 2));
     let on_a = |it: &Cluster| {
@@ -275,5 +187,5 @@ async fn pods_that_avoid_each_other_wait_for_room() {
     };
     let placed = on_a(&cluster).unwrap();
     cluster.delete("Pod", &placed, Propagation::Background);
-    cluster.eventually("another", |it| on_a(it).is_some_and(|name| name != placed)).await;
+    cluster.wait_until("another", |it| on_a(it).is_some_and(|name| name != placed)).await;
 }

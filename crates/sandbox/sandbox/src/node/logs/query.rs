@@ -1,32 +1,32 @@
-//! What somebody wants to read, and why there is nothing; the texts are the API server's.
+//! Options of log requests, with the errors of the API server.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod};
 
 use crate::api::Refusal;
 
-/// Which part of a log, and how.
+/// Options of `GET pods/log`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogOptions {
-    /// Which container; may be left out if there is only one.
+    /// Container; optional for pods with one container.
     pub container: Option<String>,
-    /// Whether to go on until the container ends.
+    /// Whether to stream until the container exits.
     pub follow: bool,
-    /// Whether the run before the newest one is meant.
+    /// Whether to read the previous run.
     pub previous: bool,
-    /// Only this many lines from the end.
+    /// Maximum number of lines, from the end.
     pub tail_lines: Option<u64>,
-    /// At most this many bytes.
+    /// Maximum number of bytes.
     pub limit_bytes: Option<u64>,
-    /// Only what was written in the last seconds.
+    /// Only lines of the last seconds.
     pub since_seconds: Option<i64>,
-    /// Only what was written since then.
+    /// Only lines since this time.
     pub since_time: Option<Timestamp>,
-    /// Whether each line begins with its time.
+    /// Whether to prefix lines with timestamps.
     pub timestamps: bool,
 }
 
-/// The container that is meant.
+/// The container of a log request.
 pub(super) fn container(pod: &Pod, options: &LogOptions) -> Result<String, Refusal> {
     let name = pod.metadata.name.as_deref().unwrap_or_default();
     let spec = pod.spec.clone().unwrap_or_default();
@@ -55,8 +55,8 @@ pub(super) fn container(pod: &Pod, options: &LogOptions) -> Result<String, Refus
     Err(Refusal::bad_request(format!("container {asked} is not valid for pod {name}")))
 }
 
-/// Why there is nothing to read.
-pub(super) fn nothing(pod: &Pod, container: &str, previous: bool) -> Refusal {
+/// The error for a container without a log.
+pub(super) fn no_log(pod: &Pod, container: &str, previous: bool) -> Refusal {
     let name = pod.metadata.name.as_deref().unwrap_or_default();
     if previous {
         return Refusal::bad_request(format!(
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_container_needs_no_name() {
+    fn container_without_name_is_the_only_one() {
         let one = pod(&json!({ "containers": [{ "name": "a" }] }), "");
         assert_eq!(container(&one, &LogOptions::default()).unwrap(), "a");
         let two = pod(
@@ -110,11 +110,12 @@ mod tests {
     }
 
     #[test]
-    fn why_there_is_nothing() {
+    fn no_log_returns_api_server_message() {
         let on_node = json!({ "nodeName": "n", "containers": [{ "name": "a" }] });
-        let told = |reason: &str, previous| nothing(&pod(&on_node, reason), "a", previous).message;
-        insta::assert_snapshot!(told("ContainerCreating", false), @r#"container "a" in pod "web" is waiting to start: ContainerCreating"#);
-        insta::assert_snapshot!(told("ImagePullBackOff", false), @r#"container "a" in pod "web" is waiting to start: trying and failing to pull image"#);
-        insta::assert_snapshot!(told("", true), @r#"previous terminated container "a" in pod "web" not found"#);
+        let message =
+            |reason: &str, previous| no_log(&pod(&on_node, reason), "a", previous).message;
+        insta::assert_snapshot!(message("ContainerCreating", false), @r#"container "a" in pod "web" is waiting to start: ContainerCreating"#);
+        insta::assert_snapshot!(message("ImagePullBackOff", false), @r#"container "a" in pod "web" is waiting to start: trying and failing to pull image"#);
+        insta::assert_snapshot!(message("", true), @r#"previous terminated container "a" in pod "web" not found"#);
     }
 }

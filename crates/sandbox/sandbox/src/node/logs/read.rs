@@ -1,4 +1,4 @@
-//! Reading a log, also while it grows.
+//! Reading and following a log.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -10,34 +10,33 @@ use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
-use super::file::{LARGEST_FILE, Progress, older};
-use super::{LogOptions, LogStream};
+use super::{LogOptions, LogPosition, LogStream, MAX_FILE_BYTES, older};
 
-/// What one piece of the stream has at most, so that a slow reader costs little.
-const PIECE: usize = 64 << 10;
+/// Maximum chunk size, which limits the memory of a slow reader.
+const MAX_CHUNK_BYTES: usize = 64 << 10;
 
 struct Reader {
     path: PathBuf,
-    progress: watch::Receiver<Progress>,
+    position: watch::Receiver<LogPosition>,
     options: LogOptions,
     since: Option<Timestamp>,
     file: Option<BufReader<File>>,
-    /// Which of the files that were begun is open.
+    /// Number of rotations before the open file.
     opened: u64,
-    /// Lines that were read and not given yet.
+    /// Lines that were read and not sent yet.
     pending: VecDeque<Vec<u8>>,
-    /// The beginning of a line whose end is not in the file yet.
+    /// Incomplete line at the end of the file.
     partial: Vec<u8>,
-    /// Whether the next part goes on with a line.
+    /// Whether the next part continues a line.
     continues: bool,
-    given: u64,
-    begun: bool,
+    sent_bytes: u64,
+    started: bool,
 }
 
-/// The lines that the options mean.
+/// Streams the lines that the options select.
 pub(super) fn stream(
     path: PathBuf,
-    progress: watch::Receiver<Progress>,
+    position: watch::Receiver<LogPosition>,
     options: LogOptions,
     now: Timestamp,
 ) -> LogStream {
@@ -45,7 +44,7 @@ pub(super) fn stream(
     let since = ago.and_then(|ago| now.checked_sub(ago).ok()).or(options.since_time);
     let reader = Reader {
         path,
-        progress,
+        position,
         options,
         since,
         file: None,
@@ -53,12 +52,12 @@ pub(super) fn stream(
         pending: VecDeque::new(),
         partial: Vec::new(),
         continues: false,
-        given: 0,
-        begun: false,
+        sent_bytes: 0,
+        started: false,
     };
     stream::unfold(reader, |mut reader| async move {
-        let piece = reader.next().await.transpose()?;
-        Some((piece, reader))
+        let chunk = reader.next().await.transpose()?;
+        Some((chunk, reader))
     })
     .boxed()
 }
@@ -66,37 +65,37 @@ pub(super) fn stream(
 impl Reader {
     async fn next(&mut self) -> io::Result<Option<Bytes>> {
         loop {
-            if self.options.limit_bytes.is_some_and(|limit| self.given >= limit) {
+            if self.options.limit_bytes.is_some_and(|limit| self.sent_bytes >= limit) {
                 return Ok(None);
             }
-            if let Some(piece) = self.piece() {
-                return Ok(Some(piece));
+            if let Some(chunk) = self.chunk() {
+                return Ok(Some(chunk));
             }
-            let progress = *self.progress.borrow_and_update();
-            self.read(progress)?;
+            let position = *self.position.borrow_and_update();
+            self.read(position)?;
             if !self.pending.is_empty() {
                 continue;
             }
-            if !self.options.follow || progress.ended {
+            if !self.options.follow || position.ended {
                 return Ok(None);
             }
-            // Its writer is gone if this fails: nothing will come any more.
-            if self.progress.changed().await.is_err() {
+            // The writer has been dropped: the log is complete.
+            if self.position.changed().await.is_err() {
                 return Ok(None);
             }
         }
     }
 
-    /// Reads as much as makes a piece; at first, with a number of lines from the end, everything.
-    fn read(&mut self, progress: Progress) -> io::Result<()> {
+    /// Reads up to a chunk; with `tail_lines`, the whole log first.
+    fn read(&mut self, position: LogPosition) -> io::Result<()> {
         if self.file.is_none() {
-            self.open_first(progress)?;
+            self.open_first(position)?;
         }
-        let tail = self.options.tail_lines.filter(|_| !self.begun);
+        let tail = self.options.tail_lines.filter(|_| !self.started);
         let tail = tail.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
         let mut read = 0;
-        while tail.is_some() || read < PIECE {
-            let Some(line) = self.line(progress)? else { break };
+        while tail.is_some() || read < MAX_CHUNK_BYTES {
+            let Some(line) = self.line(position)? else { break };
             read += line.len();
             if let Some(line) = self.selected(&line) {
                 self.pending.push_back(line);
@@ -105,41 +104,41 @@ impl Reader {
                 self.pending.pop_front();
             }
         }
-        self.begun = true;
+        self.started = true;
         Ok(())
     }
 
-    fn open_first(&mut self, progress: Progress) -> io::Result<()> {
-        let before = File::open(older(&self.path)).ok().filter(|_| progress.file > 0);
-        self.opened = if before.is_some() { progress.file - 1 } else { progress.file };
+    fn open_first(&mut self, position: LogPosition) -> io::Result<()> {
+        let before = File::open(older(&self.path)).ok().filter(|_| position.file > 0);
+        self.opened = if before.is_some() { position.file - 1 } else { position.file };
         let file = before.map_or_else(|| File::open(&self.path), Ok);
         self.file = match file {
             Ok(file) => Some(BufReader::new(file)),
-            // Nothing was written so far.
+            // Nothing has been written yet.
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
         Ok(())
     }
 
-    /// The next whole line of the file, if it is there.
-    fn line(&mut self, progress: Progress) -> io::Result<Option<Vec<u8>>> {
+    /// The next complete line of the file, if any.
+    fn line(&mut self, position: LogPosition) -> io::Result<Option<Vec<u8>>> {
         while let Some(file) = &mut self.file {
-            let limit = LARGEST_FILE;
+            let limit = MAX_FILE_BYTES;
             file.take(limit).read_until(b'\n', &mut self.partial)?;
             if self.partial.ends_with(b"\n") {
                 return Ok(Some(std::mem::take(&mut self.partial)));
             }
-            if self.opened == progress.file {
+            if self.opened == position.file {
                 break;
             }
             self.file = Some(BufReader::new(File::open(&self.path)?));
-            self.opened = progress.file;
+            self.opened = position.file;
         }
         Ok(None)
     }
 
-    /// What a client sees of a line.
+    /// The output for a line, if it is selected.
     fn selected(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let entry = Entry::parse(line)?;
         if self.since.is_some_and(|since| entry.time().is_none_or(|time| time < since)) {
@@ -158,23 +157,23 @@ impl Reader {
         Some(shown)
     }
 
-    fn piece(&mut self) -> Option<Bytes> {
-        let mut piece = self.pending.pop_front()?;
-        while piece.len() < PIECE
+    fn chunk(&mut self) -> Option<Bytes> {
+        let mut chunk = self.pending.pop_front()?;
+        while chunk.len() < MAX_CHUNK_BYTES
             && let Some(line) = self.pending.pop_front()
         {
-            piece.extend_from_slice(&line);
+            chunk.extend_from_slice(&line);
         }
         if let Some(limit) = self.options.limit_bytes {
-            let left = usize::try_from(limit - self.given).unwrap_or(usize::MAX);
-            piece.truncate(left);
+            let left = usize::try_from(limit - self.sent_bytes).unwrap_or(usize::MAX);
+            chunk.truncate(left);
         }
-        self.given += piece.len() as u64;
-        Some(piece.into())
+        self.sent_bytes += chunk.len() as u64;
+        Some(chunk.into())
     }
 }
 
-/// A line of the file, taken apart.
+/// A parsed log line.
 struct Entry<'a> {
     time: &'a [u8],
     is_whole: bool,
@@ -194,7 +193,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The last lines of a log, as text.
+/// The last lines of a log.
 pub(super) fn last_lines(path: &Path, lines: usize) -> String {
     let content = std::fs::read(path).unwrap_or_default();
     let entries: Vec<Entry<'_>> =
@@ -217,12 +216,12 @@ mod tests {
 
     struct Log {
         directory: tempfile::TempDir,
-        progress: watch::Sender<Progress>,
+        position: watch::Sender<LogPosition>,
     }
 
     impl Log {
         fn new() -> Self {
-            Self { directory: tempfile::tempdir().unwrap(), progress: watch::Sender::default() }
+            Self { directory: tempfile::tempdir().unwrap(), position: watch::Sender::default() }
         }
 
         fn path(&self) -> PathBuf {
@@ -231,23 +230,24 @@ mod tests {
 
         fn write(&self, second: i64, tag: &str, text: &str) {
             let mut file = OpenOptions::new().create(true).append(true).open(self.path()).unwrap();
-            writeln!(file, "{} stdout {tag} {text}", super::super::written(at(second))).unwrap();
-            self.progress.send_modify(|progress| progress.bytes += 1);
+            writeln!(file, "{} stdout {tag} {text}", super::super::format_time(at(second)))
+                .unwrap();
+            self.position.send_modify(|position| position.bytes += 1);
         }
 
         fn stream(&self, options: LogOptions) -> LogStream {
-            stream(self.path(), self.progress.subscribe(), options, at(100))
+            stream(self.path(), self.position.subscribe(), options, at(100))
         }
 
         async fn read(&self, options: LogOptions) -> String {
             let pieces: Vec<_> = self.stream(options).collect().await;
-            let pieces = pieces.into_iter().flat_map(|piece| piece.unwrap().to_vec());
+            let pieces = pieces.into_iter().flat_map(|chunk| chunk.unwrap().to_vec());
             String::from_utf8(pieces.collect()).unwrap()
         }
     }
 
     #[tokio::test]
-    async fn options_choose_lines() {
+    async fn read_applies_options() {
         let log = Log::new();
         log.write(1, "F", "one");
         log.write(90, "P", "tw");
@@ -269,25 +269,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_follows_sees_everything_once_across_files() {
+    async fn follow_reads_each_line_once_across_rotation() {
         let log = Log::new();
         log.write(1, "F", "one");
         let mut stream = log.stream(LogOptions { follow: true, ..LogOptions::default() });
         assert_eq!(stream.next().await.unwrap().unwrap(), "one\n");
         log.write(2, "F", "two");
         std::fs::rename(log.path(), older(&log.path())).unwrap();
-        log.progress.send_modify(|progress| progress.file += 1);
+        log.position.send_modify(|position| position.file += 1);
         log.write(3, "F", "three");
-        log.progress.send_modify(|progress| progress.ended = true);
+        log.position.send_modify(|position| position.ended = true);
         let mut rest = Vec::new();
-        while let Some(piece) = stream.next().await {
-            rest.extend_from_slice(&piece.unwrap());
+        while let Some(chunk) = stream.next().await {
+            rest.extend_from_slice(&chunk.unwrap());
         }
         assert_eq!(rest, b"two\nthree\n");
     }
 
     #[tokio::test]
-    async fn a_log_without_a_file_is_empty() {
+    async fn read_without_file_is_empty() {
         assert_eq!(Log::new().read(LogOptions::default()).await, "");
     }
 }

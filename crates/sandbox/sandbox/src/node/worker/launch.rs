@@ -10,101 +10,100 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, Pod};
 use tokio::sync::watch;
 
-use super::storage::Objects;
-use super::{Context, Handle, Happened, Worker};
-use crate::init::{Mount, Plan, Root};
-use crate::node::backoff::{Backoff, written};
+use super::volumes::NamespaceObjects;
+use super::{ContainerEvent, ContainerHandle, NodeContext, PodWorker};
+use crate::init::{ContainerSpec, Mount, Root};
 use crate::node::environment::{environment, expand, service};
-use crate::node::files::remove_tree;
+use crate::node::files::{mount, remove_tree};
 use crate::node::identity::{capabilities, command, identity};
 use crate::node::images::UnpackedImage;
-use crate::node::logs::{Progress, pump};
-use crate::node::probes::{Question, Tally};
-use crate::node::runtime::{Orders, StartError, prepare_overlay};
-use crate::node::state::{Ended, State};
-use crate::node::volumes::{VolumePlan, mount};
+use crate::node::logs::{LogPosition, pump};
+use crate::node::probes::{ProbeCounter, ProbeKind};
+use crate::node::runtime::{SignalSender, StartError, prepare_overlay};
+use crate::node::state::{ContainerExit, ContainerPhase, RestartBackoff, format_duration};
+use crate::node::volumes::VolumePlan;
 
-/// What a container engine says of a program that it could not start.
+/// Exit code of containerd for a program that could not be started.
 const START_ERROR: i32 = 128;
-/// How often a kubelet looks whether what was missing is there.
-const RETRY: SignedDuration = SignedDuration::from_secs(5);
-/// Where the last words of a container are expected.
+/// Retry delay of the kubelet for missing objects.
+const CONFIG_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(5);
+/// Default of `terminationMessagePath`.
 const MESSAGE_PATH: &str = "/dev/termination-log";
 
-/// A container that runs.
-pub(crate) struct Started {
-    orders: Orders,
-    plan: Plan,
+/// A started container.
+pub(crate) struct StartedContainer {
+    orders: SignalSender,
+    plan: ContainerSpec,
     process: i32,
     image_id: String,
     id: String,
 }
 
-/// Why a container does not run.
-pub(crate) enum Refused {
-    /// Its image is not there.
+/// Error while starting a container.
+pub(crate) enum LaunchError {
+    /// The image is missing.
     Image(String),
-    /// What it refers to is not there.
+    /// A referenced object is missing.
     Config(String),
-    /// Its program cannot be started.
+    /// The program cannot be started.
     Program { message: String, image_id: String },
 }
 
-/// Everything that starting needs, apart from the worker.
-struct Launch {
-    context: Arc<Context>,
+/// Inputs for starting a container, independent of the worker.
+struct ContainerLaunch {
+    context: Arc<NodeContext>,
     pod: Arc<Pod>,
     container: Container,
-    /// Of the pod.
+    /// Directory of the pod.
     directory: PathBuf,
-    /// How many runs there were before.
+    /// Number of earlier runs.
     attempt: i32,
     mounts: Result<Vec<Mount>, String>,
     environment: Result<Vec<(String, String)>, String>,
     message_file: PathBuf,
 }
 
-impl Worker {
-    /// Begins to start a container; what becomes of it is told through the inbox.
+impl PodWorker {
+    /// Starts a container in a task, which reports through the inbox.
     pub(super) fn start(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         if slot.end().is_some() {
             let ended = slot.end().cloned();
             slot.last = ended;
             slot.restarts += 1;
-            slot.backoff = slot.backoff.tried();
+            slot.backoff = slot.backoff.after_restart();
         }
-        slot.state = State::Starting;
+        slot.state = ContainerPhase::Starting;
         let launch = self.launch(index);
         let outbox = self.outbox.clone();
         tokio::spawn(async move {
-            let happened = match launch.run().await {
+            let event = match launch.run().await {
                 Ok((started, container, output)) => {
                     let started = Box::new(started);
-                    let told = outbox.send(Happened::Started { slot: index, started }).await;
-                    if told.is_err() {
+                    let sent = outbox.send(ContainerEvent::Started { slot: index, started }).await;
+                    if sent.is_err() {
                         return;
                     }
-                    // Everything it wrote is in its log before its end is told.
+                    // The log is complete before the exit is reported.
                     let (_, code) = tokio::join!(output, container);
-                    Happened::Ended { slot: index, code }
+                    ContainerEvent::Exited { slot: index, code }
                 }
-                Err(refused) => Happened::Refused { slot: index, refused },
+                Err(error) => ContainerEvent::LaunchFailed { slot: index, error },
             };
-            // Without a worker there is nobody to tell.
-            let _ = outbox.send(happened).await;
+            // The send fails if the worker has stopped.
+            let _ = outbox.send(event).await;
         });
     }
 
-    fn is_of_files(&self, volume: &str) -> bool {
+    fn has_files(&self, volume: &str) -> bool {
         let volumes = self.pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
-        volumes.filter(|it| it.name == volume).any(VolumePlan::is_of_files)
+        volumes.filter(|it| it.name == volume).any(VolumePlan::has_files)
     }
 
-    fn launch(&self, index: usize) -> Launch {
+    fn launch(&self, index: usize) -> ContainerLaunch {
         let slot = &self.slots[index];
         let container = &slot.container;
-        let lookup = Objects::of(&self.context, &self.pod);
+        let lookup = NamespaceObjects::of(&self.context, &self.pod);
         let service = service(self.context.options.api_server);
         let environment = environment(&self.pod, container, &lookup, service);
         let environment = environment.map_err(|error| error.to_string());
@@ -112,14 +111,14 @@ impl Worker {
         let variable = |name: &str| {
             known.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
         };
-        let volumes = container.volume_mounts.iter().flatten().map(|asked| {
-            let place = self.storage.places.get(&asked.name);
-            let place = place.ok_or_else(|| format!("no volume {:?}", asked.name))?;
-            let mut mount = mount(place, asked, |text| expand(text, variable))?;
-            mount.read_only |= self.is_of_files(&asked.name);
+        let volumes = container.volume_mounts.iter().flatten().map(|requested| {
+            let directory = self.volumes.directories.get(&requested.name);
+            let directory = directory.ok_or_else(|| format!("no volume {:?}", requested.name))?;
+            let mut mount = mount(directory, requested, |text| expand(text, variable))?;
+            mount.read_only |= self.has_files(&requested.name);
             Ok(mount)
         });
-        Launch {
+        ContainerLaunch {
             mounts: volumes.collect(),
             context: Arc::clone(&self.context),
             pod: Arc::clone(&self.pod),
@@ -131,19 +130,19 @@ impl Worker {
         }
     }
 
-    pub(super) fn note_started(&mut self, index: usize, started: Started) {
+    pub(super) fn on_started(&mut self, index: usize, started: StartedContainer) {
         let now = self.now();
         let slot = &mut self.slots[index];
         let name = slot.container.name.clone();
         let image = slot.container.image.clone().unwrap_or_default();
         slot.image_id = started.image_id;
-        slot.state = State::Running { since: now, id: started.id };
+        slot.state = ContainerPhase::Running { since: now, id: started.id };
         if slot.restarts == 0 {
-            // What kept it from starting is forgotten.
-            slot.backoff = Backoff::default();
+            // A successful start resets the backoff of errors before it.
+            slot.backoff = RestartBackoff::default();
         }
-        slot.started = Question::Startup.probe(&slot.container).is_none();
-        slot.ready = Question::Readiness.probe(&slot.container).is_none();
+        slot.started = ProbeKind::Startup.probe(&slot.container).is_none();
+        slot.ready = ProbeKind::Readiness.probe(&slot.container).is_none();
         let hooked = slot.container.lifecycle.as_ref();
         let hooked = hooked.is_some_and(|lifecycle| lifecycle.post_start.is_some());
         let present = format!("Container image {image:?} already present on machine");
@@ -154,38 +153,38 @@ impl Worker {
             let message = "the sandbox does not run postStart hooks";
             self.events.warning(&name, "FailedPostStartHook", message);
         }
-        let handle = Handle {
+        let handle = ContainerHandle {
             orders: started.orders,
             plan: started.plan,
             process: started.process,
             probes: Vec::new(),
-            tallies: [Tally::default(); 3],
+            counters: [ProbeCounter::default(); 3],
             kill: None,
         };
         self.handles.insert(index, handle);
-        self.begin_probes(index);
+        self.start_probes(index);
     }
 
-    pub(super) fn note_refused(&mut self, index: usize, refused: Refused) {
+    pub(super) fn on_launch_error(&mut self, index: usize, error: LaunchError) {
         let now = self.now();
-        match refused {
-            Refused::Image(message) => self.note_no_image(index, &message, now),
-            Refused::Config(message) => {
+        match error {
+            LaunchError::Image(message) => self.on_missing_image(index, &message, now),
+            LaunchError::Config(message) => {
                 let name = self.slots[index].container.name.clone();
                 self.events.warning(&name, "Failed", &format!("Error: {message}"));
-                let retry = now.saturating_add(RETRY).ok();
+                let retry = now.saturating_add(CONFIG_RETRY_DELAY).ok();
                 let reason = "CreateContainerConfigError".to_owned();
-                self.slots[index].state = State::Waiting { reason, message, retry };
+                self.slots[index].state = ContainerPhase::Waiting { reason, message, retry };
             }
-            Refused::Program { message, image_id } => {
+            LaunchError::Program { message, image_id } => {
                 let slot = &mut self.slots[index];
                 let name = slot.container.name.clone();
                 slot.image_id = image_id;
-                slot.state = State::Ended(Ended {
+                slot.state = ContainerPhase::Exited(ContainerExit {
                     code: START_ERROR,
                     reason: "StartError".to_owned(),
                     message: message.clone(),
-                    // It never ran; a container engine says so.
+                    // The container never ran; containerd reports this time.
                     since: Timestamp::UNIX_EPOCH,
                     until: now,
                     id: String::new(),
@@ -195,7 +194,7 @@ impl Worker {
         }
     }
 
-    fn note_no_image(&mut self, index: usize, message: &str, now: Timestamp) {
+    fn on_missing_image(&mut self, index: usize, message: &str, now: Timestamp) {
         let slot = &mut self.slots[index];
         let name = slot.container.name.clone();
         let image = slot.container.image.clone().unwrap_or_default();
@@ -203,13 +202,13 @@ impl Worker {
             let message = format!(
                 "Container image {image:?} is not present with pull policy of Never: {message}"
             );
-            let retry = now.saturating_add(RETRY).ok();
+            let retry = now.saturating_add(CONFIG_RETRY_DELAY).ok();
             let reason = "ErrImageNeverPull".to_owned();
             self.events.warning(&name, "ErrImageNeverPull", &message);
-            slot.state = State::Waiting { reason, message, retry };
+            slot.state = ContainerPhase::Waiting { reason, message, retry };
             return;
         }
-        let (reason, told) = if slot.backoff == Backoff::default() {
+        let (reason, text) = if slot.backoff == RestartBackoff::default() {
             self.events.warning(
                 &name,
                 "Failed",
@@ -222,49 +221,55 @@ impl Worker {
             self.events.warning(&name, "Failed", "Error: ImagePullBackOff");
             ("ImagePullBackOff", format!("Back-off pulling image {image:?}: {message}"))
         };
-        slot.backoff = slot.backoff.tried();
-        tracing::debug!(image, delay = written(slot.backoff.delay()), "an image is missing");
+        slot.backoff = slot.backoff.after_restart();
+        tracing::debug!(
+            image,
+            delay = format_duration(slot.backoff.delay()),
+            "an image is missing"
+        );
         let retry = Some(slot.backoff.until(now));
-        slot.state = State::Waiting { reason: reason.to_owned(), message: told, retry };
+        slot.state = ContainerPhase::Waiting { reason: reason.to_owned(), message: text, retry };
     }
 }
 
-impl Launch {
+impl ContainerLaunch {
     async fn run(
         self,
-    ) -> Result<(Started, impl Future<Output = i32>, impl Future<Output = io::Result<()>>), Refused>
-    {
+    ) -> Result<
+        (StartedContainer, impl Future<Output = i32>, impl Future<Output = io::Result<()>>),
+        LaunchError,
+    > {
         let name = self.container.image.clone().unwrap_or_default();
-        let place = self.place();
-        let files = |error: io::Error| Refused::Config(error.to_string());
-        remove_tree(&place).map_err(files)?;
-        fs::create_dir_all(&place).map_err(files)?;
+        let directory = self.container_directory();
+        let files = |error: io::Error| LaunchError::Config(error.to_string());
+        remove_tree(&directory).map_err(files)?;
+        fs::create_dir_all(&directory).map_err(files)?;
         let images = &self.context.images;
         let image = if self.context.runtime.mode().overlay {
             images.get(&name).await
         } else {
-            images.copy(&name, place.join("root")).await
+            images.copy(&name, directory.join("root")).await
         };
-        let image = image.map_err(Refused::Image)?;
-        let plan = self.plan(&image, &place).map_err(Refused::Config)?;
+        let image = image.map_err(LaunchError::Image)?;
+        let plan = self.plan(&image, &directory).map_err(LaunchError::Config)?;
         let image_id = format!("{}@{}", name.split(['@']).next().unwrap_or_default(), image.digest);
         let mut container = self.context.runtime.start(&plan).await.map_err(|error| {
             let message = match error {
                 StartError::Refused(message) => message,
                 error @ StartError::Io(_) => fairway_text::chain(&error),
             };
-            Refused::Program { message, image_id: image_id.clone() }
+            LaunchError::Program { message, image_id: image_id.clone() }
         })?;
         let output = self.write_log(container.output.take());
         let uid = self.pod.metadata.uid.as_deref().unwrap_or_default();
         let id = format!("fairway://{uid}-{}-{}", self.container.name, self.attempt);
         let (orders, process) = (container.orders, container.process);
-        let started = Started { orders, plan, process, image_id, id };
+        let started = StartedContainer { orders, plan, process, image_id, id };
         Ok((started, container.end.wait(), output))
     }
 
-    /// The files of this run.
-    fn place(&self) -> PathBuf {
+    /// Directory of the container.
+    fn container_directory(&self) -> PathBuf {
         self.directory.join("containers").join(&self.container.name)
     }
 
@@ -274,7 +279,7 @@ impl Launch {
     ) -> impl Future<Output = io::Result<()>> + use<> {
         let logs = self.directory.join("logs").join(&self.container.name);
         let path = logs.join(format!("{}.log", self.attempt));
-        let (sender, receiver) = watch::channel(Progress::default());
+        let (sender, receiver) = watch::channel(LogPosition::default());
         let uid = self.pod.metadata.uid.as_deref().unwrap_or_default();
         self.context.logs.begin(uid, &self.container.name, &path, receiver);
         let api = self.context.client.api().clone();
@@ -286,7 +291,7 @@ impl Launch {
         }
     }
 
-    fn plan(&self, image: &UnpackedImage, place: &Path) -> Result<Plan, String> {
+    fn plan(&self, image: &UnpackedImage, directory: &Path) -> Result<ContainerSpec, String> {
         let failed = |error: io::Error| error.to_string();
         let mode = self.context.runtime.mode();
         let passwd = fs::read_to_string(image.root.join("etc/passwd")).unwrap_or_default();
@@ -303,7 +308,7 @@ impl Launch {
         environment.extend(self.environment.clone()?);
         let command = command(&self.container, &image.config, &environment);
         let root = if mode.overlay {
-            prepare_overlay(place, &image.root).map_err(failed)?
+            prepare_overlay(directory, &image.root).map_err(failed)?
         } else {
             Root::Directory(image.root.clone())
         };
@@ -314,7 +319,7 @@ impl Launch {
             self.container.working_dir.clone().filter(|directory| !directory.is_empty());
         let directory = directory.unwrap_or(of_image);
         let context = self.container.security_context.as_ref();
-        Ok(Plan {
+        Ok(ContainerSpec {
             confinement: mode.confinement,
             root,
             read_only_root: context.and_then(|context| context.read_only_root_filesystem)
@@ -333,11 +338,11 @@ impl Launch {
 
     fn hostname(&self) -> String {
         let spec = self.pod.spec.as_ref();
-        let asked = spec.and_then(|spec| spec.hostname.clone());
-        asked.or_else(|| self.pod.metadata.name.clone()).unwrap_or_default()
+        let requested = spec.and_then(|spec| spec.hostname.clone());
+        requested.or_else(|| self.pod.metadata.name.clone()).unwrap_or_default()
     }
 
-    /// The files that every container has, whatever its image.
+    /// Files that every container has: hosts, hostname, resolv.conf and the termination message.
     fn system_files(&self, hostname: &str) -> io::Result<Vec<Mount>> {
         let directory = self.directory.join("etc");
         fs::create_dir_all(&directory)?;

@@ -1,9 +1,8 @@
 //! The task that runs one pod.
 
-mod ending;
 mod launch;
-mod probing;
-mod storage;
+mod lifecycle;
+mod volumes;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,107 +10,109 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{Pod, PodSpec};
+use k8s_openapi::api::core::v1::{ObjectReference, Pod, PodSpec};
+use launch::{LaunchError, StartedContainer};
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
+use volumes::PodVolumes;
 
 use super::NodeOptions;
-use super::backoff::written;
-use super::events::Events;
 use super::files::remove_tree;
-use super::images::Images;
+use super::images::ImageStore;
 use super::logs::Logs;
-use super::probes::{Question, Tally};
-use super::runtime::{Orders, Runtime};
-use super::state::{Ended, Policy, Slot, State, decide};
-use super::status::{Failure, Observed, status};
+use super::probes::{ProbeCounter, ProbeKind};
+use super::runtime::{Runtime, SignalSender};
+use super::state::{
+    ContainerExit, ContainerPhase, PodContainer, RestartPolicy, compute_actions, format_duration,
+};
+use super::status::{PodFailure, PodObservation, status};
 use crate::api::Client;
-use crate::init::Plan;
-use launch::{Refused, Started};
-use storage::Storage;
+use crate::init::ContainerSpec;
+use crate::recorder::{Recorder, Severity, about};
 
-/// What all pods of all nodes share.
-pub(crate) struct Context {
+/// State that all pods of all nodes share.
+pub(crate) struct NodeContext {
     pub(crate) client: Client,
     pub(crate) runtime: Runtime,
-    pub(crate) images: Images,
+    pub(crate) images: ImageStore,
     pub(crate) logs: Logs,
     pub(crate) options: NodeOptions,
 }
 
-/// What happens to a container.
-pub(crate) enum Happened {
-    /// It runs.
-    Started { slot: usize, started: Box<Started> },
-    /// It does not.
-    Refused { slot: usize, refused: Refused },
-    /// It has ended.
-    Ended { slot: usize, code: i32 },
-    /// It was asked how it is.
-    Answered { slot: usize, question: Question, answer: Result<(), String> },
+/// An event of a container.
+pub(crate) enum ContainerEvent {
+    /// The container runs.
+    Started { slot: usize, started: Box<StartedContainer> },
+    /// The container could not be started.
+    LaunchFailed { slot: usize, error: LaunchError },
+    /// The container has exited.
+    Exited { slot: usize, code: i32 },
+    /// A probe has a result.
+    Probed { slot: usize, kind: ProbeKind, result: Result<(), String> },
 }
 
-/// A container that runs.
-struct Handle {
-    orders: Orders,
-    plan: Plan,
+/// A running container.
+struct ContainerHandle {
+    orders: SignalSender,
+    plan: ContainerSpec,
     process: i32,
     probes: Vec<AbortHandle>,
-    tallies: [Tally; 3],
-    /// When it is killed, once it was asked to end.
+    counters: [ProbeCounter; 3],
+    /// When to send SIGKILL, after SIGTERM.
     kill: Option<Timestamp>,
 }
 
-impl Drop for Handle {
+impl Drop for ContainerHandle {
     fn drop(&mut self) {
         self.probes.iter().for_each(AbortHandle::abort);
     }
 }
 
-/// More than a pod of many containers has to say at once.
-const INBOX: usize = 256;
-/// Whatever does not wake a pod earlier, a kubelet looks after its volumes about that often.
-const REFRESH: SignedDuration = SignedDuration::from_secs(60);
-/// A status that others change at the same time is written again; in one process, soon.
-const WRITES: usize = 10;
+/// Capacity of the inbox; more than a pod with many containers sends at once.
+const INBOX_CAPACITY: usize = 256;
+/// Maximum interval between volume updates (kubelet: `syncFrequency`).
+const VOLUME_REFRESH_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
+/// Maximum attempts to write the status after conflicts. Conflicts are resolved within the process,
+/// so no backoff is needed.
+const MAX_STATUS_WRITES: usize = 10;
 
-/// What a node knows of a pod, and what runs of it.
-pub(crate) struct Worker {
-    context: Arc<Context>,
+/// A pod on a node, with its running containers.
+pub(crate) struct PodWorker {
+    context: Arc<NodeContext>,
     pod: Arc<Pod>,
     directory: PathBuf,
-    slots: Vec<Slot>,
-    policy: Policy,
+    slots: Vec<PodContainer>,
+    policy: RestartPolicy,
     since: Timestamp,
-    failure: Option<Failure>,
+    failure: Option<PodFailure>,
     stopping: bool,
-    handles: BTreeMap<usize, Handle>,
-    storage: Storage,
-    events: Events,
-    inbox: mpsc::Receiver<Happened>,
-    outbox: mpsc::Sender<Happened>,
+    handles: BTreeMap<usize, ContainerHandle>,
+    volumes: PodVolumes,
+    events: PodEvents,
+    inbox: mpsc::Receiver<ContainerEvent>,
+    outbox: mpsc::Sender<ContainerEvent>,
     wake: Option<Timestamp>,
 }
 
-impl Worker {
-    pub(crate) fn new(context: Arc<Context>, node: &str, pod: Pod) -> Self {
+impl PodWorker {
+    pub(crate) fn new(context: Arc<NodeContext>, node: &str, pod: Pod) -> Self {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
         let nodes = context.options.directory.join("nodes").join(node);
         let directory = nodes.join("pods").join(&uid);
-        let (outbox, inbox) = mpsc::channel(INBOX);
+        let (outbox, inbox) = mpsc::channel(INBOX_CAPACITY);
         let empty = PodSpec::default();
         let spec = pod.spec.as_ref().unwrap_or(&empty);
         Self {
-            slots: Slot::all(spec),
-            policy: Policy::of(spec),
+            slots: PodContainer::all(spec),
+            policy: RestartPolicy::of(spec),
             since: context.client.api().now(),
             failure: None,
             stopping: false,
             handles: BTreeMap::new(),
-            storage: Storage::new(directory.join("volumes"), nodes.join("host")),
-            events: Events::new(&context.client, node, &pod),
+            volumes: PodVolumes::new(directory.join("volumes"), nodes.join("host")),
+            events: PodEvents::new(&context.client, node, &pod),
             inbox,
             outbox,
             wake: None,
@@ -121,8 +122,8 @@ impl Worker {
         }
     }
 
-    /// Runs the pod until it is gone or the sandbox ends. Containers end when their handles are
-    /// dropped.
+    /// Runs the pod until it is deleted or the sandbox stops. Dropping the handles kills the
+    /// containers.
     pub(crate) async fn run(
         mut self,
         mut pods: watch::Receiver<Option<Arc<Pod>>>,
@@ -132,10 +133,15 @@ impl Worker {
             self.wake = None;
             self.step().await;
             self.report();
-            if self.stopping && self.slots.iter().all(|slot| !slot.is_busy()) && self.depart() {
+            if self.stopping
+                && self.slots.iter().all(|slot| !slot.is_busy())
+                && self.delete_object()
+            {
                 break;
             }
             let deadline = Instant::now() + self.pause();
+            // `changed` and `recv` are cancel-safe: a branch that loses keeps its value for the
+            // next iteration. Only the newest pod matters, so skipped versions do no harm.
             tokio::select! {
                 () = cancel.cancelled() => break,
                 changed = pods.changed() => {
@@ -145,9 +151,9 @@ impl Worker {
                         None => break,
                     }
                 }
-                happened = timeout_at(deadline, self.inbox.recv()) => {
-                    if let Ok(Some(happened)) = happened {
-                        self.note(happened).await;
+                event = timeout_at(deadline, self.inbox.recv()) => {
+                    if let Ok(Some(event)) = event {
+                        self.handle_event(event).await;
                     }
                 }
             }
@@ -155,7 +161,7 @@ impl Worker {
         self.handles.clear();
         self.context.logs.forget(self.pod.metadata.uid.as_deref().unwrap_or_default());
         let directory = self.directory.clone();
-        // Mounts of its containers may need a moment to go.
+        // Blocking: mounts of exited containers may take a moment to disappear.
         let removed = tokio::task::spawn_blocking(move || remove_tree(&directory)).await;
         if let Ok(Err(error)) = removed {
             tracing::debug!(%error, "cannot remove pod files until the next start");
@@ -170,16 +176,16 @@ impl Worker {
         self.wake = Some(self.wake.map_or(time, |wake| wake.min(time)));
     }
 
-    /// How long nothing has to be done.
+    /// Time until the next action is due.
     fn pause(&self) -> Duration {
-        let longest = Duration::from_secs(REFRESH.as_secs().unsigned_abs());
+        let longest = Duration::from_secs(VOLUME_REFRESH_INTERVAL.as_secs().unsigned_abs());
         let Some(wake) = self.wake else { return longest };
         let pause = wake.duration_since(self.now());
-        // A little more, so that it is past that time then.
+        // Slightly longer, so that the time has passed after the sleep.
         Duration::try_from(pause).unwrap_or_default().min(longest) + Duration::from_millis(1)
     }
 
-    /// Does what has to be done now.
+    /// Computes and executes the next actions.
     async fn step(&mut self) {
         let now = self.now();
         self.check_deadline(now);
@@ -190,22 +196,22 @@ impl Worker {
             self.stop_all(now).await;
             return;
         }
-        let decision = decide(&self.slots, self.policy, now);
-        for slot in decision.stop {
+        let actions = compute_actions(&self.slots, self.policy, now);
+        for slot in actions.stop {
             self.stop(slot, now).await;
         }
-        for (slot, until) in decision.crash_loops {
+        for (slot, until) in actions.crash_loops {
             self.wait_after_crash(slot, until);
         }
-        if let Some(wake) = decision.wake {
+        if let Some(wake) = actions.wake {
             self.wake_at(wake);
         }
         self.kill_overdue(now).await;
-        let is_running = self.slots.iter().any(Slot::is_busy);
-        if (!decision.start.is_empty() || is_running) && !self.prepare_storage(now) {
+        let is_running = self.slots.iter().any(PodContainer::is_busy);
+        if (!actions.start.is_empty() || is_running) && !self.prepare_volumes(now) {
             return;
         }
-        for slot in decision.start {
+        for slot in actions.start {
             self.start(slot);
         }
     }
@@ -226,16 +232,16 @@ impl Worker {
         let message = "Pod was active on the node longer than the specified deadline";
         self.events.normal("", "DeadlineExceeded", message);
         self.failure =
-            Some(Failure { reason: "DeadlineExceeded".to_owned(), message: message.to_owned() });
+            Some(PodFailure { reason: "DeadlineExceeded".to_owned(), message: message.to_owned() });
     }
 
     fn wait_after_crash(&mut self, index: usize, until: Timestamp) {
         let pod = self.full_name();
         let slot = &mut self.slots[index];
-        let State::Ended(ended) = &slot.state else { return };
-        let (name, delay) = (slot.container.name.clone(), written(slot.backoff.delay()));
+        let ContainerPhase::Exited(ended) = &slot.state else { return };
+        let (name, delay) = (slot.container.name.clone(), format_duration(slot.backoff.delay()));
         slot.last = Some(ended.clone());
-        slot.state = State::Waiting {
+        slot.state = ContainerPhase::Waiting {
             reason: "CrashLoopBackOff".to_owned(),
             message: format!("back-off {delay} restarting failed container={name} pod={pod}"),
             retry: Some(until),
@@ -244,51 +250,57 @@ impl Worker {
         self.events.warning(&name, "BackOff", &message);
     }
 
-    /// The pod as a kubelet names it: `name_namespace(uid)`.
+    /// The pod in kubelet notation: `name_namespace(uid)`.
     fn full_name(&self) -> String {
         let metadata = &self.pod.metadata;
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         format!("{}_{}({})", text(&metadata.name), text(&metadata.namespace), text(&metadata.uid))
     }
 
-    async fn note(&mut self, happened: Happened) {
-        match happened {
-            Happened::Started { slot, started } => self.note_started(slot, *started),
-            Happened::Refused { slot, refused } => self.note_refused(slot, refused),
-            Happened::Ended { slot, code } => self.note_ended(slot, code),
-            Happened::Answered { slot, question, answer } => {
-                self.note_answer(slot, question, answer).await;
+    async fn handle_event(&mut self, event: ContainerEvent) {
+        match event {
+            ContainerEvent::Started { slot, started } => self.on_started(slot, *started),
+            ContainerEvent::LaunchFailed { slot, error } => self.on_launch_error(slot, error),
+            ContainerEvent::Exited { slot, code } => self.on_exit(slot, code),
+            ContainerEvent::Probed { slot, kind, result } => {
+                self.on_probe_result(slot, kind, result).await;
             }
         }
     }
 
-    fn note_ended(&mut self, index: usize, code: i32) {
+    fn on_exit(&mut self, index: usize, code: i32) {
         self.handles.remove(&index);
         let now = self.now();
         let message = self.termination_message(index, code);
         let slot = &mut self.slots[index];
-        let State::Running { since, id } = &slot.state else { return };
+        let ContainerPhase::Running { since, id } = &slot.state else { return };
         let reason = if code == 0 { "Completed" } else { "Error" };
         let (since, id) = (*since, id.clone());
-        slot.backoff = std::mem::take(&mut slot.backoff).ran(now.duration_since(since));
+        slot.backoff = std::mem::take(&mut slot.backoff).after_run(now.duration_since(since));
         (slot.started, slot.ready) = (false, false);
-        slot.state =
-            State::Ended(Ended { code, reason: reason.to_owned(), message, since, until: now, id });
+        slot.state = ContainerPhase::Exited(ContainerExit {
+            code,
+            reason: reason.to_owned(),
+            message,
+            since,
+            until: now,
+            id,
+        });
     }
 
-    /// Writes the status, if it is another one.
+    /// Writes the status, if it changed.
     fn report(&mut self) {
         let metadata = &self.pod.metadata;
         let namespace = metadata.namespace.clone().unwrap_or_default();
         let name = metadata.name.clone().unwrap_or_default();
-        for _ in 0..WRITES {
+        for _ in 0..MAX_STATUS_WRITES {
             let Ok(Some(current)) = self.context.client.get::<Pod>(&namespace, &name) else {
                 return;
             };
             if current.metadata.uid != self.pod.metadata.uid {
                 return;
             }
-            let observed = Observed {
+            let observed = PodObservation {
                 pod: &current,
                 slots: &self.slots,
                 policy: self.policy,
@@ -311,13 +323,13 @@ impl Worker {
         }
     }
 
-    /// Lets the object go, once nothing of the pod runs.
-    fn depart(&mut self) -> bool {
+    /// Deletes the Pod object once no container runs.
+    fn delete_object(&mut self) -> bool {
         if self.pod.metadata.deletion_timestamp.is_none() {
             return false;
         }
         match self.context.client.delete_now(&*self.pod) {
-            // Another one of that name is not ours to remove.
+            // 409: another pod has the name now.
             Ok(()) => true,
             Err(refusal) if refusal.code == 409 => true,
             Err(refusal) => {
@@ -325,5 +337,31 @@ impl Worker {
                 false
             }
         }
+    }
+}
+
+/// Records events about a pod.
+struct PodEvents {
+    recorder: Recorder,
+    about: ObjectReference,
+}
+
+impl PodEvents {
+    fn new(client: &Client, node: &str, pod: &Pod) -> Self {
+        Self { recorder: Recorder::new(client, "kubelet").on(node), about: about(pod) }
+    }
+
+    fn normal(&mut self, container: &str, reason: &str, message: &str) {
+        self.say(Severity::Normal, container, reason, message);
+    }
+
+    fn warning(&mut self, container: &str, reason: &str, message: &str) {
+        self.say(Severity::Warning, container, reason, message);
+    }
+
+    fn say(&mut self, severity: Severity, container: &str, reason: &str, message: &str) {
+        let field_path = (!container.is_empty()).then(|| format!("spec.containers{{{container}}}"));
+        let about = ObjectReference { field_path, ..self.about.clone() };
+        self.recorder.say(&about, severity, reason, message);
     }
 }

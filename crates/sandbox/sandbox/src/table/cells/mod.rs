@@ -1,22 +1,18 @@
-//! The cells of the built-in kinds, in the order of their columns.
+//! Cells of the built-in kinds, in the order of their columns.
 
-pub(super) mod cluster;
 pub(super) mod core;
-pub(super) mod event;
 pub(super) mod network;
-pub(super) mod pod;
-pub(super) mod storage;
 pub(super) mod workload;
 
 use serde_json::Value;
 
-use super::subject::Subject;
+use super::row::RowContext;
 
-pub(super) fn created(it: Subject<'_>) -> Vec<Value> {
+pub(super) fn created(it: RowContext<'_>) -> Vec<Value> {
     vec![it.name(), it.created_at()]
 }
 
-/// The first ones, and how many more there are.
+/// The first texts, and the number of the remaining ones.
 fn abbreviated(texts: &[String], shown: usize) -> String {
     let first = texts[..texts.len().min(shown)].join(",");
     match texts.len().saturating_sub(shown) {

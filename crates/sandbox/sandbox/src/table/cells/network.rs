@@ -1,14 +1,14 @@
-//! How pods are reached.
+//! Cells of Services, Endpoints, Ingresses and `NetworkPolicies`.
 
 use serde_json::{Value, json};
 
 use super::abbreviated;
-use crate::table::subject::{NONE, Subject, or_none};
+use crate::table::row::{NONE, RowContext, or_none};
 
-/// How many endpoints or hosts a cell shows.
+/// Number of endpoints or hosts in a cell.
 const SHOWN: usize = 3;
 
-pub(in crate::table) fn service(it: Subject<'_>) -> Vec<Value> {
+pub(in crate::table) fn service(it: RowContext<'_>) -> Vec<Value> {
     vec![
         it.name(),
         json!(it.text("/spec/type")),
@@ -20,7 +20,7 @@ pub(in crate::table) fn service(it: Subject<'_>) -> Vec<Value> {
     ]
 }
 
-fn external_addresses(it: Subject<'_>) -> String {
+fn external_addresses(it: RowContext<'_>) -> String {
     let external = it.items("/spec/externalIPs").iter().filter_map(Value::as_str);
     let external: Vec<_> = external.collect();
     match it.text("/spec/type") {
@@ -34,12 +34,12 @@ fn external_addresses(it: Subject<'_>) -> String {
     }
 }
 
-fn ingress_points(it: Subject<'_>) -> Vec<&str> {
+fn ingress_points(it: RowContext<'_>) -> Vec<&str> {
     let points = it.parts("/status/loadBalancer/ingress");
     points.map(|point| point.text_or("/ip", point.text("/hostname"))).collect()
 }
 
-fn ports(it: Subject<'_>) -> String {
+fn ports(it: RowContext<'_>) -> String {
     let shown = it.parts("/spec/ports").map(|port| {
         let (number, protocol) = (port.number("/port"), port.text_or("/protocol", "TCP"));
         match port.number("/nodePort") {
@@ -50,18 +50,18 @@ fn ports(it: Subject<'_>) -> String {
     or_none(shown.collect::<Vec<_>>().join(","))
 }
 
-pub(in crate::table) fn endpoints(it: Subject<'_>) -> Vec<Value> {
+pub(in crate::table) fn endpoints(it: RowContext<'_>) -> Vec<Value> {
     let all: Vec<_> = it.parts("/subsets").flat_map(subset).collect();
     let shown = if it.count("/subsets") == 0 { NONE.to_owned() } else { abbreviated(&all, SHOWN) };
     vec![it.name(), json!(shown), it.age()]
 }
 
-fn subset(it: Subject<'_>) -> Vec<String> {
+fn subset(it: RowContext<'_>) -> Vec<String> {
     let addresses = it.texts_of("/addresses", "ip");
     if it.count("/ports") == 0 {
         return addresses.into_iter().map(str::to_owned).collect();
     }
-    let of_port = |port: Subject<'_>| {
+    let of_port = |port: RowContext<'_>| {
         let port = port.number("/port");
         let with_port = |address: &&str| {
             let bracketed = address.contains(':');
@@ -72,7 +72,7 @@ fn subset(it: Subject<'_>) -> Vec<String> {
     it.parts("/ports").flat_map(of_port).collect()
 }
 
-pub(in crate::table) fn ingress(it: Subject<'_>) -> Vec<Value> {
+pub(in crate::table) fn ingress(it: RowContext<'_>) -> Vec<Value> {
     let hosts: Vec<_> = it.texts_of("/spec/rules", "host").into_iter().map(str::to_owned).collect();
     let hosts = if hosts.is_empty() { "*".to_owned() } else { abbreviated(&hosts, SHOWN) };
     let ports = if it.count("/spec/tls") > 0 { "80, 443" } else { "80" };
@@ -86,7 +86,7 @@ pub(in crate::table) fn ingress(it: Subject<'_>) -> Vec<Value> {
     ]
 }
 
-pub(in crate::table) fn ingress_class(it: Subject<'_>) -> Vec<Value> {
+pub(in crate::table) fn ingress_class(it: RowContext<'_>) -> Vec<Value> {
     let parameters = it.fields("/spec/parameters").map(|_| {
         let kind = it.text("/spec/parameters/kind");
         let name = it.text("/spec/parameters/name");
@@ -99,6 +99,6 @@ pub(in crate::table) fn ingress_class(it: Subject<'_>) -> Vec<Value> {
     vec![it.name(), json!(it.text("/spec/controller")), json!(parameters), it.age()]
 }
 
-pub(in crate::table) fn policy(it: Subject<'_>) -> Vec<Value> {
+pub(in crate::table) fn policy(it: RowContext<'_>) -> Vec<Value> {
     vec![it.name(), json!(it.selector("/spec/podSelector")), it.age()]
 }

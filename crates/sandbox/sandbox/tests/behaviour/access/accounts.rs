@@ -1,4 +1,4 @@
-//! Service accounts and whom else a server believes.
+//! ServiceAccounts, tokens and impersonation.
 
 use anyhow::{Context, Result};
 use fairway_testkit::wait;
@@ -9,19 +9,19 @@ use super::{bind, cluster_role, rule, until_allowed};
 use crate::support::{Case, Transcript};
 
 #[tokio::test]
-async fn to_be_somebody_else_has_to_be_allowed() -> Result<()> {
+async fn impersonation_without_permission_is_forbidden() -> Result<()> {
     let case = Case::begin("access").await?;
     let account = format!("system:serviceaccount:{}:default", case.ns());
-    let mut said = Transcript::default();
-    // Who impersonates has to be somebody whom no header makes: a service account.
+    let mut transcript = Transcript::default();
+    // The impersonating user has to be authenticated without headers: a ServiceAccount.
     let token = case.token("default").await?;
-    let caller = case.with_token(&token).await?.saying("impersonate-user", "admin")?;
-    said.add("user", &caller.get("configmaps").await?);
-    let caller = case.saying("impersonate-group", "system:masters")?;
-    said.line("group without a user", caller.get("configmaps").await?.outline());
+    let caller = case.with_token(&token).await?.with_header("impersonate-user", "admin")?;
+    transcript.add("user", &caller.get("configmaps").await?);
+    let caller = case.with_header("impersonate-group", "system:masters")?;
+    transcript.line("group without a user", caller.get("configmaps").await?.outline());
     let caller = case.user(&account)?;
-    said.add("account", &caller.get("configmaps").await?);
-    assert_snapshot!(said, @r#"
+    transcript.add("account", &caller.get("configmaps").await?);
+    assert_snapshot!(transcript, @r#"
     user: 403 Forbidden: users "admin" is forbidden: User "system:serviceaccount:NS:default" cannot impersonate resource "users" in API group "" at the cluster scope
       about {"kind":"users","name":"admin"}
     group without a user: 500 
@@ -32,7 +32,7 @@ async fn to_be_somebody_else_has_to_be_allowed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_token_makes_its_bearer_the_service_account() -> Result<()> {
+async fn token_authenticates_service_account() -> Result<()> {
     let case = Case::begin("access").await?;
     let token = case.token("default").await?;
     let account = case.with_token(&token).await?;
@@ -49,7 +49,7 @@ async fn a_token_makes_its_bearer_the_service_account() -> Result<()> {
 }
 
 #[tokio::test]
-async fn service_accounts_are_in_groups() -> Result<()> {
+async fn service_accounts_belong_to_groups() -> Result<()> {
     let case = Case::begin("access").await?;
     let role =
         cluster_role(&case, "accounts", &json!([rule(&[""], &["configmaps"], &["list"])])).await?;
@@ -62,15 +62,15 @@ async fn service_accounts_are_in_groups() -> Result<()> {
 }
 
 #[tokio::test]
-async fn who_cannot_be_believed_is_refused() -> Result<()> {
+async fn invalid_token_is_unauthorized() -> Result<()> {
     let case = Case::begin("access").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let token = case.token("default").await?;
     let (body, _) = token.rsplit_once('.').context("no signature")?;
     for (label, token) in [("nonsense", "nonsense"), ("forged", &format!("{body}.AAAA"))] {
-        said.add(label, &case.with_token(token).await?.get("configmaps").await?);
+        transcript.add(label, &case.with_token(token).await?.get("configmaps").await?);
     }
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     nonsense: 401 Unauthorized: Unauthorized
     forged: 401 Unauthorized: Unauthorized
     ");
@@ -78,7 +78,7 @@ async fn who_cannot_be_believed_is_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_token_of_a_deleted_account_is_worth_nothing() -> Result<()> {
+async fn token_of_deleted_service_account_is_unauthorized() -> Result<()> {
     let case = Case::begin("access").await?;
     case.create("serviceaccounts", &json!({ "metadata": { "name": "gone" } })).await?.object()?;
     let token = case.token("gone").await?;
@@ -92,7 +92,7 @@ async fn the_token_of_a_deleted_account_is_worth_nothing() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_token_review_tells_whose_a_token_is() -> Result<()> {
+async fn token_review_returns_user() -> Result<()> {
     let case = Case::begin("access").await?;
     let token = case.token("default").await?;
     let review = |token: &str| json!({ "spec": { "token": token } });

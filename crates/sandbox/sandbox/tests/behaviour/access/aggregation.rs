@@ -1,4 +1,4 @@
-//! Roles that are made of others.
+//! Aggregated `ClusterRoles`.
 
 use anyhow::Result;
 use insta::assert_snapshot;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{RBAC, bind, name, rule, until_allowed};
 use crate::support::{Case, Transcript};
 
-/// A role with a label of this case alone: roles are shared with all others.
+/// A `ClusterRole` with a label of this case; `ClusterRoles` are shared with other cases.
 async fn part(case: &Case, who: &str, rules: &Value) -> Result<String> {
     let path = format!("{RBAC}/clusterroles");
     let labels = json!({ "part-of": case.ns() });
@@ -16,12 +16,12 @@ async fn part(case: &Case, who: &str, rules: &Value) -> Result<String> {
     Ok(format!("{path}/{}", name(case, who)))
 }
 
-/// A role that is made of all others with that label.
+/// A `ClusterRole` that aggregates all others with the label.
 async fn whole(case: &Case) -> Result<String> {
     let path = format!("{RBAC}/clusterroles");
     let labels = json!({ "part-of": case.ns() });
     let role = json!({
-        // It has the label as well, and is no part of itself.
+        // It has the label, too, and must not aggregate itself.
         "metadata": { "name": name(case, "whole"), "labels": labels },
         "aggregationRule": { "clusterRoleSelectors": [{ "matchLabels": labels }] },
         "rules": [rule(&[""], &["secrets"], &["get"])],
@@ -30,7 +30,7 @@ async fn whole(case: &Case) -> Result<String> {
     Ok(format!("{path}/{}", name(case, "whole")))
 }
 
-/// Waits until a role has that many rules, and shows them.
+/// Waits until a `ClusterRole` has this number of rules, and returns them.
 async fn rules(case: &Case, path: &str, count: usize) -> Result<String> {
     let is_so = |role: &Value| {
         let rules = role["rules"].as_array();
@@ -45,19 +45,19 @@ async fn rules(case: &Case, path: &str, count: usize) -> Result<String> {
 }
 
 #[tokio::test]
-async fn a_role_has_the_rules_of_its_parts() -> Result<()> {
+async fn aggregated_role_has_rules_of_selected_roles() -> Result<()> {
     let case = Case::begin("access").await?;
     let maps = rule(&[""], &["configmaps"], &["list"]);
     let second = part(&case, "b", &json!([maps, rule(&[""], &["nodes"], &["list"])])).await?;
     part(&case, "a", &json!([maps, rule(&["apps"], &["deployments"], &["get"])])).await?;
     let whole = whole(&case).await?;
-    let mut said = Transcript::default();
-    said.line("at first", rules(&case, &whole, 3).await?);
+    let mut transcript = Transcript::default();
+    transcript.line("at first", rules(&case, &whole, 3).await?);
     case.merge(&whole, &json!({ "rules": [rule(&[""], &["secrets"], &["get"])] })).await?;
-    said.line("written over", rules(&case, &whole, 3).await?);
+    transcript.line("written over", rules(&case, &whole, 3).await?);
     case.merge(&second, &json!({ "metadata": { "labels": { "part-of": "nothing" } } })).await?;
-    said.line("without a part", rules(&case, &whole, 2).await?);
-    assert_snapshot!(said, @"
+    transcript.line("without a part", rules(&case, &whole, 2).await?);
+    assert_snapshot!(transcript, @"
     at first: list configmaps, get deployments, list nodes
     written over: list configmaps, get deployments, list nodes
     without a part: list configmaps, get deployments
@@ -66,7 +66,7 @@ async fn a_role_has_the_rules_of_its_parts() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_its_parts_allow_is_allowed() -> Result<()> {
+async fn aggregated_role_grants_permissions() -> Result<()> {
     let case = Case::begin("access").await?;
     let who = name(&case, "who");
     whole(&case).await?;

@@ -1,4 +1,4 @@
-//! Who may change what others may do.
+//! Privilege escalation prevention.
 
 use anyhow::Result;
 use insta::assert_snapshot;
@@ -8,7 +8,7 @@ use super::{allow, name, rule, until_allowed};
 use crate::support::{Case, Transcript};
 
 #[tokio::test]
-async fn nobody_grants_more_than_they_have() -> Result<()> {
+async fn granting_more_than_own_permissions_is_forbidden() -> Result<()> {
     let case = Case::begin("access").await?;
     let user = name(&case, "granter");
     let rules = json!([
@@ -25,18 +25,18 @@ async fn nobody_grants_more_than_they_have() -> Result<()> {
     let role = |name: &str, rules: Value| json!({ "metadata": { "name": name }, "rules": rules });
     let within = role("within", json!([rule(&[""], &["configmaps"], &["get"])]));
     assert_eq!(user.create("roles", &within).await?.status, 201);
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let beyond = role("beyond", json!([rule(&[""], &["secrets"], &["get", "list"])]));
-    said.add("role", &user.create("roles", &beyond).await?);
+    transcript.add("role", &user.create("roles", &beyond).await?);
     let more = json!({ "rules": beyond["rules"] });
-    said.add("patched role", &user.merge("roles/within", &more).await?);
+    transcript.add("patched role", &user.merge("roles/within", &more).await?);
     case.create("roles", &beyond).await?.object()?;
     let binding = json!({
         "metadata": { "name": "beyond" },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "beyond" },
     });
-    said.add("binding", &user.create("rolebindings", &binding).await?);
-    assert_snapshot!(said, @r#"
+    transcript.add("binding", &user.create("rolebindings", &binding).await?);
+    assert_snapshot!(transcript, @r#"
     role: 403 Forbidden: roles.rbac.authorization.k8s.io "beyond" is forbidden: user "NS-granter" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:
     {APIGroups:[""], Resources:["secrets"], Verbs:["get" "list"]}
       about {"group":"rbac.authorization.k8s.io","kind":"roles","name":"beyond"}
@@ -51,32 +51,32 @@ async fn nobody_grants_more_than_they_have() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_binding_keeps_its_role() -> Result<()> {
+async fn binding_role_ref_is_immutable() -> Result<()> {
     let case = Case::begin("access").await?;
     let binding = json!({
         "metadata": { "name": "b" },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "one" },
     });
     case.create("rolebindings", &binding).await?.object()?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let patch = json!({ "roleRef": { "name": "two" } });
-    said.line("another role", case.merge("rolebindings/b", &patch).await?.fields());
+    transcript.line("another role", case.merge("rolebindings/b", &patch).await?.fields());
     for role in [
         json!({ "kind": "Pod", "name": "x" }),
         json!({ "kind": "Role", "name": "" }),
         json!({ "apiGroup": "v1", "kind": "Role", "name": "x" }),
     ] {
         let binding = json!({ "metadata": { "name": "c" }, "roleRef": role });
-        said.add(&role, &case.create("rolebindings", &binding).await?);
+        transcript.add(&role, &case.create("rolebindings", &binding).await?);
     }
     for subject in [json!({ "kind": "User", "name": "" }), json!({ "kind": "Robot", "name": "x" })]
     {
         let mut binding = binding.clone();
         binding["metadata"]["name"] = json!("d");
         binding["subjects"] = json!([subject]);
-        said.add(&subject, &case.create("rolebindings", &binding).await?);
+        transcript.add(&subject, &case.create("rolebindings", &binding).await?);
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     another role: 422 Invalid
       FieldValueInvalid roleRef
     {"kind":"Pod","name":"x"}: 422 Invalid: RoleBinding.rbac.authorization.k8s.io "c" is invalid: …
@@ -99,9 +99,9 @@ async fn a_binding_keeps_its_role() -> Result<()> {
 }
 
 #[tokio::test]
-async fn rules_that_make_no_sense_are_refused() -> Result<()> {
+async fn invalid_rules_are_refused() -> Result<()> {
     let case = Case::begin("access").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for rules in [
         json!([{}]),
         json!([{ "verbs": ["get"] }]),
@@ -109,9 +109,9 @@ async fn rules_that_make_no_sense_are_refused() -> Result<()> {
         json!([{ "verbs": ["get"], "nonResourceURLs": ["/x"] }]),
     ] {
         let role = json!({ "metadata": { "name": "r" }, "rules": rules });
-        said.add(&rules, &case.create("roles", &role).await?);
+        transcript.add(&rules, &case.create("roles", &role).await?);
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     [{}]: 422 Invalid: Role.rbac.authorization.k8s.io "r" is invalid: …
       about {"group":"rbac.authorization.k8s.io","kind":"Role","name":"r"}
       FieldValueRequired rules[0].apiGroups: Required value: resource rules must supply at least one api group

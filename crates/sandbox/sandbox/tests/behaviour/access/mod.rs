@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Authorization.
 
 mod accounts;
 mod aggregation;
@@ -10,11 +10,11 @@ use anyhow::Result;
 use fairway_testkit::wait;
 use serde_json::{Value, json};
 
-use crate::support::{Caller, Case};
+use crate::support::{ApiClient, Case};
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
-/// A user of this case alone: bindings outside the namespace are shared with all others.
+/// A user of this case; `ClusterRoleBindings` are shared with other cases.
 fn name(case: &Case, who: &str) -> String {
     format!("{}-{who}", case.ns())
 }
@@ -23,7 +23,7 @@ fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Value {
     json!({ "apiGroups": groups, "resources": resources, "verbs": verbs })
 }
 
-/// Lets a user do something in the namespace.
+/// Grants a user permissions in the namespace.
 async fn allow(case: &Case, user: &str, rules: &Value) -> Result<()> {
     let role = json!({ "metadata": { "generateName": "role-" }, "rules": rules });
     let role = case.create("roles", &role).await?.object()?;
@@ -36,15 +36,15 @@ async fn allow(case: &Case, user: &str, rules: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Asks until it is allowed: an authorizer learns of a binding a moment later.
-async fn until_allowed(caller: &Caller, path: &str) -> Result<()> {
+/// Retries until the request is allowed: authorizers see a new binding after a delay.
+async fn until_allowed(caller: &ApiClient, path: &str) -> Result<()> {
     wait::until(&format!("{path} to be allowed"), || async {
         Ok((caller.get(path).await?.status != 403).then_some(()))
     })
     .await
 }
 
-/// Binds a cluster role, in the namespace or, with that path, everywhere.
+/// Binds a `ClusterRole`, in the namespace or cluster-wide.
 async fn bind(case: &Case, path: &str, role: &str, subject: &Value) -> Result<()> {
     let binding = json!({
         "metadata": { "name": name(case, role) },

@@ -1,4 +1,4 @@
-//! What roles allow, and where.
+//! Roles and bindings.
 
 use anyhow::Result;
 use http::Method;
@@ -9,10 +9,10 @@ use super::{RBAC, allow, bind, cluster_role, name, rule, until_allowed};
 use crate::support::{Case, Transcript, config_map};
 
 #[tokio::test]
-async fn who_is_nobody_may_do_nothing() -> Result<()> {
+async fn user_without_permissions_is_forbidden() -> Result<()> {
     let case = Case::begin("access").await?;
-    let user = case.user("nobody")?;
-    let mut said = Transcript::default();
+    let user = case.user("guest")?;
+    let mut transcript = Transcript::default();
     for (method, path) in [
         (Method::GET, "configmaps/a"),
         (Method::GET, "configmaps"),
@@ -30,60 +30,62 @@ async fn who_is_nobody_may_do_nothing() -> Result<()> {
         (Method::POST, "/nonsense"),
     ] {
         let answer = user.send_json(method.clone(), path, &json!({})).await?;
-        said.add(format!("{method} {path}"), &answer);
+        transcript.add(format!("{method} {path}"), &answer);
     }
-    assert_snapshot!(said, @r#"
-    GET configmaps/a: 403 Forbidden: configmaps "a" is forbidden: User "nobody" cannot get resource "configmaps" in API group "" in the namespace "NS"
+    assert_snapshot!(transcript, @r#"
+    GET configmaps/a: 403 Forbidden: configmaps "a" is forbidden: User "guest" cannot get resource "configmaps" in API group "" in the namespace "NS"
       about {"kind":"configmaps","name":"a"}
-    GET configmaps: 403 Forbidden: configmaps is forbidden: User "nobody" cannot list resource "configmaps" in API group "" in the namespace "NS"
+    GET configmaps: 403 Forbidden: configmaps is forbidden: User "guest" cannot list resource "configmaps" in API group "" in the namespace "NS"
       about {"kind":"configmaps"}
-    GET configmaps?watch=true: 403 Forbidden: configmaps is forbidden: User "nobody" cannot watch resource "configmaps" in API group "" in the namespace "NS"
+    GET configmaps?watch=true: 403 Forbidden: configmaps is forbidden: User "guest" cannot watch resource "configmaps" in API group "" in the namespace "NS"
       about {"kind":"configmaps"}
-    POST configmaps: 403 Forbidden: configmaps is forbidden: User "nobody" cannot create resource "configmaps" in API group "" in the namespace "NS"
+    POST configmaps: 403 Forbidden: configmaps is forbidden: User "guest" cannot create resource "configmaps" in API group "" in the namespace "NS"
       about {"kind":"configmaps"}
-    PUT deployments/a: 403 Forbidden: deployments.apps "a" is forbidden: User "nobody" cannot update resource "deployments" in API group "apps" in the namespace "NS"
+    PUT deployments/a: 403 Forbidden: deployments.apps "a" is forbidden: User "guest" cannot update resource "deployments" in API group "apps" in the namespace "NS"
       about {"group":"apps","kind":"deployments","name":"a"}
-    PATCH deployments/a/status: 403 Forbidden: deployments.apps "a" is forbidden: User "nobody" cannot patch resource "deployments/status" in API group "apps" in the namespace "NS"
+    PATCH deployments/a/status: 403 Forbidden: deployments.apps "a" is forbidden: User "guest" cannot patch resource "deployments/status" in API group "apps" in the namespace "NS"
       about {"group":"apps","kind":"deployments","name":"a"}
-    DELETE configmaps/a: 403 Forbidden: configmaps "a" is forbidden: User "nobody" cannot delete resource "configmaps" in API group "" in the namespace "NS"
+    DELETE configmaps/a: 403 Forbidden: configmaps "a" is forbidden: User "guest" cannot delete resource "configmaps" in API group "" in the namespace "NS"
       about {"kind":"configmaps","name":"a"}
-    DELETE configmaps: 403 Forbidden: configmaps is forbidden: User "nobody" cannot deletecollection resource "configmaps" in API group "" in the namespace "NS"
+    DELETE configmaps: 403 Forbidden: configmaps is forbidden: User "guest" cannot deletecollection resource "configmaps" in API group "" in the namespace "NS"
       about {"kind":"configmaps"}
-    GET pods/a/log: 403 Forbidden: pods "a" is forbidden: User "nobody" cannot get resource "pods/log" in API group "" in the namespace "NS"
+    GET pods/a/log: 403 Forbidden: pods "a" is forbidden: User "guest" cannot get resource "pods/log" in API group "" in the namespace "NS"
       about {"kind":"pods","name":"a"}
-    GET /api/v1/configmaps: 403 Forbidden: configmaps is forbidden: User "nobody" cannot list resource "configmaps" in API group "" at the cluster scope
+    GET /api/v1/configmaps: 403 Forbidden: configmaps is forbidden: User "guest" cannot list resource "configmaps" in API group "" at the cluster scope
       about {"kind":"configmaps"}
-    GET /api/v1/nodes/x: 403 Forbidden: nodes "x" is forbidden: User "nobody" cannot get resource "nodes" in API group "" at the cluster scope
+    GET /api/v1/nodes/x: 403 Forbidden: nodes "x" is forbidden: User "guest" cannot get resource "nodes" in API group "" at the cluster scope
       about {"kind":"nodes","name":"x"}
-    GET /apis/nonsense.example/v1/things: 403 Forbidden: things.nonsense.example is forbidden: User "nobody" cannot list resource "things" in API group "nonsense.example" at the cluster scope
+    GET /apis/nonsense.example/v1/things: 403 Forbidden: things.nonsense.example is forbidden: User "guest" cannot list resource "things" in API group "nonsense.example" at the cluster scope
       about {"group":"nonsense.example","kind":"things"}
-    GET /metrics: 403 Forbidden: forbidden: User "nobody" cannot get path "/metrics"
-    POST /nonsense: 403 Forbidden: forbidden: User "nobody" cannot post path "/nonsense"
+    GET /metrics: 403 Forbidden: forbidden: User "guest" cannot get path "/metrics"
+    POST /nonsense: 403 Forbidden: forbidden: User "guest" cannot post path "/nonsense"
     "#);
     Ok(())
 }
 
 #[tokio::test]
-async fn a_role_allows_what_it_says_in_its_namespace() -> Result<()> {
+async fn role_grants_permissions_in_its_namespace() -> Result<()> {
     let case = Case::begin("access").await?;
     case.config_map("a", json!({})).await?;
     let user = name(&case, "reader");
     allow(&case, &user, &json!([rule(&[""], &["configmaps"], &["get", "list", "create"])])).await?;
     let user = case.user(&user)?;
     until_allowed(&user, "configmaps").await?;
-    let mut said = Transcript::default();
-    said.line("get", user.get("configmaps/a").await?.status);
-    said.line("list", user.get("configmaps").await?.status);
-    said.line("create", user.create("configmaps", &config_map("b", json!({}))).await?.status);
-    said.line("watch", user.get("configmaps?watch=true").await?.status);
-    said.line("update", user.replace("configmaps/a", &config_map("a", json!({}))).await?.status);
-    said.line("patch", user.merge("configmaps/a", &json!({})).await?.status);
-    said.line("apply", user.apply("configmaps/a", "m", &config_map("a", json!({}))).await?.status);
-    said.line("delete", user.delete("configmaps/a").await?.status);
-    said.line("secrets", user.get("secrets").await?.status);
-    said.line("elsewhere", user.get("/api/v1/namespaces/default/configmaps").await?.status);
-    said.line("everywhere", user.get("/api/v1/configmaps").await?.status);
-    assert_snapshot!(said, @"
+    let mut transcript = Transcript::default();
+    transcript.line("get", user.get("configmaps/a").await?.status);
+    transcript.line("list", user.get("configmaps").await?.status);
+    transcript.line("create", user.create("configmaps", &config_map("b", json!({}))).await?.status);
+    transcript.line("watch", user.get("configmaps?watch=true").await?.status);
+    transcript
+        .line("update", user.replace("configmaps/a", &config_map("a", json!({}))).await?.status);
+    transcript.line("patch", user.merge("configmaps/a", &json!({})).await?.status);
+    transcript
+        .line("apply", user.apply("configmaps/a", "m", &config_map("a", json!({}))).await?.status);
+    transcript.line("delete", user.delete("configmaps/a").await?.status);
+    transcript.line("secrets", user.get("secrets").await?.status);
+    transcript.line("elsewhere", user.get("/api/v1/namespaces/default/configmaps").await?.status);
+    transcript.line("everywhere", user.get("/api/v1/configmaps").await?.status);
+    assert_snapshot!(transcript, @"
     get: 200
     list: 200
     create: 201
@@ -100,7 +102,7 @@ async fn a_role_allows_what_it_says_in_its_namespace() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_rule_may_name_its_objects() -> Result<()> {
+async fn rule_with_resource_names_grants_named_objects() -> Result<()> {
     let case = Case::begin("access").await?;
     for map in ["mine", "other"] {
         case.config_map(map, json!({})).await?;
@@ -112,19 +114,20 @@ async fn a_rule_may_name_its_objects() -> Result<()> {
     allow(&case, &user, &json!([only])).await?;
     let user = case.user(&user)?;
     until_allowed(&user, "configmaps/mine").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for path in [
         "configmaps/mine",
         "configmaps/other",
         "configmaps",
         "configmaps?fieldSelector=metadata.name%3Dmine",
     ] {
-        said.line(path, user.get(path).await?.status);
+        transcript.line(path, user.get(path).await?.status);
     }
-    said.line("create", user.create("configmaps", &config_map("mine", json!({}))).await?.status);
-    said.line("delete", user.delete("configmaps/other").await?.status);
-    said.line("delete all", user.delete("configmaps").await?.status);
-    assert_snapshot!(said, @"
+    transcript
+        .line("create", user.create("configmaps", &config_map("mine", json!({}))).await?.status);
+    transcript.line("delete", user.delete("configmaps/other").await?.status);
+    transcript.line("delete all", user.delete("configmaps").await?.status);
+    assert_snapshot!(transcript, @"
     configmaps/mine: 200
     configmaps/other: 403
     configmaps: 403
@@ -137,7 +140,7 @@ async fn a_rule_may_name_its_objects() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_subresource_is_allowed_on_its_own() -> Result<()> {
+async fn subresource_needs_its_own_rule() -> Result<()> {
     let case = Case::begin("access").await?;
     let user = name(&case, "sub");
     let rules = json!([
@@ -147,7 +150,7 @@ async fn a_subresource_is_allowed_on_its_own() -> Result<()> {
     allow(&case, &user, &rules).await?;
     let user = case.user(&user)?;
     until_allowed(&user, "deployments/d/status").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for path in [
         "deployments/d/status",
         "deployments/d/scale",
@@ -155,9 +158,9 @@ async fn a_subresource_is_allowed_on_its_own() -> Result<()> {
         "deployments/d",
         "replicasets/d/status",
     ] {
-        said.line(path, user.get(path).await?.status);
+        transcript.line(path, user.get(path).await?.status);
     }
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     deployments/d/status: 404
     deployments/d/scale: 404
     replicasets/d/scale: 404
@@ -168,7 +171,7 @@ async fn a_subresource_is_allowed_on_its_own() -> Result<()> {
 }
 
 #[tokio::test]
-async fn stars_mean_everything() -> Result<()> {
+async fn wildcard_rule_grants_everything() -> Result<()> {
     let case = Case::begin("access").await?;
     let user = name(&case, "star");
     allow(&case, &user, &json!([rule(&["*"], &["*"], &["*"])])).await?;
@@ -183,7 +186,7 @@ async fn stars_mean_everything() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_cluster_role_counts_where_it_is_bound() -> Result<()> {
+async fn cluster_role_grants_permissions_where_bound() -> Result<()> {
     let case = Case::begin("access").await?;
     let role =
         cluster_role(&case, "lists", &json!([rule(&[""], &["configmaps", "nodes"], &["list"])]))
@@ -206,7 +209,7 @@ async fn a_cluster_role_counts_where_it_is_bound() -> Result<()> {
 }
 
 #[tokio::test]
-async fn groups_are_bound_like_users() -> Result<()> {
+async fn group_binding_grants_permissions() -> Result<()> {
     let case = Case::begin("access").await?;
     let role =
         cluster_role(&case, "group", &json!([rule(&[""], &["configmaps"], &["list"])])).await?;
@@ -214,14 +217,14 @@ async fn groups_are_bound_like_users() -> Result<()> {
     let subject =
         json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group });
     bind(&case, "rolebindings", &role, &subject).await?;
-    let member = case.user("member")?.saying("impersonate-group", &group)?;
+    let member = case.user("member")?.with_header("impersonate-group", &group)?;
     until_allowed(&member, "configmaps").await?;
     assert_eq!(case.user("member")?.get("configmaps").await?.status, 403);
     Ok(())
 }
 
 #[tokio::test]
-async fn paths_that_are_no_resources_are_allowed_by_path() -> Result<()> {
+async fn non_resource_urls_are_granted_by_path() -> Result<()> {
     let case = Case::begin("access").await?;
     let rules = json!([{ "nonResourceURLs": ["/metrics", "/logs/*"], "verbs": ["get"] }]);
     let role = cluster_role(&case, "paths", &rules).await?;
@@ -230,11 +233,12 @@ async fn paths_that_are_no_resources_are_allowed_by_path() -> Result<()> {
     bind(&case, &format!("{RBAC}/clusterrolebindings"), &role, &subject).await?;
     let user = case.user(&who)?;
     until_allowed(&user, "/metrics").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for path in ["/logs/a/b", "/logs", "/metrics/more"] {
-        said.line(path, if user.get(path).await?.status == 403 { "forbidden" } else { "allowed" });
+        transcript
+            .line(path, if user.get(path).await?.status == 403 { "forbidden" } else { "allowed" });
     }
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     /logs/a/b: allowed
     /logs: forbidden
     /metrics/more: forbidden
@@ -243,9 +247,9 @@ async fn paths_that_are_no_resources_are_allowed_by_path() -> Result<()> {
 }
 
 #[tokio::test]
-async fn everybody_who_is_known_may_discover() -> Result<()> {
+async fn authenticated_users_may_use_discovery() -> Result<()> {
     let case = Case::begin("access").await?;
-    let user = case.user("somebody")?.saying("impersonate-group", "system:authenticated")?;
+    let user = case.user("guest")?.with_header("impersonate-group", "system:authenticated")?;
     for path in ["/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/version", "/healthz"]
     {
         assert_eq!(user.get(path).await?.status, 200, "{path}");

@@ -1,13 +1,13 @@
-//! What definitions make of the content of objects.
+//! Validation, pruning and defaulting of custom resources.
 
 use anyhow::Result;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::support::{Case, DEFINITIONS, Patch, Transcript, widgets};
+use crate::support::{CRDS, Case, PatchType, Transcript, widgets};
 
 #[tokio::test]
-async fn custom_objects_are_validated() -> Result<()> {
+async fn custom_resource_is_validated_on_create() -> Result<()> {
     let case = Case::begin("custom").await?;
     let schema = json!({
         "type": "object",
@@ -28,7 +28,7 @@ async fn custom_objects_are_validated() -> Result<()> {
         },
     });
     case.define(&schema).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for spec in [
         json!({}),
         json!({ "size": "1" }),
@@ -47,9 +47,9 @@ async fn custom_objects_are_validated() -> Result<()> {
         json!([]),
         json!({ "size": 0, "color": "green", "name": "ABC" }),
     ] {
-        said.add(&spec, &case.create_widget("w", &spec).await?);
+        transcript.add(&spec, &case.create_widget("w", &spec).await?);
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     {}: 422 Invalid: Widget.NS.test "w" is invalid: …
       about {"group":"NS.test","kind":"Widget","name":"w"}
       FieldValueRequired spec.size: Required value
@@ -111,23 +111,23 @@ async fn custom_objects_are_validated() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_update_is_validated_too() -> Result<()> {
+async fn custom_resource_is_validated_on_update() -> Result<()> {
     let case = Case::begin("custom").await?;
     let schema =
         json!({ "type": "object", "properties": { "size": { "type": "integer", "maximum": 9 } } });
     let path = format!("{}/w", case.define(&schema).await?);
     case.create_widget("w", &json!({ "size": 1 })).await?.object()?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let change = json!({ "spec": { "size": 10 } });
-    said.add("merge", &case.merge(&path, &change).await?);
+    transcript.add("merge", &case.merge(&path, &change).await?);
     let operation = json!([{ "op": "replace", "path": "/spec/size", "value": "x" }]);
-    said.add("json", &case.patch(Patch::Json, &path, &operation).await?);
-    said.add("strategic", &case.patch(Patch::Strategic, &path, &change).await?);
-    said.add(
+    transcript.add("json", &case.patch(PatchType::Json, &path, &operation).await?);
+    transcript.add("strategic", &case.patch(PatchType::Strategic, &path, &change).await?);
+    transcript.add(
         "unconditional",
         &case.replace(&path, &case.widget("w", &json!({ "size": 2 }))).await?,
     );
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     merge: 422 Invalid: Widget.NS.test "w" is invalid: …
       about {"group":"NS.test","kind":"Widget","name":"w"}
       FieldValueInvalid spec.size: Invalid value: 10: spec.size in body should be less than or equal to 9
@@ -143,7 +143,7 @@ async fn an_update_is_validated_too() -> Result<()> {
 }
 
 #[tokio::test]
-async fn unknown_fields_are_pruned_unless_they_are_to_be_preserved() -> Result<()> {
+async fn unknown_fields_are_pruned_unless_preserved() -> Result<()> {
     let case = Case::begin("custom").await?;
     let schema = json!({
         "type": "object",
@@ -173,7 +173,7 @@ async fn unknown_fields_are_pruned_unless_they_are_to_be_preserved() -> Result<(
 }
 
 #[tokio::test]
-async fn defaults_are_filled_in() -> Result<()> {
+async fn schema_defaults_are_applied() -> Result<()> {
     let case = Case::begin("custom").await?;
     let schema = json!({
         "type": "object",
@@ -190,20 +190,20 @@ async fn defaults_are_filled_in() -> Result<()> {
         },
     });
     let path = format!("{}/w", case.define(&schema).await?);
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for spec in [
         json!({}),
         json!({ "size": null, "nested": {}, "nothing": null }),
         json!({ "size": 4, "filled": {}, "list": [{}, { "n": 2 }] }),
     ] {
-        said.line(&spec, &case.create_widget("w", &spec).await?.object()?["spec"]);
+        transcript.line(&spec, &case.create_widget("w", &spec).await?.object()?["spec"]);
         case.delete(&path).await?.object()?;
     }
     let mut without = case.widget("w", &json!({}));
     without.as_object_mut().map(|object| object.remove("spec"));
     let (collection, _) = path.split_once('/').unwrap_or_default();
-    said.line("no spec", &case.create(collection, &without).await?.object()?["spec"]);
-    assert_snapshot!(said, @r#"
+    transcript.line("no spec", &case.create(collection, &without).await?.object()?["spec"]);
+    assert_snapshot!(transcript, @r#"
     {}: {"filled":{"a":"x","b":"b"},"nothing":"not null","size":3}
     {"nested":{},"nothing":null,"size":null}: {"filled":{"a":"x","b":"b"},"nested":{"deep":"d"},"nothing":null,"size":3}
     {"filled":{},"list":[{},{"n":2}],"size":4}: {"filled":{"b":"b"},"list":[{"n":1},{"n":2}],"nothing":"not null","size":4}
@@ -213,7 +213,7 @@ async fn defaults_are_filled_in() -> Result<()> {
 }
 
 #[tokio::test]
-async fn new_defaults_show_in_old_objects() -> Result<()> {
+async fn new_schema_defaults_apply_to_stored_objects() -> Result<()> {
     let case = Case::begin("custom").await?;
     let mut definition = widgets(
         case.ns(),
@@ -223,7 +223,7 @@ async fn new_defaults_show_in_old_objects() -> Result<()> {
     case.create_widget("w", &json!({ "a": "1" })).await?.object()?;
     let schema = &mut definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
     schema["properties"]["spec"]["properties"]["b"] = json!({ "type": "string", "default": "new" });
-    let path = format!("{DEFINITIONS}/{name}");
+    let path = format!("{CRDS}/{name}");
     case.merge(&path, &json!({ "spec": definition["spec"] })).await?.object()?;
     case.until(&format!("{name}/w"), "the new default", |widget| widget["spec"]["b"] == "new")
         .await?;
@@ -231,7 +231,7 @@ async fn new_defaults_show_in_old_objects() -> Result<()> {
 }
 
 #[tokio::test]
-async fn keys_and_elements_of_lists_are_unique_where_they_have_to_be() -> Result<()> {
+async fn list_maps_and_sets_require_unique_items() -> Result<()> {
     let case = Case::begin("custom").await?;
     let schema = json!({
         "type": "object",
@@ -244,14 +244,14 @@ async fn keys_and_elements_of_lists_are_unique_where_they_have_to_be() -> Result
         },
     });
     case.define(&schema).await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for spec in [
         json!({ "set": ["a", "b", "a"] }),
         json!({ "map": [{ "k": "a" }, { "k": "b" }, { "k": "a" }] }),
     ] {
-        said.line(&spec, case.create_widget("w", &spec).await?.fields());
+        transcript.line(&spec, case.create_widget("w", &spec).await?.fields());
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     {"set":["a","b","a"]}: 422 Invalid
       FieldValueDuplicate spec.set[2]
     {"map":[{"k":"a"},{"k":"b"},{"k":"a"}]}: 422 Invalid
@@ -261,23 +261,23 @@ async fn keys_and_elements_of_lists_are_unique_where_they_have_to_be() -> Result
 }
 
 #[tokio::test]
-async fn metadata_of_custom_objects_is_checked() -> Result<()> {
+async fn custom_resource_metadata_is_validated() -> Result<()> {
     let case = Case::begin("custom").await?;
     let path = case.define(&json!({ "type": "object" })).await?;
-    let mut said = Transcript::default();
-    said.add("name", &case.create_widget("A b", &json!({})).await?);
+    let mut transcript = Transcript::default();
+    transcript.add("name", &case.create_widget("A b", &json!({})).await?);
     let mut widget = case.widget("w", &json!({}));
     widget["metadata"]["labels"] = json!({ "a": "b c" });
-    said.add("label", &case.create(&path, &widget).await?);
+    transcript.add("label", &case.create(&path, &widget).await?);
     widget["metadata"]["labels"] = json!({ "a": 1 });
-    said.line("number", case.create(&path, &widget).await?.outline());
+    transcript.line("number", case.create(&path, &widget).await?.outline());
     widget["metadata"] = json!({ "generateName": "made-up-" });
     let made_up = case.create(&path, &widget).await?.object()?;
     assert!(made_up["metadata"]["name"].as_str().is_some_and(|name| name.starts_with("made-up-")));
     widget = case.widget("w", &json!({}));
     widget["kind"] = json!("Gadget");
-    said.add("kind", &case.create(&path, &widget).await?);
-    assert_snapshot!(said, @r#"
+    transcript.add("kind", &case.create(&path, &widget).await?);
+    assert_snapshot!(transcript, @r#"
     name: 422 Invalid: Widget.NS.test "A b" is invalid: …
       about {"group":"NS.test","kind":"Widget","name":"A b"}
       FieldValueInvalid metadata.name: Invalid value: "A b": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')

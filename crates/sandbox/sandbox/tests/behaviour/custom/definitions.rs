@@ -1,16 +1,16 @@
-//! CustomResourceDefinitions themselves.
+//! CRDs.
 
 use anyhow::Result;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Case, DEFINITIONS, Transcript, is_going, widgets};
+use crate::support::{ApiResponse, CRDS, Case, Transcript, is_deleting, widgets};
 
 fn object() -> Value {
     json!({ "type": "object" })
 }
 
-/// The conditions of a definition, a line each.
+/// The conditions of a CRD, one per line.
 fn conditions(definition: &Value) -> String {
     let conditions = definition["status"]["conditions"].as_array().into_iter().flatten();
     let mut lines: Vec<String> = conditions
@@ -21,11 +21,11 @@ fn conditions(definition: &Value) -> String {
 }
 
 #[tokio::test]
-async fn a_definition_says_that_it_is_served() -> Result<()> {
+async fn crd_conditions_report_established() -> Result<()> {
     let case = Case::begin("define").await?;
     let name = case.define(&object()).await?;
     let definition = case
-        .until(&format!("{DEFINITIONS}/{name}"), "to be established", |definition| {
+        .until(&format!("{CRDS}/{name}"), "to be established", |definition| {
             conditions(definition).contains("\"Established\" \"True\"")
         })
         .await?;
@@ -40,44 +40,44 @@ async fn a_definition_says_that_it_is_served() -> Result<()> {
 }
 
 #[tokio::test]
-async fn defaults_of_a_definition_are_filled_in() -> Result<()> {
+async fn crd_defaults_are_applied() -> Result<()> {
     let case = Case::begin("define").await?;
     let mut definition = widgets(case.ns(), &object());
     definition["spec"]["names"] = json!({ "kind": "Widget", "plural": "widgets" });
     let name = case.define_as(&definition).await?;
-    let spec = case.get(&format!("{DEFINITIONS}/{name}")).await?.object()?["spec"].clone();
+    let spec = case.get(&format!("{CRDS}/{name}")).await?.object()?["spec"].clone();
     assert_snapshot!(json!([spec["names"], spec["conversion"], spec["preserveUnknownFields"]]), @r#"[{"kind":"Widget","listKind":"WidgetList","plural":"widgets","singular":"widget"},{"strategy":"None"},null]"#);
     Ok(())
 }
 
-/// What is changed in a definition, and where.
+/// A change of a CRD: JSON pointer and value.
 type Change = (&'static str, Value);
 
-/// What is answered to definitions with one change each.
+/// Responses to CRDs with one change each.
 async fn refusals(
     case: &Case,
     changes: Vec<Change>,
-    show: fn(&Answer) -> String,
+    show: fn(&ApiResponse) -> String,
 ) -> Result<Transcript> {
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for (pointer, value) in changes {
         let mut definition = widgets(case.ns(), &object());
         if let Some(place) = definition.pointer_mut(pointer) {
             *place = value.clone();
         }
-        let answer = case.create_outside(DEFINITIONS, &definition).await?;
+        let answer = case.create_outside(CRDS, &definition).await?;
         let field = pointer.rsplit('/').next().unwrap_or_default();
-        said.line(format!("{field} {value}"), show(&answer));
+        transcript.line(format!("{field} {value}"), show(&answer));
     }
-    Ok(said)
+    Ok(transcript)
 }
 
 const SCHEMA: &str = "/spec/versions/0/schema/openAPIV3Schema";
 
 #[tokio::test]
-async fn definitions_with_wrong_names_are_refused() -> Result<()> {
+async fn crds_with_invalid_names_are_refused() -> Result<()> {
     let case = Case::begin("define").await?;
-    let said = refusals(
+    let transcript = refusals(
         &case,
         vec![
             ("/metadata/name", json!("gadgets.example.com")),
@@ -88,10 +88,10 @@ async fn definitions_with_wrong_names_are_refused() -> Result<()> {
             ("/spec/names/singular", json!("Widget")),
             ("/spec/versions/0/name", json!("1")),
         ],
-        Answer::shown,
+        ApiResponse::shown,
     )
     .await?;
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     name "gadgets.example.com": 422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "gadgets.example.com" is invalid: …
       about {"group":"apiextensions.k8s.io","kind":"CustomResourceDefinition","name":"gadgets.example.com"}
       FieldValueInvalid metadata.name: Invalid value: "gadgets.example.com": must be spec.names.plural+"."+spec.group
@@ -122,9 +122,9 @@ async fn definitions_with_wrong_names_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn exactly_one_version_of_a_definition_is_stored() -> Result<()> {
+async fn crd_requires_exactly_one_storage_version() -> Result<()> {
     let case = Case::begin("define").await?;
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let mut definition = widgets(case.ns(), &object());
     let version = definition["spec"]["versions"][0].take();
     let (mut unstored, mut other) = (version.clone(), version.clone());
@@ -134,9 +134,9 @@ async fn exactly_one_version_of_a_definition_is_stored() -> Result<()> {
         [("none", json!([])), ("unstored", json!([unstored])), ("both", json!([version, other]))]
     {
         definition["spec"]["versions"] = versions;
-        said.line(label, case.create_outside(DEFINITIONS, &definition).await?.fields());
+        transcript.line(label, case.create_outside(CRDS, &definition).await?.fields());
     }
-    assert_snapshot!(said, @"
+    assert_snapshot!(transcript, @"
     none: 422 Invalid
       FieldValueInvalid spec.versions
       FieldValueInvalid status.storedVersions
@@ -151,9 +151,9 @@ async fn exactly_one_version_of_a_definition_is_stored() -> Result<()> {
 }
 
 #[tokio::test]
-async fn definitions_with_schemas_that_are_not_structural_are_refused() -> Result<()> {
+async fn crds_with_non_structural_schemas_are_refused() -> Result<()> {
     let case = Case::begin("define").await?;
-    let said = refusals(
+    let transcript = refusals(
         &case,
         vec![
             (SCHEMA, json!({})),
@@ -166,10 +166,10 @@ async fn definitions_with_schemas_that_are_not_structural_are_refused() -> Resul
             (SCHEMA, json!({ "type": "object", "properties": { "a": { "type": "array", "items": { "type": "string" }, "x-kubernetes-list-type": "map" } } })),
             ("/spec/versions/0/schema", Value::Null),
         ],
-        Answer::shown,
+        ApiResponse::shown,
     )
     .await?;
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     openAPIV3Schema {}: 422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "widgets.NS.test" is invalid: …
       about {"group":"apiextensions.k8s.io","kind":"CustomResourceDefinition","name":"widgets.NS.test"}
       FieldValueRequired spec.validation.openAPIV3Schema.type: Required value: must not be empty at the root
@@ -204,7 +204,7 @@ async fn definitions_with_schemas_that_are_not_structural_are_refused() -> Resul
 }
 
 #[tokio::test]
-async fn definitions_with_patterns_and_defaults_that_are_wrong_are_refused() -> Result<()> {
+async fn crds_with_invalid_patterns_and_defaults_are_refused() -> Result<()> {
     let case = Case::begin("define").await?;
     let property = |schema: Value| json!({ "type": "object", "properties": { "a": schema } });
     let changes = vec![
@@ -212,7 +212,7 @@ async fn definitions_with_patterns_and_defaults_that_are_wrong_are_refused() -> 
         (SCHEMA, property(json!({ "type": "integer", "default": "x" }))),
         (SCHEMA, property(json!({ "type": "integer", "maximum": 3, "default": 5 }))),
     ];
-    assert_snapshot!(refusals(&case, changes, Answer::fields).await?, @r#"
+    assert_snapshot!(refusals(&case, changes, ApiResponse::fields).await?, @r#"
     openAPIV3Schema {"properties":{"a":{"pattern":"(","type":"string"}},"type":"object"}: 422 Invalid
       FieldValueInvalid spec.validation.openAPIV3Schema.properties[a].pattern
     openAPIV3Schema {"properties":{"a":{"default":"x","type":"integer"}},"type":"object"}: 422 Invalid
@@ -224,22 +224,22 @@ async fn definitions_with_patterns_and_defaults_that_are_wrong_are_refused() -> 
 }
 
 #[tokio::test]
-async fn what_a_definition_is_about_stays() -> Result<()> {
+async fn crd_group_kind_and_scope_are_immutable() -> Result<()> {
     let case = Case::begin("define").await?;
     let name = case.define(&object()).await?;
-    let path = format!("{DEFINITIONS}/{name}");
-    let mut said = Transcript::default();
+    let path = format!("{CRDS}/{name}");
+    let mut transcript = Transcript::default();
     for patch in [
         json!({ "spec": { "scope": "Cluster" } }),
         json!({ "spec": { "group": "other.test" } }),
         json!({ "spec": { "names": { "kind": "Gadget" } } }),
         json!({ "spec": { "names": { "plural": "gadgets" } } }),
     ] {
-        said.add(&patch, &case.merge(&path, &patch).await?);
+        transcript.add(&patch, &case.merge(&path, &patch).await?);
     }
     let no_versions = json!({ "spec": { "versions": [] } });
-    said.line(&no_versions, case.merge(&path, &no_versions).await?.fields());
-    assert_snapshot!(said, @r#"
+    transcript.line(&no_versions, case.merge(&path, &no_versions).await?.fields());
+    assert_snapshot!(transcript, @r#"
     {"spec":{"scope":"Cluster"}}: 422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "widgets.NS.test" is invalid: …
       about {"group":"apiextensions.k8s.io","kind":"CustomResourceDefinition","name":"widgets.NS.test"}
       FieldValueInvalid spec.scope: Invalid value: "Cluster": field is immutable
@@ -260,14 +260,14 @@ async fn what_a_definition_is_about_stays() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_version_that_was_stored_cannot_be_left_out() -> Result<()> {
+async fn crd_stored_version_cannot_be_removed() -> Result<()> {
     let case = Case::begin("define").await?;
     let mut definition = widgets(case.ns(), &object());
     let name = case.define_as(&definition).await?;
     let version = &mut definition["spec"]["versions"][0];
     version["name"] = json!("v2");
     let patch = json!({ "spec": { "versions": [version] } });
-    assert_snapshot!(case.merge(&format!("{DEFINITIONS}/{name}"), &patch).await?.shown(), @r#"
+    assert_snapshot!(case.merge(&format!("{CRDS}/{name}"), &patch).await?.shown(), @r#"
     422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "widgets.NS.test" is invalid: …
       about {"group":"apiextensions.k8s.io","kind":"CustomResourceDefinition","name":"widgets.NS.test"}
       FieldValueInvalid status.storedVersions[0]: Invalid value: "v1": must appear in spec.versions
@@ -276,16 +276,15 @@ async fn a_version_that_was_stored_cannot_be_left_out() -> Result<()> {
 }
 
 #[tokio::test]
-async fn names_that_another_definition_has_are_not_accepted() -> Result<()> {
+async fn crd_with_conflicting_names_is_not_accepted() -> Result<()> {
     let case = Case::begin("define").await?;
     case.define(&object()).await?;
     let mut other = widgets(case.ns(), &object());
     other["metadata"]["name"] = json!(format!("gadgets.{}.test", case.ns()));
     other["spec"]["names"]["plural"] = json!("gadgets");
     other["spec"]["names"]["listKind"] = json!("Widgets");
-    let created = case.create_outside(DEFINITIONS, &other).await?.object()?;
-    let path =
-        format!("{DEFINITIONS}/{}", created["metadata"]["name"].as_str().unwrap_or_default());
+    let created = case.create_outside(CRDS, &other).await?.object()?;
+    let path = format!("{CRDS}/{}", created["metadata"]["name"].as_str().unwrap_or_default());
     let judged = case
         .until(&path, "a condition about its names", |definition| {
             definition["status"]["conditions"].is_array()
@@ -299,29 +298,29 @@ async fn names_that_another_definition_has_are_not_accepted() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_deleted_definition_takes_its_objects_along() -> Result<()> {
+async fn crd_deletion_deletes_custom_resources() -> Result<()> {
     let case = Case::begin("define").await?;
     let name = case.define(&object()).await?;
     let created = case.create_widget("w", &json!({})).await?.object()?;
     let version = created["metadata"]["resourceVersion"].as_str().unwrap_or_default();
     let mut events = case.watch(&format!("{name}?resourceVersion={version}")).await?;
-    case.delete(&format!("{DEFINITIONS}/{name}")).await?.object()?;
+    case.delete(&format!("{CRDS}/{name}")).await?.object()?;
     assert_eq!(events.event().await?["type"], "DELETED");
-    case.until_gone(&format!("{DEFINITIONS}/{name}")).await?;
+    case.until_gone(&format!("{CRDS}/{name}")).await?;
     case.until_gone(&name).await?;
     Ok(())
 }
 
 #[tokio::test]
-async fn an_object_with_a_finalizer_keeps_its_definition() -> Result<()> {
+async fn custom_resource_with_finalizer_blocks_crd_deletion() -> Result<()> {
     let case = Case::begin("define").await?;
     let name = case.define(&object()).await?;
     let mut widget = case.widget("w", &json!({}));
     widget["metadata"]["finalizers"] = json!(["example.com/wait"]);
     case.create(&name, &widget).await?.object()?;
-    let path = format!("{DEFINITIONS}/{name}");
+    let path = format!("{CRDS}/{name}");
     case.delete(&path).await?.object()?;
-    case.until(&format!("{name}/w"), "to be deleted", is_going).await?;
+    case.until(&format!("{name}/w"), "to be deleted", is_deleting).await?;
     let definition = case.get(&path).await?.object()?;
     assert_eq!(
         definition["metadata"]["finalizers"],

@@ -1,4 +1,4 @@
-//! Custom resources and what defines them.
+//! CRDs and custom resources.
 
 mod content;
 mod definitions;

@@ -1,4 +1,4 @@
-//! Rules in definitions that objects have to keep, and what is immutable by them.
+//! CEL validation rules of CRDs.
 
 use anyhow::Result;
 use insta::assert_snapshot;
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::differences;
 use crate::support::{Case, Transcript};
 
-/// A case with widgets that have these rules for `spec`; `None` where the server has no rules.
+/// A case with widgets that have these rules for `spec`; `None` if the server does not support
+/// rules.
 async fn ruled(properties: &Value, rules: &Value) -> Result<Option<Case>> {
     let case = Case::begin("rules").await?;
     if differences::RULES.is_missing(&case).await? {
@@ -20,23 +21,24 @@ async fn ruled(properties: &Value, rules: &Value) -> Result<Option<Case>> {
 }
 
 #[tokio::test]
-async fn objects_keep_the_rules_of_their_definition() -> Result<()> {
+async fn cel_rules_are_enforced() -> Result<()> {
     let properties = json!({ "min": { "type": "integer" }, "max": { "type": "integer" } });
     let rules = json!([
         { "rule": "self.min <= self.max", "message": "min is at most max" },
         { "rule": "!has(self.max) || self.max < 100", "messageExpression": "'not ' + string(self.max)" },
     ]);
     let Some(case) = ruled(&properties, &rules).await? else { return Ok(()) };
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for spec in [
         json!({ "min": 2, "max": 1 }),
         json!({ "min": 1, "max": 100 }),
         json!({ "min": 1, "max": 2 }),
     ] {
         let answer = case.create_widget("w", &spec).await?;
-        said.line(&spec, if answer.succeeded() { "accepted".to_owned() } else { answer.shown() });
+        transcript
+            .line(&spec, if answer.succeeded() { "accepted".to_owned() } else { answer.shown() });
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     {"max":1,"min":2}: 422 Invalid: Widget.NS.test "w" is invalid: …
       about {"group":"NS.test","kind":"Widget","name":"w"}
       FieldValueInvalid spec: Invalid value: "object": min is at most max
@@ -49,7 +51,7 @@ async fn objects_keep_the_rules_of_their_definition() -> Result<()> {
 }
 
 #[tokio::test]
-async fn rules_compare_with_what_was() -> Result<()> {
+async fn cel_transition_rules_compare_with_old_object() -> Result<()> {
     let properties = json!({ "name": { "type": "string" } });
     let rules = json!([{ "rule": "self.name == oldSelf.name", "message": "the name stays" }]);
     let Some(case) = ruled(&properties, &rules).await? else { return Ok(()) };
@@ -64,15 +66,15 @@ async fn rules_compare_with_what_was() -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with the update that a ClusterVersion asks for.
+/// Rules of ClusterVersion for `spec.desiredUpdate`.
 #[tokio::test]
-async fn cluster_versions_keep_their_rules() -> Result<()> {
-    let case = Case::begin_in_turn("rules").await?;
+async fn cluster_version_cel_rules_are_enforced() -> Result<()> {
+    let case = Case::begin_exclusive("rules").await?;
     if differences::RULES.is_missing(&case).await? {
         return Ok(());
     }
     let path = "/apis/config.openshift.io/v1/clusterversions";
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     for spec in [
         json!({ "desiredUpdate": { "architecture": "Multi", "version": "5.1.0", "image": "registry.example/release" } }),
         json!({ "desiredUpdate": { "architecture": "Multi" } }),
@@ -86,9 +88,10 @@ async fn cluster_versions_keep_their_rules() -> Result<()> {
         });
         version["spec"]["clusterID"] = json!("5a3d5c6e-2f3e-4c5b-9d55-5e2c3f0b7a10");
         let answer = case.create(&format!("{path}?dryRun=All"), &version).await?;
-        said.line(&spec, if answer.succeeded() { "accepted".to_owned() } else { answer.shown() });
+        transcript
+            .line(&spec, if answer.succeeded() { "accepted".to_owned() } else { answer.shown() });
     }
-    assert_snapshot!(said, @r#"
+    assert_snapshot!(transcript, @r#"
     {"desiredUpdate":{"architecture":"Multi","image":"registry.example/release","version":"5.1.0"}}: 422 Invalid: ClusterVersion.config.openshift.io "version" is invalid: …
       about {"group":"config.openshift.io","kind":"ClusterVersion","name":"version"}
       FieldValueInvalid spec.desiredUpdate: Invalid value: "object": architecture and image exclude each other: an image has its architecture

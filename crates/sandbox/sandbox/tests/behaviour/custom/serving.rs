@@ -1,4 +1,4 @@
-//! How custom resources are served.
+//! Versions and subresources of custom resources.
 
 use anyhow::Result;
 use insta::assert_snapshot;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Case, widgets};
 
-/// Widgets with the status and scale subresources.
+/// Widgets with status and scale subresources.
 fn with_subresources(case: &Case) -> Value {
     let spec = json!({ "type": "object", "properties": { "replicas": { "type": "integer" } } });
     let mut definition = widgets(case.ns(), &spec);
@@ -18,7 +18,7 @@ fn with_subresources(case: &Case) -> Value {
 }
 
 #[tokio::test]
-async fn a_status_subresource_separates_what_is_from_what_is_wanted() -> Result<()> {
+async fn status_subresource_separates_spec_and_status() -> Result<()> {
     let case = Case::begin("custom").await?;
     let path = format!("{}/w", case.define_as(&with_subresources(&case)).await?);
     let (collection, _) = path.split_once('/').unwrap_or_default();
@@ -38,7 +38,7 @@ async fn a_status_subresource_separates_what_is_from_what_is_wanted() -> Result<
 }
 
 #[tokio::test]
-async fn without_a_status_subresource_there_is_none() -> Result<()> {
+async fn status_without_subresource_is_part_of_object() -> Result<()> {
     let case = Case::begin("custom").await?;
     let path = format!("{}/w", case.define(&json!({ "type": "object" })).await?);
     let mut widget = case.widget("w", &json!({}));
@@ -58,7 +58,7 @@ async fn without_a_status_subresource_there_is_none() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_scale_subresource_shows_and_changes_a_number() -> Result<()> {
+async fn scale_subresource_reads_and_writes_replicas() -> Result<()> {
     let case = Case::begin("custom").await?;
     let path = format!("{}/w", case.define_as(&with_subresources(&case)).await?);
     case.create_widget("w", &json!({ "replicas": 2 })).await?.object()?;
@@ -73,7 +73,7 @@ async fn a_scale_subresource_shows_and_changes_a_number() -> Result<()> {
 }
 
 #[tokio::test]
-async fn several_versions_show_the_same_objects() -> Result<()> {
+async fn versions_serve_the_same_objects() -> Result<()> {
     let case = Case::begin("custom").await?;
     let mut definition = widgets(
         case.ns(),
@@ -109,7 +109,7 @@ async fn several_versions_show_the_same_objects() -> Result<()> {
 }
 
 #[tokio::test]
-async fn cluster_wide_resources_are_in_no_namespace() -> Result<()> {
+async fn cluster_scoped_resources_have_no_namespace() -> Result<()> {
     let case = Case::begin("custom").await?;
     let mut definition = widgets(case.ns(), &json!({ "type": "object" }));
     definition["spec"]["scope"] = json!("Cluster");
@@ -123,7 +123,7 @@ async fn cluster_wide_resources_are_in_no_namespace() -> Result<()> {
 }
 
 #[tokio::test]
-async fn lists_of_custom_resources_are_owned_by_their_keys() -> Result<()> {
+async fn custom_list_map_items_are_owned_by_key() -> Result<()> {
     let case = Case::begin("custom").await?;
     let element = json!({
         "type": "object", "required": ["k"],
@@ -158,7 +158,7 @@ async fn lists_of_custom_resources_are_owned_by_their_keys() -> Result<()> {
 }
 
 #[tokio::test]
-async fn custom_objects_are_selected_by_name_and_namespace_alone() -> Result<()> {
+async fn custom_resources_have_metadata_field_selectors_only() -> Result<()> {
     let case = Case::begin("custom").await?;
     let path = case.define(&json!({ "type": "object" })).await?;
     case.create_widget("w", &json!({})).await?.object()?;

@@ -1,4 +1,4 @@
-//! What a watch tells.
+//! Events of a watch.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use kube::client::Body;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::normal::Names;
+use super::response::Normalizer;
 
-/// An event that does not come within this time does not come.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Timeout of an event.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What a watch tells.
-pub(crate) struct Events {
+/// Events of a watch.
+pub(crate) struct WatchEvents {
     body: Body,
     read: Vec<u8>,
-    names: Names,
+    names: Normalizer,
 }
 
-impl Events {
-    pub(super) async fn of(response: Response<Body>, names: Names) -> Result<Self> {
+impl WatchEvents {
+    pub(super) async fn of(response: Response<Body>, names: Normalizer) -> Result<Self> {
         let status = response.status();
         let mut body = response.into_body();
         if !status.is_success() {
@@ -33,14 +33,14 @@ impl Events {
         Ok(Self { body, read: Vec::new(), names })
     }
 
-    /// The next event; `None` when the server ends the watch.
+    /// The next event; `None` at the end of the watch.
     pub(crate) async fn next(&mut self) -> Result<Option<Value>> {
         loop {
             if let Some(end) = self.read.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.read.drain(..=end).collect();
                 return serde_json::from_slice(&line).map(Some).context("no event");
             }
-            let frame = timeout(PATIENCE, self.body.frame()).await.context("no event came")?;
+            let frame = timeout(TIMEOUT, self.body.frame()).await.context("no event came")?;
             let Some(frame) = frame else {
                 ensure!(self.read.is_empty(), "the watch ends within an event");
                 return Ok(None);
@@ -51,12 +51,12 @@ impl Events {
         }
     }
 
-    /// The next event, which has to come.
+    /// The next event; an error at the end of the watch.
     pub(crate) async fn event(&mut self) -> Result<Value> {
         self.next().await?.context("the watch ended")
     }
 
-    /// So many events, one a line: its type, the object's name and data.
+    /// This number of events, one per line: type, name and data.
     pub(crate) async fn shown(&mut self, count: usize) -> Result<String> {
         let mut lines = Vec::new();
         for _ in 0..count {
@@ -68,7 +68,7 @@ impl Events {
         Ok(lines.join("\n"))
     }
 
-    /// All events until the server ends the watch, shown.
+    /// All events until the end of the watch.
     pub(crate) async fn rest(&mut self) -> Result<String> {
         let mut lines = Vec::new();
         while let Some(event) = self.next().await? {
@@ -86,6 +86,6 @@ impl Events {
             "BOOKMARK" => format!("BOOKMARK {}", object["kind"]),
             _ => format!("{kind} {} {}", object["metadata"]["name"], object["data"]),
         };
-        self.names.forget(&text)
+        self.names.normalize(&text)
     }
 }

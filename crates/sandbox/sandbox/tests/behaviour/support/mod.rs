@@ -1,22 +1,20 @@
-//! What the cases are written with.
+//! Test harness of the cases.
 
-mod answer;
-mod caller;
 mod case;
-mod definition;
+mod client;
+mod crd;
 mod events;
-mod normal;
 mod objects;
-mod pod;
-mod transcript;
+mod response;
 mod webhook;
 
-pub(crate) use answer::Answer;
-pub(crate) use caller::{Caller, Patch, encoded};
 pub(crate) use case::Case;
-pub(crate) use definition::{DEFINITIONS, widgets};
-pub(crate) use events::Events;
-pub(crate) use objects::{config_map, held_config_map, idle_deployment, is_going};
-pub(crate) use pod::{container, once, pod, share};
-pub(crate) use transcript::Transcript;
-pub(crate) use webhook::{CONFIGURATIONS, LABEL, Reaction, Webhook};
+pub(crate) use client::{ApiClient, PatchType, encoded};
+pub(crate) use crd::{CRDS, widgets};
+pub(crate) use events::WatchEvents;
+pub(crate) use objects::{
+    config_map, container, held_config_map, idle_deployment, is_deleting, once, pod,
+    share_directory,
+};
+pub(crate) use response::{ApiResponse, Transcript};
+pub(crate) use webhook::{CONFIGURATIONS, LABEL, Webhook, WebhookReaction};

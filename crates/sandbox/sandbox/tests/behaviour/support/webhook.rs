@@ -1,4 +1,4 @@
-//! A webhook for one case.
+//! An admission webhook for one case.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -21,26 +21,26 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{Answer, Case};
+use super::{ApiResponse, Case};
 
-/// Where configurations are.
+/// API path of webhook configurations.
 pub(crate) const CONFIGURATIONS: &str =
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 
-/// The label by which namespaces and objects choose their webhooks.
+/// Label by which namespaces and objects select webhooks.
 pub(crate) const LABEL: &str = "webhook";
 
-/// What a webhook does when it is asked.
-pub(crate) enum Reaction {
-    /// Answers that, to the id that it was asked with.
+/// Reaction of a webhook to a request.
+pub(crate) enum WebhookReaction {
+    /// Responds with this `AdmissionResponse` and the UID of the request.
     Respond(Value),
-    /// Answers that with this status, whatever it was asked.
-    Say(u16, String),
-    /// Answers nothing.
+    /// Responds with this status and body.
+    Raw(u16, String),
+    /// Does not respond.
     Wait,
 }
 
-/// A webhook that listens, until it is dropped.
+/// A webhook server that runs until it is dropped.
 pub(crate) struct Webhook {
     pub(crate) address: SocketAddr,
     authority: String,
@@ -49,8 +49,8 @@ pub(crate) struct Webhook {
 }
 
 impl Webhook {
-    /// Answers by the path.
-    pub(crate) async fn start(react: fn(&str) -> Reaction) -> Result<Self> {
+    /// Starts a webhook whose reaction depends on the path.
+    pub(crate) async fn start(react: fn(&str) -> WebhookReaction) -> Result<Self> {
         let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
         let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -71,8 +71,7 @@ impl Webhook {
         Ok(Self { address, authority: made.cert.pem(), asked, _stop: stop.drop_guard() })
     }
 
-    /// A webhook of a configuration which is asked at this path about config maps, of namespaces
-    /// with the label.
+    /// A webhook of a configuration with this path, for `ConfigMaps` in namespaces with the label.
     pub(crate) fn at(&self, path: &str, namespace: &str) -> Value {
         json!({
             "name": format!("{path}.example.com"),
@@ -90,13 +89,13 @@ impl Webhook {
         })
     }
 
-    /// What it was asked since the last time, and at which paths.
-    pub(crate) fn take_asked(&self) -> Vec<(String, Value)> {
+    /// Requests since the last call, with their paths.
+    pub(crate) fn take_requests(&self) -> Vec<(String, Value)> {
         std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What a server answered, wherever the webhook is.
-    pub(crate) fn shown(&self, answer: &Answer) -> String {
+    /// A response of the API server without the address of the webhook.
+    pub(crate) fn shown(&self, answer: &ApiResponse) -> String {
         answer.shown().replace(&self.address.to_string(), "ADDRESS")
     }
 }
@@ -105,19 +104,19 @@ async fn serve(
     acceptor: TlsAcceptor,
     stream: TcpStream,
     asked: Arc<Mutex<Vec<(String, Value)>>>,
-    react: fn(&str) -> Reaction,
+    react: fn(&str) -> WebhookReaction,
 ) {
     let Ok(stream) = acceptor.accept(stream).await else { return };
     let service = service_fn(move |request| answer(request, Arc::clone(&asked), react));
     let builder = Builder::new(TokioExecutor::new());
-    // Whoever asks may hang up.
+    // The client may close the connection.
     let _ = builder.serve_connection(TokioIo::new(stream), service).await;
 }
 
 async fn answer(
     request: Request<Incoming>,
     asked: Arc<Mutex<Vec<(String, Value)>>>,
-    react: fn(&str) -> Reaction,
+    react: fn(&str) -> WebhookReaction,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().trim_start_matches('/').to_owned();
     let body = request.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
@@ -126,7 +125,7 @@ async fn answer(
     let reaction = react(&path);
     asked.lock().unwrap_or_else(PoisonError::into_inner).push((path, review));
     let (status, text) = match reaction {
-        Reaction::Respond(mut response) => {
+        WebhookReaction::Respond(mut response) => {
             if response.get("uid").is_none() {
                 response["uid"] = uid;
             }
@@ -135,8 +134,8 @@ async fn answer(
             });
             (200, review.to_string())
         }
-        Reaction::Say(status, text) => (status, text),
-        Reaction::Wait => std::future::pending().await,
+        WebhookReaction::Raw(status, text) => (status, text),
+        WebhookReaction::Wait => std::future::pending().await,
     };
     let mut response = Response::new(Full::new(Bytes::from(text)));
     *response.status_mut() = http::StatusCode::from_u16(status).unwrap_or_default();
@@ -147,8 +146,8 @@ async fn answer(
 }
 
 impl Case {
-    /// Configures webhooks for the namespace, and waits until the server asks the first of them
-    /// about a config map.
+    /// Creates webhook configurations for the namespace, and waits until the server calls the first
+    /// webhook for a ConfigMap.
     pub(crate) async fn configure(&self, webhook: &Webhook, webhooks: &[Value]) -> Result<()> {
         let label = json!({ "metadata": { "labels": { LABEL: self.ns() } } });
         self.merge("/api/v1/namespaces/{ns}", &label).await?.object()?;
@@ -164,7 +163,7 @@ impl Case {
         let probe = super::config_map("probe", json!({}));
         wait::until("the webhook to be asked", || async {
             self.create("configmaps?dryRun=All", &probe).await?;
-            Ok(webhook.take_asked().iter().any(|(path, _)| path == "probe").then_some(()))
+            Ok(webhook.take_requests().iter().any(|(path, _)| path == "probe").then_some(()))
         })
         .await
         .context("the configuration has no effect")
