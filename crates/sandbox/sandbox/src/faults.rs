@@ -1,12 +1,12 @@
-//! Faults on demand, for tests of clients: refusals, delays, watches and connections that break.
+//! Fault injection for tests of clients: errors, delays, broken watches and connections.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::api::{Details, Refusal};
+use crate::api::{StatusDetails, StatusError};
 
-/// The faults of a sandbox. Clones are handles to the same faults; there are none at first.
+/// The faults of a sandbox. Clones share them.
 #[derive(Clone, Default)]
 pub struct Faults {
     shared: Arc<Shared>,
@@ -14,42 +14,43 @@ pub struct Faults {
 
 #[derive(Default)]
 struct Shared {
-    /// How many there are, so that requests look no further where there are none.
+    /// Number of faults, so that requests take the lock only if there are any. It is stored under
+    /// the lock; a request that reads it concurrently with `add` counts as earlier.
     count: AtomicUsize,
     faults: Mutex<Vec<Fault>>,
 }
 
-/// What goes wrong, for which requests, and how often.
+/// A fault, the requests it applies to, and how often.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    action: Action,
+    action: FaultAction,
     verb: Option<String>,
     resource: Option<String>,
     namespace: Option<String>,
     name: Option<String>,
     user_agent: Option<String>,
-    /// How often it happens from now on; `None` for always.
+    /// Remaining number of times; `None` for always.
     times: Option<usize>,
 }
 
-/// What goes wrong.
+/// The effect of a fault.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Action {
-    /// The request is refused and nothing is done.
-    Refuse(Refusal),
-    /// What was asked for is done, but the client is told otherwise.
-    RefuseAfter(Refusal),
-    /// The request waits.
+pub(crate) enum FaultAction {
+    /// Refuse the request.
+    Refuse(StatusError),
+    /// Handle the request, then report an error.
+    RefuseAfter(StatusError),
+    /// Delay the request.
     Delay(Duration),
-    /// The connection breaks instead of an answer.
+    /// Close the connection instead of responding.
     Drop,
-    /// The watch breaks after so many events.
+    /// Break the watch after this many events.
     CutWatch(usize),
 }
 
-/// What faults know of a request; what is not said is empty.
+/// Attributes of a request that faults match. Missing ones are empty.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct FaultTarget<'a> {
     pub(crate) verb: &'a str,
     pub(crate) resource: &'a str,
     pub(crate) namespace: &'a str,
@@ -58,32 +59,32 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Fault {
-    /// Requests are refused with this HTTP status, and nothing is done.
+    /// Refuses requests with this HTTP status.
     pub fn refuse(code: u16) -> Self {
-        Self::of(Action::Refuse(refusal(code)))
+        Self::new(FaultAction::Refuse(status_error(code)))
     }
 
-    /// What was asked for is done, but the client is told that it was refused.
+    /// Handles requests, then reports this HTTP status.
     pub fn refuse_after(code: u16) -> Self {
-        Self::of(Action::RefuseAfter(refusal(code)))
+        Self::new(FaultAction::RefuseAfter(status_error(code)))
     }
 
-    /// Requests wait before something is done.
+    /// Delays requests.
     pub fn delay(duration: Duration) -> Self {
-        Self::of(Action::Delay(duration))
+        Self::new(FaultAction::Delay(duration))
     }
 
-    /// The connection breaks instead of an answer.
+    /// Closes the connection instead of responding.
     pub fn drop_connection() -> Self {
-        Self::of(Action::Drop)
+        Self::new(FaultAction::Drop)
     }
 
-    /// Watches that begin from now on break after so many events.
+    /// Breaks new watches after this many events.
     pub fn cut_watch(events: usize) -> Self {
-        Self { verb: Some("watch".to_owned()), ..Self::of(Action::CutWatch(events)) }
+        Self { verb: Some("watch".to_owned()), ..Self::new(FaultAction::CutWatch(events)) }
     }
 
-    fn of(action: Action) -> Self {
+    fn new(action: FaultAction) -> Self {
         Self {
             action,
             verb: None,
@@ -113,52 +114,52 @@ impl Fault {
         Self { namespace: Some(namespace.to_owned()), ..self }
     }
 
-    /// Only for the object of this name.
+    /// Only for the object with this name.
     #[must_use]
     pub fn name(self, name: &str) -> Self {
         Self { name: Some(name.to_owned()), ..self }
     }
 
-    /// Only for programs that have this in their name.
+    /// Only for user agents that contain this.
     #[must_use]
     pub fn user_agent(self, part: &str) -> Self {
         Self { user_agent: Some(part.to_owned()), ..self }
     }
 
-    /// Only so many times.
+    /// Only this many times.
     #[must_use]
     pub fn times(self, times: usize) -> Self {
         Self { times: Some(times), ..self }
     }
 
-    fn matches(&self, subject: &Subject<'_>) -> bool {
+    fn matches(&self, target: &FaultTarget<'_>) -> bool {
         let is = |wanted: &Option<String>, actual: &str| {
             wanted.as_ref().is_none_or(|wanted| wanted == actual)
         };
-        is(&self.verb, subject.verb)
-            && is(&self.resource, subject.resource)
-            && is(&self.namespace, subject.namespace)
-            && is(&self.name, subject.name)
-            && self.user_agent.as_ref().is_none_or(|part| subject.user_agent.contains(part))
+        is(&self.verb, target.verb)
+            && is(&self.resource, target.resource)
+            && is(&self.namespace, target.namespace)
+            && is(&self.name, target.name)
+            && self.user_agent.as_ref().is_none_or(|part| target.user_agent.contains(part))
     }
 }
 
 impl Faults {
-    /// From now on this goes wrong. Of several faults that match a request the oldest happens.
+    /// Adds a fault. If several match a request, the oldest applies.
     pub fn add(&self, fault: Fault) {
         let mut faults = self.shared.lock();
         faults.push(fault);
         self.shared.count.store(faults.len(), Ordering::Release);
     }
 
-    /// From now on nothing goes wrong.
+    /// Removes all faults.
     pub fn clear(&self) {
         let mut faults = self.shared.lock();
         faults.clear();
         self.shared.count.store(0, Ordering::Release);
     }
 
-    /// How many faults there are that have not happened as often as they should.
+    /// Number of faults that still apply.
     pub fn len(&self) -> usize {
         self.shared.count.load(Ordering::Acquire)
     }
@@ -168,13 +169,13 @@ impl Faults {
         self.len() == 0
     }
 
-    /// What goes wrong with this request, which is one time less to come.
-    pub(crate) fn strike(&self, subject: &Subject<'_>) -> Option<Action> {
+    /// Takes the effect of the fault that applies to a request.
+    pub(crate) fn take(&self, target: &FaultTarget<'_>) -> Option<FaultAction> {
         if self.is_empty() {
             return None;
         }
         let mut faults = self.shared.lock();
-        let index = faults.iter().position(|fault| fault.matches(subject))?;
+        let index = faults.iter().position(|fault| fault.matches(target))?;
         let fault = &mut faults[index];
         let action = fault.action.clone();
         fault.times = fault.times.map(|times| times.saturating_sub(1));
@@ -187,13 +188,13 @@ impl Faults {
 }
 
 impl Shared {
-    /// No code of others runs under the lock, so a poisoned one guards a whole list.
+    /// No foreign code runs under the lock, so a poisoned lock is safe to use.
     fn lock(&self) -> MutexGuard<'_, Vec<Fault>> {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn refusal(code: u16) -> Refusal {
+fn status_error(code: u16) -> StatusError {
     let (reason, message) = match code {
         400 => ("BadRequest", "fault injected by the sandbox"),
         401 => ("Unauthorized", "Unauthorized"),
@@ -212,10 +213,13 @@ fn refusal(code: u16) -> Refusal {
         504 => ("Timeout", "Timeout: request did not complete within the allotted timeout"),
         _ => ("InternalError", "Internal error occurred: fault injected by the sandbox"),
     };
-    let refusal = Refusal::new(code, reason, message);
+    let error = StatusError::new(code, reason, message);
     match code {
-        429 | 503 => refusal.about(Details { retry_after_seconds: Some(1), ..Details::default() }),
-        _ => refusal,
+        429 | 503 => error.with_details(StatusDetails {
+            retry_after_seconds: Some(1),
+            ..StatusDetails::default()
+        }),
+        _ => error,
     }
 }
 
@@ -223,14 +227,14 @@ fn refusal(code: u16) -> Refusal {
 mod tests {
     use super::*;
 
-    fn update<'a>(name: &'a str, user_agent: &'a str) -> Subject<'a> {
-        Subject { verb: "update", resource: "configmaps", namespace: "a", name, user_agent }
+    fn update<'a>(name: &'a str, user_agent: &'a str) -> FaultTarget<'a> {
+        FaultTarget { verb: "update", resource: "configmaps", namespace: "a", name, user_agent }
     }
 
     #[test]
-    fn a_fault_happens_to_what_it_matches() {
+    fn fault_applies_to_matching_requests() {
         let any = Fault::refuse(500);
-        for (fault, struck) in [
+        for (fault, applied) in [
             (any.clone(), true),
             (any.clone().verb("update").resource("configmaps").namespace("a").name("x"), true),
             (any.clone().verb("create"), false),
@@ -243,24 +247,24 @@ mod tests {
         ] {
             let faults = Faults::default();
             faults.add(fault.clone());
-            assert_eq!(faults.strike(&update("x", "fairway/1")).is_some(), struck, "{fault:?}");
+            assert_eq!(faults.take(&update("x", "fairway/1")).is_some(), applied, "{fault:?}");
         }
     }
 
     #[test]
-    fn a_fault_happens_so_many_times() {
+    fn fault_applies_given_number_of_times() {
         let faults = Faults::default();
-        assert_eq!(faults.strike(&update("x", "")), None);
+        assert_eq!(faults.take(&update("x", "")), None);
         faults.add(Fault::refuse(409).times(2));
         faults.add(Fault::delay(Duration::from_secs(1)).times(1));
-        let struck: Vec<_> = (0..4).map(|_| faults.strike(&update("x", ""))).collect();
-        assert!(matches!(struck[0], Some(Action::Refuse(_))));
-        assert!(matches!(struck[1], Some(Action::Refuse(_))));
-        assert!(matches!(struck[2], Some(Action::Delay(_))));
-        assert_eq!(struck[3], None);
+        let applied: Vec<_> = (0..4).map(|_| faults.take(&update("x", ""))).collect();
+        assert!(matches!(applied[0], Some(FaultAction::Refuse(_))));
+        assert!(matches!(applied[1], Some(FaultAction::Refuse(_))));
+        assert!(matches!(applied[2], Some(FaultAction::Delay(_))));
+        assert_eq!(applied[3], None);
         assert!(faults.is_empty());
         faults.add(Fault::drop_connection());
         faults.clear();
-        assert_eq!(faults.strike(&update("x", "")), None);
+        assert_eq!(faults.take(&update("x", "")), None);
     }
 }

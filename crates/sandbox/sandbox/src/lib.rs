@@ -1,16 +1,16 @@
 //! A Kubernetes API in one process, with controllers and nodes whose pods run.
 //!
-//! What decides is a function of its arguments: [`store`], [`catalog`], [`builtin`], [`definition`],
-//! [`patch`], [`apply`], [`rbac`] and their like. [`api`] makes answers of their decisions,
-//! [`server`] speaks HTTP, [`controllers`] and [`node`] act by themselves, and [`sandbox`] starts
-//! and ends all of it.
+//! [`store`], [`catalog`], [`builtin`], [`crd`], [`patch`], [`apply`] and [`rbac`] are pure logic.
+//! [`api`] handles requests with them, [`server`] serves HTTP, [`controllers`] and [`node`] run
+//! the cluster's components, and [`sandbox`] starts and stops everything.
 
 pub mod api;
 pub mod apply;
+mod bootstrap;
 pub mod builtin;
 pub mod catalog;
 pub mod controllers;
-pub mod definition;
+pub mod crd;
 pub mod faults;
 pub mod init;
 pub mod metadata;
@@ -31,7 +31,9 @@ pub mod table;
 pub mod token;
 pub mod webhook;
 
+#[doc(hidden)]
+pub use crd as definition;
 pub use fairway_schema::field_error;
 
-/// The version of Kubernetes that it follows.
+/// The version of Kubernetes whose API is served.
 pub const KUBERNETES: &str = "1.33.0";

@@ -1,4 +1,4 @@
-//! The keys and certificates of a sandbox, new for each.
+//! Keys and certificates of a sandbox, created for each one.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use crate::rbac::User;
 
-/// Names by which clients call the API server.
+/// DNS names of the API server.
 const SERVER_NAMES: [&str; 5] = [
     "localhost",
     "kubernetes",
@@ -26,44 +26,43 @@ const SERVER_NAMES: [&str; 5] = [
     "kubernetes.default.svc.cluster.local",
 ];
 
-/// The address of the Service by which pods reach the API server: the first of its range, as on
-/// every cluster.
+/// Cluster IP of the Service `kubernetes`: the first of its range, as in every cluster.
 pub(crate) const SERVICE_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 77, 0, 1);
 
-/// In the order of preference: watches share one connection by HTTP/2.
-const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+/// ALPN protocols by preference. With HTTP/2, watches share one connection.
+const ALPN_PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
-/// Why there are no keys or certificates.
+/// Why certificates cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PkiError {
-    /// They cannot be made.
+    /// They cannot be created.
     #[error("cannot create certificates")]
     Certificate(#[from] rcgen::Error),
-    /// They are not good enough for the TLS stack.
+    /// The TLS library refuses them.
     #[error("cannot configure TLS")]
     Tls(#[from] rustls::Error),
-    /// Clients cannot be told by them.
+    /// The verification of client certificates cannot be configured.
     #[error("cannot configure the verification of client certificates")]
     Verifier(#[from] rustls::server::VerifierBuilderError),
 }
 
-/// The authority of a sandbox, which everybody there trusts.
-pub struct Authority {
+/// The CA of a sandbox.
+pub struct CertificateAuthority {
     certificate: Certificate,
     issuer: Issuer<'static, KeyPair>,
 }
 
-/// A certificate with its key, as PEM texts.
+/// A certificate and its key in PEM.
 #[derive(Clone)]
-pub struct Identity {
+pub struct ClientCertificate {
     /// The certificate.
     pub certificate: String,
     /// The key.
     pub key: String,
 }
 
-impl Authority {
-    /// A new one.
+impl CertificateAuthority {
+    /// Creates a CA.
     pub fn create() -> Result<Self, PkiError> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::default();
@@ -74,13 +73,13 @@ impl Authority {
         Ok(Self { certificate, issuer: Issuer::new(params, key) })
     }
 
-    /// Its certificate, as a PEM text.
+    /// The CA certificate in PEM.
     pub fn certificate(&self) -> String {
         self.certificate.pem()
     }
 
-    /// By which the API server knows a user. A certificate has room for the first group alone.
-    pub fn client(&self, user: &User) -> Result<Identity, PkiError> {
+    /// Issues a client certificate for a user. It contains only the first group.
+    pub fn client(&self, user: &User) -> Result<ClientCertificate, PkiError> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, user.name.as_str());
         if let Some(group) = user.groups.first() {
@@ -88,11 +87,10 @@ impl Authority {
         }
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let (certificate, key) = self.issue(params)?;
-        Ok(Identity { certificate: certificate.pem(), key: key.serialize_pem() })
+        Ok(ClientCertificate { certificate: certificate.pem(), key: key.serialize_pem() })
     }
 
-    /// What the API server needs to speak TLS: clients may have a certificate of this authority,
-    /// or none.
+    /// TLS configuration of the API server. Client certificates of this CA are optional.
     pub fn server(&self) -> Result<ServerConfig, PkiError> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "kube-apiserver");
@@ -111,7 +109,7 @@ impl Authority {
         let mut config = server_config(provider)?
             .with_client_cert_verifier(verifier)
             .with_single_cert(vec![certificate.der().clone()], key)?;
-        config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).to_vec();
+        config.alpn_protocols = ALPN_PROTOCOLS.map(<[u8]>::to_vec).to_vec();
         Ok(config)
     }
 
@@ -135,7 +133,7 @@ fn server_names() -> Vec<SanType> {
     names.map(SanType::DnsName).chain(addresses).collect()
 }
 
-/// Who a client is by its certificate, which TLS has verified; `None` where it names nobody.
+/// The user of a verified client certificate.
 pub(crate) fn user(certificate: &CertificateDer<'_>) -> Option<User> {
     let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
     let subject = certificate.subject();
@@ -144,8 +142,8 @@ pub(crate) fn user(certificate: &CertificateDer<'_>) -> Option<User> {
     Some(User { name: name.to_owned(), groups: groups.map(str::to_owned).collect() })
 }
 
-/// A kubeconfig for a user, which needs no other file.
-pub(crate) fn kubeconfig(server: &str, authority: &str, user: &Identity) -> String {
+/// A self-contained kubeconfig for a user.
+pub(crate) fn kubeconfig(server: &str, authority: &str, user: &ClientCertificate) -> String {
     format!(
         "apiVersion: v1\n\
          kind: Config\n\
@@ -169,8 +167,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_certificate_names_its_user() {
-        let authority = Authority::create().unwrap();
+    fn client_certificate_names_its_user() {
+        let authority = CertificateAuthority::create().unwrap();
         for groups in [vec![], vec!["system:masters".to_owned()]] {
             let ann = User { name: "ann".to_owned(), groups };
             let identity = authority.client(&ann).unwrap();
@@ -181,8 +179,8 @@ mod tests {
     }
 
     #[test]
-    fn a_server_can_be_made() {
-        let config = Authority::create().unwrap().server().unwrap();
+    fn server_config_prefers_http2() {
+        let config = CertificateAuthority::create().unwrap().server().unwrap();
         assert_eq!(config.alpn_protocols[0], b"h2");
     }
 }

@@ -3,8 +3,8 @@
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 
-/// Ports below those that Linux gives to clients (`net.ipv4.ip_local_port_range` begins at 32768): any
-/// connection could take one of those between its choice and its use.
+/// Range below the ephemeral ports of Linux (`net.ipv4.ip_local_port_range` begins at 32768), which
+/// outgoing connections can take at any time.
 const FIRST_PORT: u16 = 20_000;
 const PORT_COUNT: u16 = 12_768;
 
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unused_port_is_no_port_of_clients() {
+    fn unused_port_is_below_ephemeral_range() {
         for _ in 0..20 {
             let port = unused_port().unwrap();
             assert!((FIRST_PORT..FIRST_PORT + PORT_COUNT).contains(&port), "{port}");

@@ -1,7 +1,7 @@
-//! Who may do what: role-based access control by the rules of the API server.
+//! Role-based access control with the rules of the API server.
 //!
-//! Everything that is not allowed is denied. A binding whose role is missing allows nothing, as
-//! does one that names a kind of role it cannot have.
+//! Everything that no rule allows is denied. A binding with a missing or invalid role allows
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,10 +10,10 @@ use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
 };
 
-/// The members of this group may do everything, whatever the roles say.
-const MASTERS: &str = "system:masters";
+/// Members of this group are always allowed.
+const MASTERS_GROUP: &str = "system:masters";
 
-/// Who asks.
+/// A user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
     /// The name.
@@ -22,25 +22,25 @@ pub struct User {
     pub groups: Vec<String>,
 }
 
-/// What is asked for.
+/// A request to authorize.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request<'a> {
-    /// Something about objects.
+pub enum AccessRequest<'a> {
+    /// A request for objects.
     Resource {
         /// Such as `get`, or `create`.
         verb: &'a str,
         /// The API group, empty for the core.
         group: &'a str,
-        /// The resource, in the plural.
+        /// The plural resource name.
         resource: &'a str,
-        /// The subresource, or nothing.
+        /// The subresource; may be empty.
         subresource: &'a str,
-        /// The namespace, or nothing for cluster-wide objects and for all namespaces.
+        /// The namespace; empty for cluster-scoped objects and for all namespaces.
         namespace: &'a str,
-        /// The name, or nothing for all of them.
+        /// The name; empty for collections.
         name: &'a str,
     },
-    /// Something that is not about objects.
+    /// A request for a path that is not a resource.
     Path {
         /// Such as `get`.
         verb: &'a str,
@@ -49,34 +49,34 @@ pub enum Request<'a> {
     },
 }
 
-/// The answer.
+/// The decision about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Yes, and why.
+    /// Allowed, with the reason.
     Allowed(Grant),
     /// No rule allows it.
     Denied,
 }
 
 impl Decision {
-    /// Whether it is a yes.
+    /// Whether it is allowed.
     pub fn is_allowed(&self) -> bool {
         matches!(self, Self::Allowed(_))
     }
 }
 
-/// Why something is allowed.
+/// Why a request is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grant {
-    /// The user is one of those who may do everything.
+    /// The user is a member of `system:masters`.
     Masters,
-    /// A binding gives the user a role that allows it.
+    /// A binding allows it.
     Binding {
         /// The kind and name of the binding.
         binding: String,
         /// The kind and name of the role.
         role: String,
-        /// The subject that the user is or belongs to.
+        /// The matching subject.
         subject: String,
     },
 }
@@ -84,7 +84,7 @@ pub enum Grant {
 impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Masters => write!(f, "the user is in the group {MASTERS:?}"),
+            Self::Masters => write!(f, "the user is in the group {MASTERS_GROUP:?}"),
             Self::Binding { binding, role, subject } => {
                 write!(f, "RBAC: allowed by {binding} of {role} to {subject}")
             }
@@ -92,7 +92,7 @@ impl fmt::Display for Grant {
     }
 }
 
-/// Every role and every binding of a cluster.
+/// All roles and bindings of a cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     cluster_roles: BTreeMap<String, Vec<PolicyRule>>,
@@ -109,27 +109,27 @@ struct Binding {
 }
 
 impl Policy {
-    /// Adds a role of the whole cluster.
+    /// Adds a `ClusterRole`.
     pub fn add_cluster_role(&mut self, role: ClusterRole) {
         let name = role.metadata.name.unwrap_or_default();
         self.cluster_roles.insert(name, role.rules.unwrap_or_default());
     }
 
-    /// Adds a role of one namespace.
+    /// Adds a `Role`.
     pub fn add_role(&mut self, role: Role) {
         let name = role.metadata.name.unwrap_or_default();
         let namespace = role.metadata.namespace.unwrap_or_default();
         self.roles.insert((namespace, name), role.rules.unwrap_or_default());
     }
 
-    /// Adds a binding that holds everywhere.
+    /// Adds a `ClusterRoleBinding`.
     pub fn add_cluster_role_binding(&mut self, binding: ClusterRoleBinding) {
         let label = format!("ClusterRoleBinding {:?}", binding.metadata.name.unwrap_or_default());
         let subjects = binding.subjects.unwrap_or_default();
         self.cluster_bindings.push(Binding { label, role: binding.role_ref, subjects });
     }
 
-    /// Adds a binding that holds in one namespace.
+    /// Adds a `RoleBinding`.
     pub fn add_role_binding(&mut self, binding: RoleBinding) {
         let namespace = binding.metadata.namespace.unwrap_or_default();
         let name = binding.metadata.name.unwrap_or_default();
@@ -139,19 +139,19 @@ impl Policy {
         self.bindings.entry(namespace).or_default().push(binding);
     }
 
-    /// Whether the user may do it.
-    pub fn decide(&self, user: &User, request: &Request<'_>) -> Decision {
-        if user.groups.iter().any(|group| group == MASTERS) {
+    /// Whether the user is allowed.
+    pub fn decide(&self, user: &User, request: &AccessRequest<'_>) -> Decision {
+        if user.groups.iter().any(|group| group == MASTERS_GROUP) {
             return Decision::Allowed(Grant::Masters);
         }
         let everywhere = self.cluster_bindings.iter();
         let in_namespace = match request {
-            Request::Resource { namespace, .. } => self.bindings.get(*namespace),
-            Request::Path { .. } => None,
+            AccessRequest::Resource { namespace, .. } => self.bindings.get(*namespace),
+            AccessRequest::Path { .. } => None,
         };
         let namespace = match request {
-            Request::Resource { namespace, .. } => namespace,
-            Request::Path { .. } => "",
+            AccessRequest::Resource { namespace, .. } => namespace,
+            AccessRequest::Path { .. } => "",
         };
         let mut grants = everywhere
             .map(|binding| (binding, ""))
@@ -160,13 +160,13 @@ impl Policy {
         grants.next().map_or(Decision::Denied, Decision::Allowed)
     }
 
-    /// Every rule that holds for the user, everywhere and in this namespace.
+    /// All rules of a user in a namespace, including cluster-wide ones.
     pub fn rules_of(&self, user: &User, namespace: &str) -> Vec<&PolicyRule> {
         let everywhere = self.cluster_bindings.iter().map(|binding| (binding, ""));
         let here = self.bindings.get(namespace).into_iter().flatten();
         let bindings = everywhere.chain(here.map(|binding| (binding, namespace)));
         let held = bindings.filter(|(binding, namespace)| {
-            binding.subjects.iter().any(|subject| is(user, subject, namespace))
+            binding.subjects.iter().any(|subject| subject_matches(user, subject, namespace))
         });
         held.filter_map(|(binding, namespace)| self.rules(&binding.role, namespace))
             .flatten()
@@ -178,18 +178,19 @@ impl Policy {
         binding: &Binding,
         namespace: &str,
         user: &User,
-        request: &Request<'_>,
+        request: &AccessRequest<'_>,
     ) -> Option<Grant> {
-        let subject = binding.subjects.iter().find(|subject| is(user, subject, namespace))?;
+        let subject =
+            binding.subjects.iter().find(|subject| subject_matches(user, subject, namespace))?;
         self.rules(&binding.role, namespace)?.iter().find(|rule| allows(rule, request))?;
         Some(Grant::Binding {
             binding: binding.label.clone(),
             role: format!("{} {:?}", binding.role.kind, binding.role.name),
-            subject: shown(subject, namespace),
+            subject: subject_text(subject, namespace),
         })
     }
 
-    /// The rules of a role, if a binding in that namespace can have it.
+    /// The rules of a role, if a binding in this namespace can refer to it.
     pub fn rules(&self, role: &RoleRef, namespace: &str) -> Option<&Vec<PolicyRule>> {
         match role.kind.as_str() {
             "ClusterRole" => self.cluster_roles.get(&role.name),
@@ -199,8 +200,8 @@ impl Policy {
     }
 }
 
-/// Whether the user is the subject, or belongs to it.
-fn is(user: &User, subject: &Subject, binding_namespace: &str) -> bool {
+/// Whether a subject matches the user.
+fn subject_matches(user: &User, subject: &Subject, binding_namespace: &str) -> bool {
     match subject.kind.as_str() {
         "User" => user.name == subject.name,
         "Group" => user.groups.contains(&subject.name),
@@ -215,7 +216,7 @@ fn is(user: &User, subject: &Subject, binding_namespace: &str) -> bool {
     }
 }
 
-fn shown(subject: &Subject, binding_namespace: &str) -> String {
+fn subject_text(subject: &Subject, binding_namespace: &str) -> String {
     let namespace = subject.namespace.as_deref().unwrap_or(binding_namespace);
     match subject.kind.as_str() {
         "ServiceAccount" => format!("ServiceAccount {:?}", format!("{}/{namespace}", subject.name)),
@@ -223,19 +224,19 @@ fn shown(subject: &Subject, binding_namespace: &str) -> String {
     }
 }
 
-fn allows(rule: &PolicyRule, request: &Request<'_>) -> bool {
+fn allows(rule: &PolicyRule, request: &AccessRequest<'_>) -> bool {
     let any_of = |words: &Option<Vec<String>>, matches: &dyn Fn(&str) -> bool| {
         words.iter().flatten().any(|word| word == "*" || matches(word))
     };
     let verb_matches = |verb: &str| rule.verbs.iter().any(|word| word == "*" || word == verb);
     match *request {
-        Request::Resource { verb, group, resource, subresource, name, .. } => {
+        AccessRequest::Resource { verb, group, resource, subresource, name, .. } => {
             verb_matches(verb)
                 && any_of(&rule.api_groups, &|word| word == group)
-                && any_of(&rule.resources, &|word| names(word, resource, subresource))
-                && is_listed(rule.resource_names.as_deref().unwrap_or_default(), name)
+                && any_of(&rule.resources, &|word| resource_matches(word, resource, subresource))
+                && name_matches(rule.resource_names.as_deref().unwrap_or_default(), name)
         }
-        Request::Path { verb, path } => {
+        AccessRequest::Path { verb, path } => {
             verb_matches(verb)
                 && any_of(&rule.non_resource_urls, &|word| {
                     let prefix = word.strip_suffix('*');
@@ -245,8 +246,8 @@ fn allows(rule: &PolicyRule, request: &Request<'_>) -> bool {
     }
 }
 
-/// Whether a rule's word names the resource: `pods`, `pods/log`, or `*/scale` for every resource.
-fn names(word: &str, resource: &str, subresource: &str) -> bool {
+/// Whether the resource of a rule matches: `pods`, `pods/log`, or `*/scale` for every resource.
+fn resource_matches(word: &str, resource: &str, subresource: &str) -> bool {
     if subresource.is_empty() {
         return word == resource;
     }
@@ -254,8 +255,8 @@ fn names(word: &str, resource: &str, subresource: &str) -> bool {
         .is_some_and(|(of, sub)| sub == subresource && (of == "*" || of == resource))
 }
 
-/// A rule without names is about all objects; one with names only about requests that name one.
-fn is_listed(names: &[String], name: &str) -> bool {
+/// Whether the resource names of a rule match. Rules with names do not match requests without one.
+fn name_matches(names: &[String], name: &str) -> bool {
     names.is_empty() || names.iter().any(|listed| listed == name)
 }
 
@@ -286,12 +287,19 @@ mod tests {
         User { name: "ann".into(), groups: Vec::new() }
     }
 
-    fn get<'a>(resource: &'a str, subresource: &'a str, name: &'a str) -> Request<'a> {
-        Request::Resource { verb: "get", group: "", resource, subresource, namespace: "a", name }
+    fn get<'a>(resource: &'a str, subresource: &'a str, name: &'a str) -> AccessRequest<'a> {
+        AccessRequest::Resource {
+            verb: "get",
+            group: "",
+            resource,
+            subresource,
+            namespace: "a",
+            name,
+        }
     }
 
     #[test]
-    fn resources_and_subresources() {
+    fn resources_and_subresources_match_separately() {
         for (resources, resource, subresource, allowed) in [
             (json!(["pods"]), "pods", "", true),
             (json!(["pods"]), "pods", "log", false),
@@ -310,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn names_restrict_and_a_list_has_none() {
+    fn resource_names_restrict_requests() {
         let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": ["x"] }]);
         let policy = policy(&rules);
         assert!(policy.decide(&ann(), &get("pods", "", "x")).is_allowed());
@@ -319,19 +327,19 @@ mod tests {
     }
 
     #[test]
-    fn paths_match_whole_or_by_prefix() {
+    fn paths_match_exactly_or_by_prefix() {
         let policy =
             policy(&json!([{ "nonResourceURLs": ["/healthz", "/api/*"], "verbs": ["get"] }]));
         for (path, allowed) in
             [("/healthz", true), ("/healthz/etcd", false), ("/api/v1", true), ("/apis", false)]
         {
-            let request = Request::Path { verb: "get", path };
+            let request = AccessRequest::Path { verb: "get", path };
             assert_eq!(policy.decide(&ann(), &request).is_allowed(), allowed, "{path}");
         }
     }
 
     #[test]
-    fn subjects_are_users_groups_and_accounts_with_a_namespace() {
+    fn subjects_match_users_groups_and_service_accounts() {
         let policy = policy(&json!([{ "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] }]));
         for (name, groups, allowed) in [
             ("ann", vec![], true),
@@ -353,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_says_why() {
+    fn decision_states_its_reason() {
         let policy = policy(&json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["*"] }]));
         let Decision::Allowed(grant) = policy.decide(&ann(), &get("pods", "", "x")) else {
             panic!("it is allowed");
@@ -362,7 +370,7 @@ mod tests {
             grant.to_string(),
             r#"RBAC: allowed by ClusterRoleBinding "b" of ClusterRole "r" to User "ann""#
         );
-        let master = User { name: "m".into(), groups: vec![MASTERS.into()] };
+        let master = User { name: "m".into(), groups: vec![MASTERS_GROUP.into()] };
         assert_eq!(
             Policy::default().decide(&master, &get("x", "", "")),
             Decision::Allowed(Grant::Masters)

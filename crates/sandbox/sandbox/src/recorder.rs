@@ -1,4 +1,4 @@
-//! Events: what components tell people about objects.
+//! Events about objects.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,15 +8,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::{Metadata, Resource};
 use serde_json::json;
 
-use crate::api::{Client, Refusal};
+use crate::api::{ApiResult, Client};
 
-/// How many events a recorder remembers, to count their repetitions: as many as the real one.
-const REMEMBERED: usize = 4096;
+/// Number of events that a recorder remembers to count repetitions, as in client-go.
+const MAX_REMEMBERED_EVENTS: usize = 4096;
 
-/// The longest message that the API takes, in bytes.
-const LONGEST_MESSAGE: usize = 1024;
+/// Maximum length of a message in bytes.
+const MAX_MESSAGE_BYTES: usize = 1024;
 
-/// Whether an event is good news.
+/// Type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
     Normal,
@@ -32,19 +32,22 @@ impl Severity {
     }
 }
 
-/// Records what a component has to say. What was said before is counted instead.
-pub(crate) struct Recorder {
+#[doc(hidden)]
+pub(crate) use self::{EventRecorder as Recorder, object_reference as about};
+
+/// Records events of a component. Repetitions increase the count of the first event.
+pub(crate) struct EventRecorder {
     client: Client,
     component: &'static str,
-    /// Where the component runs; empty where that says nothing.
+    /// Host of the component; may be empty.
     host: String,
-    said: BTreeMap<Said, Recorded>,
-    order: VecDeque<Said>,
+    recorded: BTreeMap<EventKey, RecordedEvent>,
+    order: VecDeque<EventKey>,
 }
 
-/// What makes an event a repetition of another.
+/// Attributes that repetitions of an event share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Said {
+struct EventKey {
     uid: String,
     field: String,
     severity: Severity,
@@ -52,73 +55,84 @@ struct Said {
     message: String,
 }
 
-struct Recorded {
+struct RecordedEvent {
     namespace: String,
     name: String,
     count: i32,
 }
 
-impl Recorder {
+impl EventRecorder {
     pub(crate) fn new(client: &Client, component: &'static str) -> Self {
         Self {
             client: client.clone(),
             component,
             host: String::new(),
-            said: BTreeMap::new(),
+            recorded: BTreeMap::new(),
             order: VecDeque::new(),
         }
     }
 
-    /// The same for a component of that host.
+    #[doc(hidden)]
     pub(crate) fn on(self, host: &str) -> Self {
+        self.on_host(host)
+    }
+
+    /// Sets the host.
+    pub(crate) fn on_host(self, host: &str) -> Self {
         Self { host: host.to_owned(), ..self }
     }
 
-    /// Says something about an object. That nobody can be told is no reason to stop working.
+    #[doc(hidden)]
     pub(crate) fn say(
         &mut self,
-        about: &ObjectReference,
+        object: &ObjectReference,
         severity: Severity,
         reason: &str,
         message: &str,
     ) {
-        let said = Said {
-            uid: about.uid.clone().unwrap_or_default(),
-            field: about.field_path.clone().unwrap_or_default(),
+        self.publish(object, severity, reason, message);
+    }
+
+    /// Records an event. Errors are logged and otherwise ignored.
+    pub(crate) fn publish(
+        &mut self,
+        object: &ObjectReference,
+        severity: Severity,
+        reason: &str,
+        message: &str,
+    ) {
+        let key = EventKey {
+            uid: object.uid.clone().unwrap_or_default(),
+            field: object.field_path.clone().unwrap_or_default(),
             severity,
             reason: reason.to_owned(),
-            message: shortened(message).to_owned(),
+            message: truncate(message).to_owned(),
         };
         let now = self.client.api().now();
-        if let Err(refusal) = self.record(about, said, now) {
-            tracing::debug!(component = self.component, error = %refusal, "event dropped");
+        if let Err(error) = self.record(object, key, now) {
+            tracing::debug!(component = self.component, error = %error, "event dropped");
         }
     }
 
-    fn record(
-        &mut self,
-        about: &ObjectReference,
-        said: Said,
-        now: Timestamp,
-    ) -> Result<(), Refusal> {
-        if let Some(recorded) = self.said.get_mut(&said) {
+    fn record(&mut self, object: &ObjectReference, key: EventKey, now: Timestamp) -> ApiResult<()> {
+        if let Some(recorded) = self.recorded.get_mut(&key) {
             recorded.count = recorded.count.saturating_add(1);
             let change = json!({ "count": recorded.count, "lastTimestamp": Time(now) });
             let counted = self.client.merge::<Event>(&recorded.namespace, &recorded.name, change);
             match counted {
                 Ok(_) => return Ok(()),
-                Err(refusal) if refusal.code == 404 => {}
-                Err(refusal) => return Err(refusal),
+                Err(error) if error.code == 404 => {}
+                Err(error) => return Err(error),
             }
         }
-        let event = self.client.create(&self.event(about, &said, now))?;
-        self.remember(said, event);
+        let event = self.client.create(&self.event(object, &key, now))?;
+        self.remember(key, event);
         Ok(())
     }
 
-    fn event(&self, about: &ObjectReference, said: &Said, now: Timestamp) -> Event {
-        let namespace = about.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        let name = about.name.as_deref().unwrap_or_default();
+    fn event(&self, object: &ObjectReference, key: &EventKey, now: Timestamp) -> Event {
+        let namespace = object.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        let name = object.name.as_deref().unwrap_or_default();
         let (component, host) = (self.component.to_owned(), self.host.clone());
         let source_host = Some(host.clone()).filter(|host| !host.is_empty());
         Event {
@@ -127,10 +141,10 @@ impl Recorder {
                 namespace: Some(namespace),
                 ..ObjectMeta::default()
             },
-            involved_object: about.clone(),
-            type_: Some(said.severity.as_str().to_owned()),
-            reason: Some(said.reason.clone()),
-            message: Some(said.message.clone()),
+            involved_object: object.clone(),
+            type_: Some(key.severity.as_str().to_owned()),
+            reason: Some(key.reason.clone()),
+            message: Some(key.message.clone()),
             source: Some(EventSource { component: Some(component.clone()), host: source_host }),
             reporting_component: Some(component),
             reporting_instance: Some(host),
@@ -141,29 +155,29 @@ impl Recorder {
         }
     }
 
-    fn remember(&mut self, said: Said, event: Event) {
+    fn remember(&mut self, key: EventKey, event: Event) {
         let (namespace, name) = (event.metadata.namespace, event.metadata.name);
-        let recorded = Recorded {
+        let recorded = RecordedEvent {
             namespace: namespace.unwrap_or_default(),
             name: name.unwrap_or_default(),
             count: 1,
         };
-        if self.said.insert(said.clone(), recorded).is_none() {
-            self.order.push_back(said);
+        if self.recorded.insert(key.clone(), recorded).is_none() {
+            self.order.push_back(key);
         }
-        while self.order.len() > REMEMBERED {
+        while self.order.len() > MAX_REMEMBERED_EVENTS {
             let forgotten = self.order.pop_front();
-            forgotten.and_then(|said| self.said.remove(&said));
+            forgotten.and_then(|key| self.recorded.remove(&key));
         }
     }
 }
 
-fn shortened(message: &str) -> &str {
-    &message[..message.floor_char_boundary(LONGEST_MESSAGE)]
+fn truncate(message: &str) -> &str {
+    &message[..message.floor_char_boundary(MAX_MESSAGE_BYTES)]
 }
 
 /// A reference to an object, for events about it.
-pub(crate) fn about<K>(object: &K) -> ObjectReference
+pub(crate) fn object_reference<K>(object: &K) -> ObjectReference
 where
     K: Resource + Metadata<Ty = ObjectMeta>,
 {

@@ -1,7 +1,7 @@
-//! The images of the nodes for others to read: a registry that gives, and takes nothing.
+//! Read-only OCI registry with the images of the nodes.
 //!
-//! Whoever reads releases by their digests finds here what pods run from. It speaks plain HTTP on
-//! loopback, as registries on one's own machine do.
+//! Clients read release images from it by digest. It serves plain HTTP on loopback, like other
+//! local registries.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,24 +23,24 @@ use tokio_util::sync::CancellationToken;
 
 use crate::node::layouts_in;
 
-/// As many bytes as a manifest may have, in most registries.
-const LARGEST_MANIFEST: u64 = 4 << 20;
+/// Maximum manifest size, as in most registries.
+const MAX_MANIFEST_BYTES: u64 = 4 << 20;
 
-/// What registries call the digest of what they give.
-const DIGEST: &str = "Docker-Content-Digest";
+/// Response header with the digest.
+const DIGEST_HEADER: &str = "Docker-Content-Digest";
 
-/// What a blob is, as far as a registry knows.
-const BYTES: &str = "application/octet-stream";
+/// Media type of blobs.
+const BLOB_MEDIA_TYPE: &str = "application/octet-stream";
 
-/// What a list of images is in OCI's words, and one image.
-const INDEX: &str = "application/vnd.oci.image.index.v1+json";
-const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+/// OCI media types of image indexes and manifests.
+const INDEX_MEDIA_TYPE: &str = "application/vnd.oci.image.index.v1+json";
+const MANIFEST_MEDIA_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 
-/// Serves what these directories have, and will have, until the sandbox stops.
+/// Serves the OCI layouts in these directories, including later ones, until the sandbox stops.
 pub(crate) async fn serve(listener: TcpListener, images: Vec<PathBuf>, stop: CancellationToken) {
     let router = Router::new()
         .route("/v2/", get(|| async { "{}" }))
-        .route("/v2/{*path}", get(answer))
+        .route("/v2/{*path}", get(handle))
         .with_state(Arc::new(images));
     let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned());
     if let Err(error) = served.await {
@@ -48,16 +48,16 @@ pub(crate) async fn serve(listener: TcpListener, images: Vec<PathBuf>, stop: Can
     }
 }
 
-async fn answer(
+async fn handle(
     State(images): State<Arc<Vec<PathBuf>>>,
     extract::Path(path): extract::Path<String>,
     method: Method,
     headers: HeaderMap,
 ) -> Response {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let found = match Wanted::parse(&path) {
-        Some(Wanted::Blob(digest)) => blob(&images, digest, BYTES.to_owned()).await,
-        Some(Wanted::Manifest { name, reference }) => {
+    let found = match RegistryPath::parse(&path) {
+        Some(RegistryPath::Blob(digest)) => blob(&images, digest, BLOB_MEDIA_TYPE.to_owned()).await,
+        Some(RegistryPath::Manifest { name, reference }) => {
             manifest(&images, &format!("{host}/{name}"), reference).await
         }
         None => None,
@@ -69,14 +69,14 @@ async fn answer(
     }
 }
 
-/// What a path asks for.
+/// The target of a path.
 #[derive(Debug, PartialEq, Eq)]
-enum Wanted<'a> {
+enum RegistryPath<'a> {
     Manifest { name: &'a str, reference: &'a str },
     Blob(Digest),
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> RegistryPath<'a> {
     fn parse(path: &'a str) -> Option<Self> {
         let (rest, reference) = path.rsplit_once('/')?;
         let (name, what) = rest.rsplit_once('/')?;
@@ -91,10 +91,10 @@ impl<'a> Wanted<'a> {
 async fn manifest(images: &[PathBuf], name: &str, reference: &str) -> Option<Response> {
     let digest = match Digest::parse(reference) {
         Some(digest) => digest,
-        None => named(images.to_vec(), format!("{name}:{reference}")).await?,
+        None => find_by_name(images.to_vec(), format!("{name}:{reference}")).await?,
     };
-    let path = find(images, &digest)?;
-    if tokio::fs::metadata(&path).await.ok()?.len() > LARGEST_MANIFEST {
+    let path = blob_path(images, &digest)?;
+    if tokio::fs::metadata(&path).await.ok()?.len() > MAX_MANIFEST_BYTES {
         return None;
     }
     let bytes = tokio::fs::read(&path).await.ok()?;
@@ -102,36 +102,36 @@ async fn manifest(images: &[PathBuf], name: &str, reference: &str) -> Option<Res
     blob(images, digest, media_type(&document).to_owned()).await
 }
 
-/// What a manifest says it is, and where it does not, what it must be: OCI images need not say it.
+/// The media type of a manifest. OCI manifests may omit it.
 fn media_type(document: &Value) -> &str {
-    let lists_images = document["manifests"].is_array();
-    let must_be = if lists_images { INDEX } else { MANIFEST };
-    document["mediaType"].as_str().unwrap_or(must_be)
+    let is_index = document["manifests"].is_array();
+    let default = if is_index { INDEX_MEDIA_TYPE } else { MANIFEST_MEDIA_TYPE };
+    document["mediaType"].as_str().unwrap_or(default)
 }
 
-/// The image that has a name in one of the layouts.
-async fn named(images: Vec<PathBuf>, name: String) -> Option<Digest> {
-    let look = move || {
+/// The digest of an image name in one of the layouts.
+async fn find_by_name(images: Vec<PathBuf>, name: String) -> Option<Digest> {
+    let search = move || {
         let layouts = images.iter().flat_map(|directory| layouts_in(directory));
         let mut found = layouts.filter_map(|layout| Layout::open(layout).ok()?.find(&name).ok()?);
         found.next().map(|image| image.digest)
     };
-    tokio::task::spawn_blocking(look).await.ok()?
+    tokio::task::spawn_blocking(search).await.ok()?
 }
 
 async fn blob(images: &[PathBuf], digest: Digest, media_type: String) -> Option<Response> {
-    let file = File::open(find(images, &digest)?).await.ok()?;
+    let file = File::open(blob_path(images, &digest)?).await.ok()?;
     let length = file.metadata().await.ok()?.len();
     let headers = [
         (CONTENT_TYPE.as_str(), media_type),
         (CONTENT_LENGTH.as_str(), length.to_string()),
-        (DIGEST, digest.to_string()),
+        (DIGEST_HEADER, digest.to_string()),
     ];
     Some((headers, Body::from_stream(ReaderStream::new(file))).into_response())
 }
 
-/// Where the content of a digest is. Its name consists of hexadecimal digits alone.
-fn find(images: &[PathBuf], digest: &Digest) -> Option<PathBuf> {
+/// The file of a digest. Digests are hexadecimal, so the path stays in the layout.
+fn blob_path(images: &[PathBuf], digest: &Digest) -> Option<PathBuf> {
     let layouts = images.iter().flat_map(|directory| layouts_in(directory));
     let path = |layout: PathBuf| layout.join("blobs/sha256").join(digest.hex());
     layouts.map(path).find(|path: &PathBuf| Path::is_file(path))
@@ -144,24 +144,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_name_manifests_and_blobs() {
+    fn parse_of_manifest_and_blob_paths() {
         let digest = format!("sha256:{}", "0".repeat(64));
         let blob = format!("example/release/blobs/{digest}");
-        assert_eq!(Wanted::parse(&blob), Digest::parse(&digest).map(Wanted::Blob));
-        let manifest = Wanted::Manifest { name: "example/release", reference: "5.0.0" };
-        assert_eq!(Wanted::parse("example/release/manifests/5.0.0"), Some(manifest));
+        assert_eq!(RegistryPath::parse(&blob), Digest::parse(&digest).map(RegistryPath::Blob));
+        let manifest = RegistryPath::Manifest { name: "example/release", reference: "5.0.0" };
+        assert_eq!(RegistryPath::parse("example/release/manifests/5.0.0"), Some(manifest));
         for path in
             ["", "manifests/1", "a/tags/list", "a/blobs/../../etc/passwd", "a/blobs/sha256:x"]
         {
-            assert_eq!(Wanted::parse(path), None, "{path}");
+            assert_eq!(RegistryPath::parse(path), None, "{path}");
         }
     }
 
     #[test]
-    fn a_manifest_need_not_say_what_it_is() {
+    fn media_type_defaults_by_content() {
         let docker = "application/vnd.docker.distribution.manifest.v2+json";
         assert_eq!(media_type(&json!({ "mediaType": docker, "layers": [] })), docker);
-        assert_eq!(media_type(&json!({ "layers": [] })), MANIFEST);
-        assert_eq!(media_type(&json!({ "manifests": [] })), INDEX);
+        assert_eq!(media_type(&json!({ "layers": [] })), MANIFEST_MEDIA_TYPE);
+        assert_eq!(media_type(&json!({ "manifests": [] })), INDEX_MEDIA_TYPE);
     }
 }

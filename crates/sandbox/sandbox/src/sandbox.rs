@@ -1,6 +1,4 @@
-//! A cluster in this process: begun, used, and ended.
-
-mod bootstrap;
+//! A cluster in this process.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,108 +12,112 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::api::{Api, Refusal};
+use crate::api::{Api, StatusError};
+use crate::bootstrap;
 use crate::controllers;
 use crate::faults::Faults;
 use crate::node::{NodeError, NodeOptions, Nodes};
-use crate::pki::{self, Authority, Identity, PkiError, SERVICE_ADDRESS};
+use crate::pki::{self, CertificateAuthority, ClientCertificate, PkiError, SERVICE_ADDRESS};
 use crate::rbac::User;
 use crate::registry;
-use crate::server::{self, AuditLog, Caller, Limits, Server};
+use crate::server::{self, AuditLog, Caller, Server, ServerLimits};
 use crate::token::{TokenError, Tokens};
 
-/// Whatever has not ended by itself after this time is given up when the sandbox stops.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// Maximum duration of a shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How a sandbox is to be.
+#[doc(hidden)]
+pub use self::SandboxOptions as Options;
+
+/// Options of a sandbox.
 #[derive(Clone, Debug)]
-pub struct Options {
-    /// Where the kubeconfig, the audit log and the files of pods are; it is made if it is missing.
+pub struct SandboxOptions {
+    /// Directory of the kubeconfig, the audit log and the files of pods. It is created if missing.
     pub directory: PathBuf,
-    /// The port on loopback; `None` for one that is free.
+    /// Port on loopback; `None` for a free one.
     pub port: Option<u16>,
-    /// What requests get.
-    pub limits: Limits,
-    /// The names of the nodes.
+    /// Limits of the API server.
+    pub limits: ServerLimits,
+    /// Names of the nodes.
     pub nodes: Vec<String>,
     /// OCI layout directories, or directories of them, with the images that pods can use.
     pub images: Vec<PathBuf>,
-    /// The program that runs pods, which is this one with a `main` that begins as the node wants
-    /// it; without it there are no nodes.
+    /// The binary that runs pods: this one, with a `main` that calls the entry point of the node.
+    /// Without it there are no nodes.
     pub program: Option<PathBuf>,
 }
 
-impl Options {
-    /// With everything in this directory.
+impl SandboxOptions {
+    /// Default options for a directory.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
             port: None,
-            limits: Limits::default(),
+            limits: ServerLimits::default(),
             nodes: vec!["node-1".to_owned()],
             images: Vec::new(),
             program: None,
         }
     }
 
-    /// On this port.
+    /// Sets the port.
     #[must_use]
     pub fn port(self, port: u16) -> Self {
         Self { port: Some(port), ..self }
     }
 
-    /// With these nodes, whose pods this program runs with these images.
+    /// Sets the nodes, the binary that runs their pods, and the images.
     #[must_use]
     pub fn nodes(self, names: Vec<String>, program: PathBuf, images: Vec<PathBuf>) -> Self {
         Self { nodes: names, program: Some(program), images, ..self }
     }
 
-    /// With these limits.
+    /// Sets the limits.
     #[must_use]
-    pub fn limits(self, limits: Limits) -> Self {
+    pub fn limits(self, limits: ServerLimits) -> Self {
         Self { limits, ..self }
     }
 }
 
-/// Why a sandbox does not start.
+/// Why a sandbox cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Its directory cannot be used.
+    /// A file or directory cannot be written.
     #[error("cannot write {}", path.display())]
     Directory {
-        /// What was to be written.
+        /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The port cannot be had.
+    /// The port is not available.
     #[error("cannot listen on {address}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// There are no certificates.
     #[error(transparent)]
     Pki(#[from] PkiError),
-    /// There are no tokens.
+    /// There is no token key.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// There are no nodes.
+    /// The nodes cannot start.
     #[error(transparent)]
     Nodes(#[from] NodeError),
-    /// What every cluster has could not be made.
+    /// The default objects cannot be created.
     #[error("cannot create the default objects of the cluster")]
-    Bootstrap(#[from] Refusal),
+    Bootstrap(#[from] StatusError),
 }
 
-/// A cluster in this process. It ends with this value, and in good order by [`stop`](Self::stop).
+/// A running cluster. Dropping it stops it; [`stop`](Self::stop) also waits for its tasks.
 pub struct Sandbox {
     api: Api,
     server: Arc<Server>,
     router: Router,
-    authority: Authority,
+    authority: CertificateAuthority,
     tokens: Arc<Tokens>,
     faults: Faults,
     address: SocketAddr,
@@ -128,19 +130,19 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Starts a cluster; it serves when this returns.
-    pub async fn start(options: Options) -> Result<Self, StartError> {
+    /// Starts a cluster. It serves requests when this returns.
+    pub async fn start(options: SandboxOptions) -> Result<Self, StartError> {
         let directory = options.directory.clone();
         create_directory(&directory)?;
         let (listener, address) = listen(options.port.unwrap_or_default()).await?;
-        let authority = Authority::create()?;
+        let authority = CertificateAuthority::create()?;
         let tokens = Arc::new(Tokens::create(&format!("https://{address}"))?);
         let audit_path = directory.join("audit.log");
         let audit = AuditLog::create(&audit_path)
             .map_err(|source| StartError::Directory { path: audit_path, source })?;
 
         let (api, faults, stopping) = (Api::default(), Faults::default(), CancellationToken::new());
-        let server = Arc::new(Server::new(server::Parts {
+        let server = Arc::new(Server::new(server::ServerParts {
             api: api.clone(),
             tokens: Arc::clone(&tokens),
             audit: audit.clone(),
@@ -154,8 +156,7 @@ impl Sandbox {
         let tasks = TaskTracker::new();
         tasks.spawn(registry::serve(images, options.images.clone(), stopping.clone()));
         let tls = Arc::new(authority.server()?);
-        // Not every system has more than one address on loopback; pods there have to do without
-        // the Service.
+        // Some systems have only one loopback address. There, pods cannot use the Service.
         let service = TcpListener::bind((SERVICE_ADDRESS, address.port())).await.ok();
         for listener in [Some(listener), service].into_iter().flatten() {
             let (tls, router, server) = (Arc::clone(&tls), router.clone(), Arc::clone(&server));
@@ -178,14 +179,13 @@ impl Sandbox {
             stopping,
         };
         bootstrap::bootstrap(&sandbox.api, address.port())?;
-        sandbox.components(options).await?;
+        sandbox.start_components(options).await?;
         sandbox.write_kubeconfig()?;
         Ok(sandbox)
     }
 
-    /// Whatever acts on the cluster by itself begins here: it is spawned on the tracker, ends with
-    /// the token, and reaches objects through the API.
-    async fn components(&mut self, options: Options) -> Result<(), StartError> {
+    /// Starts controllers and nodes. They end with the token, and access objects through the API.
+    async fn start_components(&mut self, options: SandboxOptions) -> Result<(), StartError> {
         controllers::run(&self.api, &self.authority(), &self.stopping, &self.tasks);
         let Some(program) = options.program else { return Ok(()) };
         let options = NodeOptions {
@@ -204,7 +204,7 @@ impl Sandbox {
         Ok(())
     }
 
-    /// What runs pods, if there is something.
+    /// The nodes, if there are any.
     pub fn nodes(&self) -> Option<&Nodes> {
         self.nodes.as_ref()
     }
@@ -218,82 +218,81 @@ impl Sandbox {
         write_private(&path, &text).map_err(|source| StartError::Directory { path, source })
     }
 
-    /// The objects and what happens to them.
+    /// The API.
     pub fn api(&self) -> &Api {
         &self.api
     }
 
-    /// The API as a service: requests say who asks by a [`Caller`] or by a token.
+    /// The API as an HTTP service. Clients authenticate by a [`Caller`] or a token.
     pub fn router(&self) -> Router {
         self.router.clone()
     }
 
-    /// The API as a service for one user; `kube::Client::new` takes it.
+    /// The API as an HTTP service for one user, for `kube::Client::new`.
     pub fn client_service(&self, user: User) -> Router {
         self.router().layer(Extension(Caller(user)))
     }
 
-    /// A certificate by which the API knows a user.
-    pub fn client_certificate(&self, user: &User) -> Result<Identity, PkiError> {
+    /// Issues a client certificate for a user.
+    pub fn client_certificate(&self, user: &User) -> Result<ClientCertificate, PkiError> {
         self.authority.client(user)
     }
 
-    /// The certificate of the authority, as a PEM text.
+    /// The CA certificate in PEM.
     pub fn authority(&self) -> String {
         self.authority.certificate()
     }
 
-    /// What issues and verifies the tokens of service accounts.
+    /// Issuer and verifier of ServiceAccount tokens.
     pub fn tokens(&self) -> &Arc<Tokens> {
         &self.tokens
     }
 
-    /// Where it listens.
+    /// Address of the API server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where the images of its nodes can be read, as from any registry.
+    /// Address of the registry with the images of its nodes.
     pub fn registry(&self) -> SocketAddr {
         self.registry
     }
 
-    /// Where clients reach it.
+    /// URL of the API server.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }
 
-    /// The file with which clients may do everything.
+    /// Path of the administrator's kubeconfig.
     pub fn kubeconfig(&self) -> PathBuf {
         self.directory.join("kubeconfig")
     }
 
-    /// Where its files are.
+    /// Directory of its files.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Who asked for what.
+    /// Path of the audit log.
     pub fn audit_log(&self) -> &Path {
         self.audit.path()
     }
 
-    /// What goes wrong on purpose.
+    /// The injected faults.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// What clients see when the API server starts anew: all connections are cut, and how things
-    /// were before is forgotten.
+    /// Simulates a restart of the API server: closes all connections and compacts the history.
     pub fn restart(&self) {
         self.api.store().compact_all();
-        self.server.cut_connections();
+        self.server.close_connections();
     }
 
-    /// Ends everything, in good order and in bounded time.
+    /// Stops the cluster within bounded time.
     pub async fn stop(self) {
         self.stopping.cancel();
-        self.server.cut_connections();
+        self.server.close_connections();
         self.tasks.close();
         let ended = async {
             self.tasks.wait().await;
@@ -301,7 +300,7 @@ impl Sandbox {
                 nodes.ended().await;
             }
         };
-        if timeout(FAREWELL, ended).await.is_err() {
+        if timeout(SHUTDOWN_TIMEOUT, ended).await.is_err() {
             tracing::warn!("shutdown timed out");
         }
         self.audit.flush().await;
@@ -311,7 +310,7 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         self.stopping.cancel();
-        self.server.cut_connections();
+        self.server.close_connections();
     }
 }
 
@@ -328,12 +327,12 @@ async fn listen(port: u16) -> Result<(TcpListener, SocketAddr), StartError> {
     Ok((listener, address))
 }
 
-/// Nobody else may read what lets one do everything.
+/// Writes a file that only the current user can read, because its credentials allow everything.
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
 
-    // Without the old file: its permissions would stay.
+    // Remove the old file, whose permissions would be kept.
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,4 +1,4 @@
-//! The tokens of service accounts: JSON Web Tokens, signed with a key of the sandbox.
+//! ServiceAccount tokens: JSON Web Tokens, signed with a key of the sandbox.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use crate::rbac::User;
 
-/// Ours have less than 1 KiB; longer ones are refused unread.
-const MAX_LENGTH: usize = 16 << 10;
+/// Maximum token length. Issued tokens have less than 1 KiB.
+const MAX_TOKEN_LENGTH: usize = 16 << 10;
 
 /// Issues and verifies tokens.
 pub struct Tokens {
@@ -25,39 +25,39 @@ pub struct Tokens {
     random: SystemRandom,
 }
 
-/// Why there is no token.
+/// Why a token cannot be issued or verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// No key can be made, or it cannot sign.
+    /// The key cannot be created or used.
     #[error("cannot use the token signing key")]
     Key,
-    /// It is no token, or not one of ours.
+    /// It is not a token of this issuer.
     #[error("invalid bearer token")]
     Invalid,
-    /// It was one.
+    /// It has expired.
     #[error("token has expired")]
     Expired,
-    /// It is for somebody else.
+    /// It has other audiences.
     #[error("token audiences is invalid for the target audiences")]
     Audience,
 }
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// For whom it is.
+    /// The audiences.
     #[serde(rename = "aud")]
     pub audiences: Vec<String>,
-    /// Until when it holds, in seconds since 1970.
+    /// Expiration time in Unix seconds.
     #[serde(rename = "exp")]
     pub expires: i64,
-    /// Since when it holds.
+    /// Issue time in Unix seconds.
     #[serde(rename = "iat")]
     pub issued: i64,
-    /// Who issued it.
+    /// The issuer.
     #[serde(rename = "iss")]
     pub issuer: String,
-    /// Whose it is.
+    /// The Kubernetes claims.
     #[serde(rename = "kubernetes.io")]
     pub cluster: ClusterClaims,
     #[serde(rename = "nbf")]
@@ -66,32 +66,35 @@ pub struct Claims {
     subject: String,
 }
 
-/// Whose a token is.
+/// The Kubernetes claims of a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterClaims {
-    /// The namespace of the account.
+    /// Namespace of the ServiceAccount.
     pub namespace: String,
-    /// The pod without which it is worth nothing.
+    /// The Pod that the token is bound to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pod: Option<Named>,
-    /// The secret without which it is worth nothing.
+    pub pod: Option<ObjectIdentity>,
+    /// The Secret that the token is bound to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub secret: Option<Named>,
-    /// The account.
-    pub serviceaccount: Named,
+    pub secret: Option<ObjectIdentity>,
+    /// The ServiceAccount.
+    pub serviceaccount: ObjectIdentity,
 }
 
-/// One particular object of a kind and namespace that are known.
+#[doc(hidden)]
+pub use self::ObjectIdentity as Named;
+
+/// Name and UID of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Named {
-    /// Its name.
+pub struct ObjectIdentity {
+    /// The name.
     pub name: String,
-    /// Its `metadata.uid`.
+    /// The UID.
     pub uid: String,
 }
 
 impl ClusterClaims {
-    /// Who a holder of the token is.
+    /// The user of the token.
     pub fn user(&self) -> User {
         let Self { namespace, serviceaccount, .. } = self;
         User {
@@ -106,8 +109,8 @@ impl ClusterClaims {
 }
 
 impl Tokens {
-    /// With a new key. The issuer is the address of the API server, which is also the audience of
-    /// tokens that name none.
+    /// Creates a signing key. The issuer is the URL of the API server, which is also the default
+    /// audience.
     pub fn create(issuer: &str) -> Result<Self, TokenError> {
         let random = SystemRandom::new();
         let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
@@ -120,15 +123,15 @@ impl Tokens {
         Ok(Self { key, key_id, issuer: issuer.to_owned(), random })
     }
 
-    /// Who issues them.
+    /// The issuer.
     pub fn issuer(&self) -> &str {
         &self.issuer
     }
 
-    /// A token for these audiences, or for the API server where there are none.
+    /// Issues a token. Without audiences, it is for the API server.
     pub fn issue(
         &self,
-        whose: ClusterClaims,
+        claims_of_cluster: ClusterClaims,
         audiences: Vec<String>,
         seconds: i64,
         now: Timestamp,
@@ -140,8 +143,8 @@ impl Tokens {
             expires: issued.saturating_add(seconds),
             issued,
             issuer: self.issuer.clone(),
-            subject: whose.user().name,
-            cluster: whose,
+            subject: claims_of_cluster.user().name,
+            cluster: claims_of_cluster,
             not_before: issued,
         };
         let header = json!({ "alg": "ES256", "kid": self.key_id });
@@ -151,8 +154,7 @@ impl Tokens {
         Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }
 
-    /// What a token says, if it is one of ours, holds now, and is for one of these audiences, or
-    /// for the API server where there are none.
+    /// Verifies a token for one of these audiences, or for the API server if there are none.
     pub fn verify(
         &self,
         token: &str,
@@ -171,7 +173,7 @@ impl Tokens {
     }
 
     fn read(&self, token: &str) -> Option<Claims> {
-        if token.len() > MAX_LENGTH {
+        if token.len() > MAX_TOKEN_LENGTH {
             return None;
         }
         let (text, signature) = token.rsplit_once('.')?;
@@ -198,7 +200,7 @@ mod tests {
             namespace: "a".to_owned(),
             pod: None,
             secret: None,
-            serviceaccount: Named { name: "robot".to_owned(), uid: "u".to_owned() },
+            serviceaccount: ObjectIdentity { name: "robot".to_owned(), uid: "u".to_owned() },
         }
     }
 
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_holds_for_a_while_and_for_some() {
+    fn verify_checks_expiration_and_audience() {
         let tokens = Tokens::create("https://here").unwrap();
         let default = tokens.issue(robot(), vec![], HOUR, at(1000)).unwrap();
         let other = tokens.issue(robot(), vec!["other".to_owned()], HOUR, at(1000)).unwrap();
@@ -228,13 +230,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_signed_is_worth_nothing() {
+    fn verify_refuses_invalid_signatures() {
         let tokens = Tokens::create("https://here").unwrap();
         let others = Tokens::create("https://here").unwrap();
         let token = tokens.issue(robot(), vec![], HOUR, at(1000)).unwrap();
         let tampered = token.replacen('.', ".e", 1);
         let unsigned = &token[..token.rfind('.').unwrap()];
-        let huge = "a".repeat(MAX_LENGTH + 1);
+        let huge = "a".repeat(MAX_TOKEN_LENGTH + 1);
         for bad in ["", ".", "..", "a.b.c", &tampered, unsigned, &huge] {
             assert_eq!(tokens.verify(bad, &[], at(1000)), Err(TokenError::Invalid), "{bad:.40}");
         }

@@ -1,4 +1,4 @@
-//! The API as the cluster's own components use it: typed, without a network.
+//! Typed client for the cluster's own components, without a network.
 
 use std::sync::Arc;
 
@@ -8,19 +8,21 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Api, Body, Call, PatchKind, Query, Refusal, Reply};
+use super::{
+    Api, ApiRequest, ApiResponse, ApiResult, PatchType, QueryParams, RequestBody, StatusError,
+};
 use crate::catalog::{Resource, Subresource, Verb};
 use crate::rbac::User;
 use crate::store::Watcher;
 
-/// The API as a component of the cluster uses it. Clones are handles to the same API.
+/// A client of the API for one component. Clones share the API.
 #[derive(Clone)]
 pub struct Client {
     api: Api,
     user: User,
 }
 
-/// What a client can handle: a built-in kind with the usual metadata.
+/// A built-in kind with `ObjectMeta`.
 pub trait Object:
     Kind + Metadata<Ty = ObjectMeta> + Serialize + DeserializeOwned + Clone + Send + Sync
 {
@@ -31,19 +33,19 @@ impl<K> Object for K where
 {
 }
 
-/// What happens to the objects that an object owns when it is deleted.
+/// Propagation policy of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagation {
-    /// They stay.
+    /// Dependents stay.
     Orphan,
-    /// They go afterwards.
+    /// Dependents are deleted afterwards.
     Background,
-    /// They go first.
+    /// Dependents are deleted first.
     Foreground,
 }
 
 impl Propagation {
-    /// The word in the options of a deletion.
+    /// The value of `propagationPolicy`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Orphan => "Orphan",
@@ -63,146 +65,130 @@ impl Client {
         Self { api, user }
     }
 
-    /// The API behind it.
+    /// The API.
     pub fn api(&self) -> &Api {
         &self.api
     }
 
-    /// An object, if there is one; cluster-wide ones have an empty namespace.
-    pub fn get<K: Object>(&self, namespace: &str, name: &str) -> Result<Option<K>, Refusal> {
-        let call = self.call::<K>(Verb::Get, namespace, Some(name))?;
-        match self.api.answer(&call) {
-            Ok(reply) => typed(reply).map(Some),
-            Err(refusal) if refusal.code == 404 => Ok(None),
-            Err(refusal) => Err(refusal),
+    /// The object, or `None` if it does not exist. The namespace of cluster-scoped kinds is empty.
+    pub fn get<K: Object>(&self, namespace: &str, name: &str) -> ApiResult<Option<K>> {
+        let request = self.request::<K>(Verb::Get, namespace, Some(name))?;
+        match self.api.handle(&request) {
+            Ok(response) => typed(response).map(Some),
+            Err(error) if error.code == 404 => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
-    /// The objects of a namespace, or with an empty one all of them.
-    pub fn list<K: Object>(&self, namespace: &str) -> Result<Vec<K>, Refusal> {
-        match self.api.answer(&self.call::<K>(Verb::List, namespace, None)?)? {
-            Reply::List(list) => list.items.iter().map(|object| read(object)).collect(),
+    /// The objects of a namespace; all objects if it is empty.
+    pub fn list<K: Object>(&self, namespace: &str) -> ApiResult<Vec<K>> {
+        match self.api.handle(&self.request::<K>(Verb::List, namespace, None)?)? {
+            ApiResponse::List(list) => list.items.iter().map(|object| read(object)).collect(),
             other => Err(unexpected(&other)),
         }
     }
 
-    /// What happens to the objects of a kind, beginning with those that are there.
-    pub fn watch<K: Object>(&self) -> Result<Watcher, Refusal> {
-        let mut call = self.call::<K>(Verb::Watch, "", None)?;
-        call.query = Query::default().with("watch", "true");
-        match self.api.answer(&call)? {
-            Reply::Watch(watcher) => Ok(watcher),
+    /// Watches a kind in all namespaces, starting with its current objects.
+    pub fn watch<K: Object>(&self) -> ApiResult<Watcher> {
+        let mut request = self.request::<K>(Verb::Watch, "", None)?;
+        request.query = QueryParams::default().with("watch", "true");
+        match self.api.handle(&request)? {
+            ApiResponse::Watch(watcher) => Ok(watcher),
             other => Err(unexpected(&other)),
         }
     }
 
-    /// Makes an object.
-    pub fn create<K: Object>(&self, object: &K) -> Result<K, Refusal> {
+    /// Creates an object.
+    pub fn create<K: Object>(&self, object: &K) -> ApiResult<K> {
         let namespace = object.metadata().namespace.clone().unwrap_or_default();
-        let mut call = self.call::<K>(Verb::Create, &namespace, None)?;
-        call.body = Body::Object(json!(object));
-        typed(self.api.answer(&call)?)
+        let mut request = self.request::<K>(Verb::Create, &namespace, None)?;
+        request.body = RequestBody::Object(json!(object));
+        typed(self.api.handle(&request)?)
     }
 
-    /// Makes an object of any kind that is served.
-    pub fn create_any(&self, object: Value) -> Result<Arc<Value>, Refusal> {
+    /// Creates an object of any served kind.
+    pub fn create_any(&self, object: Value) -> ApiResult<Arc<Value>> {
         let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (group, _) = text("/apiVersion").split_once('/').unwrap_or_default();
         let resource = self.served(group, text("/kind"))?;
         let namespace = Some(text("/metadata/namespace").to_owned());
-        let call = Call {
+        let request = ApiRequest {
             namespace: namespace.filter(|_| resource.namespaced),
-            body: Body::Object(object),
-            ..self.blank_call(resource, Verb::Create)
+            body: RequestBody::Object(object),
+            ..self.new_request(resource, Verb::Create)
         };
-        match self.api.answer(&call)? {
-            Reply::Object { object, .. } => Ok(object),
+        match self.api.handle(&request)? {
+            ApiResponse::Object { object, .. } => Ok(object),
             other => Err(unexpected(&other)),
         }
     }
 
-    /// Replaces an object; a conflict where it carries another resource version than the newest.
-    pub fn update<K: Object>(&self, object: &K) -> Result<K, Refusal> {
+    /// Replaces an object. A stale resource version is a conflict.
+    pub fn update<K: Object>(&self, object: &K) -> ApiResult<K> {
         self.put(object, None)
     }
 
     /// Replaces the status of an object.
-    pub fn update_status<K: Object>(&self, object: &K) -> Result<K, Refusal> {
+    pub fn update_status<K: Object>(&self, object: &K) -> ApiResult<K> {
         self.put(object, Some(Subresource::Status))
     }
 
-    /// Changes parts of an object.
-    pub fn merge<K: Object>(
-        &self,
-        namespace: &str,
-        name: &str,
-        patch: Value,
-    ) -> Result<K, Refusal> {
-        let mut call = self.call::<K>(Verb::Patch, namespace, Some(name))?;
-        call.body = Body::Patch(PatchKind::Merge, patch);
-        typed(self.api.answer(&call)?)
+    /// Applies a merge patch to an object.
+    pub fn merge<K: Object>(&self, namespace: &str, name: &str, patch: Value) -> ApiResult<K> {
+        let mut request = self.request::<K>(Verb::Patch, namespace, Some(name))?;
+        request.body = RequestBody::Patch(PatchType::Merge, patch);
+        typed(self.api.handle(&request)?)
     }
 
-    /// Deletes an object, which is no error if it is gone.
-    pub fn delete<K: Object>(&self, object: &K, propagation: Propagation) -> Result<(), Refusal> {
+    /// Deletes an object. A missing object is not an error.
+    pub fn delete<K: Object>(&self, object: &K, propagation: Propagation) -> ApiResult<()> {
+        self.delete_with(object, json!({ "propagationPolicy": propagation.as_str() }))
+    }
+
+    /// Deletes an object with a grace period of 0. A missing object is not an error.
+    pub fn delete_now<K: Object>(&self, object: &K) -> ApiResult<()> {
+        self.delete_with(object, json!({ "gracePeriodSeconds": 0 }))
+    }
+
+    /// Deletes an object with these options and its UID as precondition.
+    fn delete_with<K: Object>(&self, object: &K, mut options: Value) -> ApiResult<()> {
         let metadata = object.metadata();
         let namespace = metadata.namespace.as_deref().unwrap_or_default();
-        let mut call = self.call::<K>(Verb::Delete, namespace, metadata.name.as_deref())?;
-        call.body = Body::Object(json!({
-            "kind": "DeleteOptions",
-            "apiVersion": "v1",
-            "propagationPolicy": propagation.as_str(),
-            "preconditions": { "uid": metadata.uid },
-        }));
-        match self.api.answer(&call) {
-            Err(refusal) if refusal.code != 404 => Err(refusal),
+        let mut request = self.request::<K>(Verb::Delete, namespace, metadata.name.as_deref())?;
+        options["preconditions"] = json!({ "uid": metadata.uid });
+        request.body = RequestBody::Object(options);
+        match self.api.handle(&request) {
+            Err(error) if error.code != 404 => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Deletes an object at once, however long it was given to end. It is no error if it is gone.
-    pub fn delete_now<K: Object>(&self, object: &K) -> Result<(), Refusal> {
+    fn put<K: Object>(&self, object: &K, subresource: Option<Subresource>) -> ApiResult<K> {
         let metadata = object.metadata();
         let namespace = metadata.namespace.as_deref().unwrap_or_default();
-        let mut call = self.call::<K>(Verb::Delete, namespace, metadata.name.as_deref())?;
-        call.body = Body::Object(json!({
-            "kind": "DeleteOptions",
-            "apiVersion": "v1",
-            "gracePeriodSeconds": 0,
-            "preconditions": { "uid": metadata.uid },
-        }));
-        match self.api.answer(&call) {
-            Err(refusal) if refusal.code != 404 => Err(refusal),
-            _ => Ok(()),
-        }
+        let mut request = self.request::<K>(Verb::Update, namespace, metadata.name.as_deref())?;
+        request.subresource = subresource;
+        request.body = RequestBody::Object(json!(object));
+        typed(self.api.handle(&request)?)
     }
 
-    fn put<K: Object>(&self, object: &K, subresource: Option<Subresource>) -> Result<K, Refusal> {
-        let metadata = object.metadata();
-        let namespace = metadata.namespace.as_deref().unwrap_or_default();
-        let mut call = self.call::<K>(Verb::Update, namespace, metadata.name.as_deref())?;
-        call.subresource = subresource;
-        call.body = Body::Object(json!(object));
-        typed(self.api.answer(&call)?)
-    }
-
-    fn call<K: Object>(
+    fn request<K: Object>(
         &self,
         verb: Verb,
         namespace: &str,
         name: Option<&str>,
-    ) -> Result<Call, Refusal> {
+    ) -> ApiResult<ApiRequest> {
         let resource = self.served(K::GROUP, K::KIND)?;
         let namespaced = resource.namespaced && !namespace.is_empty();
-        Ok(Call {
+        Ok(ApiRequest {
             namespace: namespaced.then(|| namespace.to_owned()),
             name: name.map(str::to_owned),
-            ..self.blank_call(resource, verb)
+            ..self.new_request(resource, verb)
         })
     }
 
-    fn blank_call(&self, resource: Arc<Resource>, verb: Verb) -> Call {
-        Call {
+    fn new_request(&self, resource: Arc<Resource>, verb: Verb) -> ApiRequest {
+        ApiRequest {
             user: self.user.clone(),
             user_agent: self.user.name.clone(),
             resource,
@@ -210,28 +196,28 @@ impl Client {
             name: None,
             subresource: None,
             verb,
-            query: Query::default(),
-            body: Body::None,
+            query: QueryParams::default(),
+            body: RequestBody::None,
         }
     }
 
-    fn served(&self, group: &str, kind: &str) -> Result<Arc<Resource>, Refusal> {
+    fn served(&self, group: &str, kind: &str) -> ApiResult<Arc<Resource>> {
         let found = self.api.catalog().kind(group, kind).cloned();
-        found.ok_or_else(|| Refusal::internal(format!("{kind} is not served")))
+        found.ok_or_else(|| StatusError::internal(format!("{kind} is not served")))
     }
 }
 
-fn typed<K: Object>(reply: Reply) -> Result<K, Refusal> {
-    match reply {
-        Reply::Object { object, .. } => read(&object),
+fn typed<K: Object>(response: ApiResponse) -> ApiResult<K> {
+    match response {
+        ApiResponse::Object { object, .. } => read(&object),
         other => Err(unexpected(&other)),
     }
 }
 
-fn read<K: Object>(object: &Value) -> Result<K, Refusal> {
-    K::deserialize(object).map_err(Refusal::internal)
+fn read<K: Object>(object: &Value) -> ApiResult<K> {
+    K::deserialize(object).map_err(StatusError::internal)
 }
 
-fn unexpected(reply: &Reply) -> Refusal {
-    Refusal::internal(format!("unexpected reply: {reply:?}"))
+fn unexpected(response: &ApiResponse) -> StatusError {
+    StatusError::internal(format!("unexpected reply: {response:?}"))
 }

@@ -1,39 +1,23 @@
-//! What an API server does with a request, once it is known who asks and that they may.
+//! Request handling of the API server, after authentication and authorization.
 //!
-//! Whatever comes from outside the process and whatever the cluster's own components want goes
-//! through [`Api::answer`]: there is no second way to change an object.
+//! HTTP clients and the cluster's own components use the same entry point, [`Api::handle`], so all
+//! writes pass the same checks.
 
 mod admission;
-mod binding;
-mod body;
-mod call;
 mod client;
-mod create;
-mod custom;
-mod definitions;
+mod context;
+mod crds;
+mod decode;
 mod delete;
-mod delete_options;
-mod deletion;
-mod events;
-mod lifecycle;
 mod meta;
 mod options;
-mod patch;
-mod pods;
-mod random;
 mod read;
-mod refusal;
-mod refusals;
 mod request;
-mod review;
-mod scale;
-mod services;
-mod settle;
+mod status_error;
 mod strategy;
+mod subresources;
 #[cfg(test)]
 mod tests;
-mod turn;
-mod update;
 mod write;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -42,18 +26,28 @@ use jiff::Timestamp;
 
 use crate::catalog::{Catalog, Subresource, Verb};
 use crate::store::Store;
-use definitions::Served;
-use request::Request;
-use turn::Turns;
-use write::ATTEMPTS;
+use context::{MAX_ATTEMPTS, RequestContext, WriteLock};
+use crds::ServedResources;
 
-pub use call::{Body, Call, PatchKind, Query, Reply};
 pub use client::{Client, Propagation};
-pub use refusal::{Cause, Details, Refusal};
-pub use review::{Change, Nobody, Operation, Reviewer};
+pub use request::{
+    AdmissionOperation, AllowAll, ApiRequest, ApiResponse, ChangeReviewer, ObjectChange, PatchType,
+    QueryParams, RequestBody,
+};
+pub use status_error::{StatusCause, StatusDetails, StatusError};
 
-/// The objects of a cluster, what they are, and the rules by which they change. Clones are handles
-/// to the same cluster.
+#[doc(hidden)]
+pub use self::{
+    ApiRequest as Call, ApiResponse as Reply, PatchType as PatchKind, QueryParams as Query,
+    RequestBody as Body, StatusError as Refusal,
+};
+pub(crate) use meta::random_uid;
+pub(crate) use status_error::go_parse_error;
+
+/// The response to a request, or another result, or the error for the client.
+pub type ApiResult<T = ApiResponse> = Result<T, StatusError>;
+
+/// Objects, resources and API rules of a cluster. Clones share the cluster.
 #[derive(Clone)]
 pub struct Api {
     shared: Arc<Shared>,
@@ -61,103 +55,114 @@ pub struct Api {
 
 struct Shared {
     store: Store,
-    served: RwLock<Arc<Served>>,
+    served: RwLock<Arc<ServedResources>>,
     clock: Clock,
-    turns: Turns,
+    write_lock: WriteLock,
 }
 
-/// Tells what time it is.
+/// Returns the current time.
 pub type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
 
 impl Default for Api {
     fn default() -> Self {
-        Self::new(Store::default(), Box::new(real_time))
+        Self::new(Store::default(), Box::new(current_time))
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place where the sandbox reads the clock")]
-fn real_time() -> Timestamp {
+fn current_time() -> Timestamp {
     Timestamp::now()
 }
 
 impl Api {
-    /// A cluster with these objects.
+    /// Creates an API on a store.
     pub fn new(store: Store, clock: Clock) -> Self {
-        let served = RwLock::new(Arc::new(Served::default()));
-        Self { shared: Arc::new(Shared { store, served, clock, turns: Turns::default() }) }
+        let served = RwLock::new(Arc::new(ServedResources::default()));
+        Self { shared: Arc::new(Shared { store, served, clock, write_lock: WriteLock::default() }) }
     }
 
-    /// The objects.
+    /// The object store.
     pub fn store(&self) -> &Store {
         &self.shared.store
     }
 
-    /// What is served at the moment.
+    /// The currently served resources.
     pub fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.served().catalog)
     }
 
-    fn served(&self) -> Arc<Served> {
-        // What is behind the lock is replaced as a whole, so a poisoned one guards a whole value.
+    fn served(&self) -> Arc<ServedResources> {
+        // The value behind the lock is replaced as a whole, so a poisoned lock is safe to use.
         Arc::clone(&self.shared.served.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What time it is.
+    /// The current time.
     pub fn now(&self) -> Timestamp {
         (self.shared.clock)()
     }
 
-    /// The API as a component of the cluster uses it, under that name.
+    /// A client for a component of the cluster.
     pub fn client(&self, component: &str) -> Client {
         Client::new(self.clone(), component)
     }
 
-    /// Does what is asked for, or says why not.
-    pub fn answer(&self, call: &Call) -> Result<Reply, Refusal> {
-        self.answer_reviewed(call, &Nobody)
+    /// Handles a request.
+    pub fn handle(&self, request: &ApiRequest) -> ApiResult {
+        self.handle_reviewed(request, &AllowAll)
     }
 
-    /// Does what is asked for, where others agree, or says why not.
-    pub fn answer_reviewed(&self, call: &Call, reviewer: &dyn Reviewer) -> Result<Reply, Refusal> {
-        for _ in 0..ATTEMPTS {
-            let request = Request::new(self, call, reviewer)?;
-            let reply = dispatch(&request);
-            let reply = match reply {
-                Err(refusal) if refusal.code == 409 && request.turn.is_disturbed() => continue,
-                reply => reply?,
+    #[doc(hidden)]
+    pub fn answer(&self, request: &ApiRequest) -> ApiResult {
+        self.handle(request)
+    }
+
+    /// Handles a request with a reviewer that can refuse changes.
+    pub fn handle_reviewed(
+        &self,
+        request: &ApiRequest,
+        reviewer: &dyn ChangeReviewer,
+    ) -> ApiResult {
+        for _ in 0..MAX_ATTEMPTS {
+            let context = RequestContext::new(self, request, reviewer)?;
+            let response = dispatch(&context);
+            let response = match response {
+                Err(error) if error.code == 409 && context.write_guard.was_interrupted() => {
+                    continue;
+                }
+                response => response?,
             };
-            if request.strategy.defines() && request.turn.is_held() {
-                settle::settle(self);
+            if context.strategy.is_crd() && context.write_guard.is_held() {
+                crds::sync(self);
             }
-            return Ok(reply);
+            return Ok(response);
         }
-        Err(Refusal::stale(&call.resource, call.name.as_deref().unwrap_or_default()))
+        Err(StatusError::stale(&request.resource, request.name.as_deref().unwrap_or_default()))
     }
 
-    fn serve(&self, served: Served) {
+    fn serve(&self, served: ServedResources) {
         *self.shared.served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(served);
     }
 }
 
-fn dispatch(request: &Request<'_>) -> Result<Reply, Refusal> {
-    let call = request.call;
-    match (call.verb, call.subresource) {
-        (Verb::Get, Some(Subresource::Scale)) => scale::get(request),
-        (Verb::Update, Some(Subresource::Scale)) => scale::update(request),
-        (Verb::Patch, Some(Subresource::Scale)) => scale::patch(request),
-        (_, Some(Subresource::Binding)) => binding::bind(request),
+fn dispatch(context: &RequestContext<'_>) -> ApiResult {
+    let request = context.request;
+    match (request.verb, request.subresource) {
+        (Verb::Get, Some(Subresource::Scale)) => subresources::get_scale(context),
+        (Verb::Update, Some(Subresource::Scale)) => subresources::update_scale(context),
+        (Verb::Patch, Some(Subresource::Scale)) => subresources::patch_scale(context),
+        (_, Some(Subresource::Binding)) => subresources::bind(context),
         (_, Some(other @ (Subresource::Log | Subresource::Token))) => {
-            Err(Refusal::not_implemented(other.as_str()))
+            Err(StatusError::not_implemented(other.as_str()))
         }
         (verb, _) => match verb {
-            Verb::Get => read::get(request),
-            Verb::List => read::list(request),
-            Verb::Watch => read::watch(request),
-            Verb::Create => create::create(request),
-            Verb::Update => update::update(request),
-            Verb::Patch => patch::patch(request),
-            Verb::Delete => delete::delete(request),
-            Verb::DeleteCollection => delete::delete_collection(request),
+            Verb::Get => read::get(context),
+            Verb::List => read::list(context),
+            Verb::Watch => read::watch(context),
+            Verb::Create => write::create(context),
+            Verb::Update => write::update(context),
+            Verb::Patch => write::patch(context),
+            Verb::Delete => delete::delete(context),
+            Verb::DeleteCollection => delete::delete_collection(context),
         },
     }
 }

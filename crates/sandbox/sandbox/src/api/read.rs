@@ -1,94 +1,98 @@
-//! Reading objects: one, some, and what happens to them.
+//! Reads: get, list and watch.
 
-use super::refusals::no_number;
-use super::request::Request;
-use super::{Call, Refusal, Reply};
+use super::context::RequestContext;
+use super::status_error::go_parse_error;
+use super::{ApiRequest, ApiResponse, ApiResult, StatusError};
 use crate::selector::{Field, FieldSelector, FieldSelectorError, LabelSelector};
-use crate::store::{At, ListOptions, ListQuery, ReadError, Selection, WatchFrom};
+use crate::store::{ListOptions, ListQuery, ListRevision, ReadError, Selection, WatchFrom};
 
-/// One object.
-pub(super) fn get(request: &Request<'_>) -> Result<Reply, Refusal> {
-    let query = &request.call.query;
-    check_not_in_the_future(request, query.get("resourceVersion").unwrap_or_default())?;
-    let object = request.existing(&request.key()?)?;
-    Ok(request.shown(&object, false, Vec::new()))
+/// Reads one object.
+pub(super) fn get(context: &RequestContext<'_>) -> ApiResult {
+    let query = &context.request.query;
+    check_not_future(context, query.get("resourceVersion").unwrap_or_default())?;
+    let object = context.stored_object(&context.key()?)?;
+    Ok(context.object_response(&object, false, Vec::new()))
 }
 
-/// As many objects as are selected.
-pub(super) fn list(request: &Request<'_>) -> Result<Reply, Refusal> {
-    let query = &request.call.query;
+/// Lists the selected objects.
+pub(super) fn list(context: &RequestContext<'_>) -> ApiResult {
+    let query = &context.request.query;
     let options = ListOptions::parse(&ListQuery {
         resource_version: query.get("resourceVersion").unwrap_or_default(),
         resource_version_match: query.get("resourceVersionMatch").unwrap_or_default(),
         continue_token: query.get("continue").unwrap_or_default(),
-        limit: limit(request.call)?,
+        limit: limit(context.request)?,
     })?;
-    let selection = selection(request.call)?;
-    let mut list = request.api.store().list(&request.strategy.storage(), &selection, &options)?;
+    let selection = selection(context.request)?;
+    let mut list = context.api.store().list(&context.strategy.storage(), &selection, &options)?;
     for object in &mut list.items {
-        *object = request.strategy.shown(object);
+        *object = context.strategy.to_requested_version(object);
     }
-    Ok(Reply::List(list))
+    Ok(ApiResponse::List(list))
 }
 
-/// What happens to the objects that are selected.
-pub(super) fn watch(request: &Request<'_>) -> Result<Reply, Refusal> {
-    let query = &request.call.query;
-    limit(request.call)?;
+/// Watches the selected objects.
+pub(super) fn watch(context: &RequestContext<'_>) -> ApiResult {
+    let query = &context.request.query;
+    limit(context.request)?;
     let version = query.get("resourceVersion").unwrap_or_default();
     let from = WatchFrom::parse(version, query.get("resourceVersionMatch").unwrap_or_default())?;
-    let selection = selection(request.call)?;
-    let watcher = request.api.store().watch(&request.strategy.storage(), selection, from)?;
-    if request.strategy.is_shown_as_stored() {
-        return Ok(Reply::Watch(watcher));
+    let selection = selection(context.request)?;
+    let watcher = context.api.store().watch(&context.strategy.storage(), selection, from)?;
+    if context.strategy.returns_stored_objects() {
+        return Ok(ApiResponse::Watch(watcher));
     }
-    let strategy = request.strategy.clone();
-    Ok(Reply::Watch(watcher.shown_by(move |object| strategy.shown(object))))
+    let strategy = context.strategy.clone();
+    Ok(ApiResponse::Watch(
+        watcher.converted_by(move |object| strategy.to_requested_version(object)),
+    ))
 }
 
-/// Which objects a request for several of them means.
-pub(super) fn selection(call: &Call) -> Result<Selection, Refusal> {
-    let query = &call.query;
+/// The selection of a list, watch or deletecollection request.
+pub(super) fn selection(request: &ApiRequest) -> ApiResult<Selection> {
+    let query = &request.query;
     let labels = LabelSelector::parse(query.get("labelSelector").unwrap_or_default());
-    let labels = labels.map_err(|error| Refusal::bad_request(error.to_string()))?;
+    let labels = labels.map_err(|error| StatusError::bad_request(error.to_string()))?;
     let text = query.get("fieldSelector").unwrap_or_default();
-    let fields = FieldSelector::parse(text, &call.resource.fields);
-    let fields = fields.map_err(|error| unknown_field(call, &error))?;
-    Ok(Selection { namespace: call.namespace.clone(), labels, fields })
+    let fields = FieldSelector::parse(text, &request.resource.fields);
+    let fields = fields.map_err(|error| unknown_field(request, &error))?;
+    Ok(Selection { namespace: request.namespace.clone(), labels, fields })
 }
 
-fn limit(call: &Call) -> Result<i64, Refusal> {
-    number(call, "timeoutSeconds")?;
-    number(call, "limit")
+fn limit(request: &ApiRequest) -> ApiResult<i64> {
+    number(request, "timeoutSeconds")?;
+    number(request, "limit")
 }
 
-fn number(call: &Call, parameter: &str) -> Result<i64, Refusal> {
-    match call.query.get(parameter).unwrap_or_default() {
+fn number(request: &ApiRequest, parameter: &str) -> ApiResult<i64> {
+    match request.query.get(parameter).unwrap_or_default() {
         "" => Ok(0),
-        text => text.parse().map_err(|_| Refusal::bad_request(no_number("ParseInt", text))),
+        text => {
+            text.parse().map_err(|_| StatusError::bad_request(go_parse_error("ParseInt", text)))
+        }
     }
 }
 
-fn check_not_in_the_future(request: &Request<'_>, version: &str) -> Result<(), Refusal> {
+fn check_not_future(context: &RequestContext<'_>, version: &str) -> ApiResult<()> {
     let query = ListQuery { resource_version: version, ..ListQuery::default() };
-    let current = request.api.store().revision();
+    let current = context.api.store().revision();
     match ListOptions::parse(&query)?.at {
-        At::NotOlderThan(requested) if requested > current => {
+        ListRevision::NotOlderThan(requested) if requested > current => {
             Err(ReadError::TooLarge { requested, current }.into())
         }
         _ => Ok(()),
     }
 }
 
-/// Kinds that know no more fields than those of the metadata say so.
-fn unknown_field(call: &Call, error: &FieldSelectorError) -> Refusal {
-    let resource = &call.resource;
-    let knows_more = resource.custom.is_some()
+/// The error for an unsupported field, which differs by kind.
+fn unknown_field(request: &ApiRequest, error: &FieldSelectorError) -> StatusError {
+    let resource = &request.resource;
+    let has_own_fields = resource.custom.is_some()
         || resource.fields.iter().any(|field| !Field::METADATA.contains(field));
     let message = match error {
         FieldSelectorError::Unsupported { field, .. } => match resource.kind.as_str() {
             "Job" => format!("field label {field:?} not supported for batchv1.Job"),
-            _ if knows_more => error.to_string(),
+            _ if has_own_fields => error.to_string(),
             _ => format!(
                 "{field:?} is not a known field selector: \
                  only \"metadata.name\", \"metadata.namespace\""
@@ -96,5 +100,5 @@ fn unknown_field(call: &Call, error: &FieldSelectorError) -> Refusal {
         },
         other => other.to_string(),
     };
-    Refusal::bad_request(message)
+    StatusError::bad_request(message)
 }

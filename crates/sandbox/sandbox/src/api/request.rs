@@ -1,86 +1,168 @@
-//! A request whose resource is known: what all verbs need.
+//! Requests to the API, their responses, and the review of changes.
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde_json::Value;
 
-use super::strategy::Strategy;
-use super::turn::Turn;
-use super::{Api, Body, Call, Refusal, Reply, Reviewer, admission};
-use crate::apply::Writer;
+use super::ApiResult;
 use crate::catalog::{Resource, Subresource, Verb};
-use crate::store::Key;
+use crate::rbac::User;
+use crate::store::{List, Watcher};
 
-/// A request whose resource is known.
-pub(super) struct Request<'a> {
-    pub(super) api: &'a Api,
-    pub(super) call: &'a Call,
-    pub(super) strategy: Strategy,
-    pub(super) now: Timestamp,
-    pub(super) reviewer: &'a dyn Reviewer,
-    pub(super) turn: Turn<'a>,
+/// A request for objects of a resource.
+#[derive(Clone, Debug)]
+pub struct ApiRequest {
+    /// The effective user.
+    pub user: User,
+    /// The user agent, which names the field manager if the request does not.
+    pub user_agent: String,
+    /// The requested resource.
+    pub resource: Arc<Resource>,
+    /// The namespace; `None` for cluster-scoped resources and for all namespaces.
+    pub namespace: Option<String>,
+    /// The name; `None` for collections and for objects to create.
+    pub name: Option<String>,
+    /// The requested subresource.
+    pub subresource: Option<Subresource>,
+    /// The verb.
+    pub verb: Verb,
+    /// The query parameters.
+    pub query: QueryParams,
+    /// The parsed body.
+    pub body: RequestBody,
 }
 
-impl<'a> Request<'a> {
-    /// Looks up what the resource means at the moment, and waits for its turn to write it.
-    pub(super) fn new(
-        api: &'a Api,
-        call: &'a Call,
-        reviewer: &'a dyn Reviewer,
-    ) -> Result<Self, Refusal> {
-        let strategy = Strategy::of(&call.resource, &api.served())?;
-        let writes = !matches!(call.verb, Verb::Get | Verb::List | Verb::Watch);
-        let is_shared = strategy.defines() || admission::core_kind(&call.resource) == "Service";
-        let turn = api.shared.turns.turn(writes && is_shared);
-        Ok(Self { api, call, strategy, now: api.now(), reviewer, turn })
+/// Query parameters of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueryParams {
+    pairs: Vec<(String, String)>,
+}
+
+impl QueryParams {
+    /// Parses a query string.
+    pub fn parse(query: &str) -> Self {
+        let pairs = url::form_urlencoded::parse(query.as_bytes());
+        Self { pairs: pairs.map(|(key, value)| (key.into_owned(), value.into_owned())).collect() }
     }
 
-    pub(super) fn resource(&self) -> &Resource {
-        &self.call.resource
+    /// The first value of a parameter.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The object that is named in the request.
-    pub(super) fn key(&self) -> Result<Key, Refusal> {
-        self.key_of(self.call.name.as_deref().unwrap_or_default())
+    /// All values of a parameter.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.pairs.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// An object of this name beside it.
-    pub(super) fn key_of(&self, name: &str) -> Result<Key, Refusal> {
-        let namespace = self.call.namespace.as_deref().filter(|_| self.resource().namespaced);
-        Ok(Key::new(&self.strategy.storage(), namespace, name)?)
+    /// Adds a parameter.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.pairs.push((name.to_owned(), value.to_owned()));
+        self
     }
+}
 
-    /// The object as it is stored.
-    pub(super) fn existing(&self, key: &Key) -> Result<Arc<Value>, Refusal> {
-        let object = self.api.store().get(key);
-        object.ok_or_else(|| Refusal::not_found(self.resource(), key.name()))
-    }
+/// The body of a request.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum RequestBody {
+    /// No body.
+    #[default]
+    None,
+    /// An object or `DeleteOptions`.
+    Object(Value),
+    /// A patch.
+    Patch(PatchType, Value),
+}
 
-    /// The object that came along.
-    pub(super) fn body(&self) -> Result<&Value, Refusal> {
-        match &self.call.body {
-            Body::Object(object) => Ok(object),
-            Body::None | Body::Patch(..) => Err(Refusal::bad_request("an object is missing")),
+/// The patch types of the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchType {
+    /// `application/json-patch+json`
+    Json,
+    /// `application/merge-patch+json`
+    Merge,
+    /// `application/strategic-merge-patch+json`
+    Strategic,
+    /// `application/apply-patch+yaml`
+    Apply,
+}
+
+/// The response to a request.
+#[derive(Debug)]
+pub enum ApiResponse {
+    /// An object; the last state if it is deleted.
+    Object {
+        /// The object.
+        object: Arc<Value>,
+        /// Whether the request created it (201).
+        created: bool,
+        /// Messages for `Warning` headers.
+        warnings: Vec<String>,
+    },
+    /// A `Status`, `Scale` or review, which is not stored.
+    Document(Value),
+    /// An object whose deletion is not complete (202).
+    Accepted(Value),
+    /// A list of objects.
+    List(List),
+    /// A watch.
+    Watch(Watcher),
+}
+
+/// A validated change that is not stored yet.
+#[derive(Clone, Copy, Debug)]
+pub struct ObjectChange<'a> {
+    /// The request.
+    pub request: &'a ApiRequest,
+    /// The operation.
+    pub operation: AdmissionOperation,
+    /// The name of the object, if known.
+    pub name: &'a str,
+    /// The new object; `None` for a deletion.
+    pub object: Option<&'a Value>,
+    /// The current object; `None` for a creation.
+    pub old: Option<&'a Value>,
+    /// Whether it is a dry run.
+    pub dry_run: bool,
+}
+
+/// The operation of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdmissionOperation {
+    /// An object is created.
+    Create,
+    /// An object is updated.
+    Update,
+    /// An object is deleted.
+    Delete,
+}
+
+impl AdmissionOperation {
+    /// The operation in webhook rules.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
         }
     }
+}
 
-    /// Who writes, for the ownership of fields.
-    pub(super) fn writer<'b>(&'b self, manager: &'b str, api_version: &'b str) -> Writer<'b> {
-        let subresource = self.call.subresource;
-        Writer {
-            manager,
-            api_version,
-            subresource: subresource.map(Subresource::as_str),
-            reach: self.strategy.reach(subresource),
-            now: self.now,
-            schema: self.strategy.schema(),
-            blank: self.strategy.blank(),
-        }
-    }
+/// Reviews changes before they are stored, for example with admission webhooks.
+///
+/// The write lock is released during a review. The change is stored only if no other write
+/// interfered.
+pub trait ChangeReviewer {
+    /// Allows the change or returns the error for the client.
+    fn review(&self, change: &ObjectChange<'_>) -> ApiResult<()>;
+}
 
-    /// An object in the version that was asked for.
-    pub(super) fn shown(&self, object: &Arc<Value>, created: bool, warnings: Vec<String>) -> Reply {
-        Reply::Object { object: self.strategy.shown(object), created, warnings }
+/// Allows all changes.
+pub struct AllowAll;
+
+impl ChangeReviewer for AllowAll {
+    fn review(&self, _: &ObjectChange<'_>) -> ApiResult<()> {
+        Ok(())
     }
 }

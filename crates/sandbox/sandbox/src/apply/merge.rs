@@ -1,19 +1,20 @@
-//! The live object with what is applied laid over it, and objects with fields taken out.
+//! Comparison, merging and removal of fields.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::decomposition::{Decomposition, Fields, Pair, fields, index, items};
+use super::fields::Element;
+use super::fields::FieldSet;
 use crate::schema::{ListSchema, Schema};
 
-use super::element::Element;
-use super::fields::FieldSet;
-use super::parts::{Fields, Pair, Parts, fields, index, items};
-
-/// `live` with `applied` laid over it. Nothing is removed.
+/// Merges `applied` into `live` without removing fields.
 pub(super) fn merge(live: &Value, applied: &Value, schema: &Schema) -> Value {
-    match Parts::of(Pair { old: Some(live), new: Some(applied) }, schema) {
-        Parts::Whole | Parts::Mixed(_) => applied.clone(),
-        Parts::Fields(objects, fields) => Value::Object(merge_fields(objects, fields)),
-        Parts::Items(lists, list) => {
+    match Decomposition::new(Pair { old: Some(live), new: Some(applied) }, schema) {
+        Decomposition::Whole | Decomposition::Mixed(_) => applied.clone(),
+        Decomposition::Fields(objects, fields) => Value::Object(merge_fields(objects, fields)),
+        Decomposition::Items(lists, list) => {
             merge_items(lists.old.unwrap_or_default(), lists.new.unwrap_or_default(), list)
         }
     }
@@ -31,8 +32,8 @@ fn merge_fields(objects: Pair<&Map<String, Value>>, fields: Fields<'_>) -> Map<S
     merged
 }
 
-/// The applied items in their order. An item that only the live list has comes where it was: after
-/// the item before it, if that stayed in its place.
+/// Merges list items in applied order. An item that only the live list has keeps its position after
+/// its predecessor, if that did not move.
 fn merge_items(live: &[Value], applied: &[Value], list: &ListSchema) -> Value {
     let in_live = index(Some(live), list);
     let in_applied = index(Some(applied), list);
@@ -64,8 +65,8 @@ fn merge_items(live: &[Value], applied: &[Value], list: &ListSchema) -> Value {
     Value::Array(merged)
 }
 
-/// `value` without the fields in `set`. What loses all of its parts is null: it goes if it is in
-/// the set itself.
+/// Removes the fields of a set. A value that loses all parts becomes null, and is removed if it is
+/// in the set itself.
 pub(super) fn remove(value: &Value, set: &FieldSet, schema: &Schema) -> Value {
     match (value, fields(schema), items(schema)) {
         (Value::Object(object), Some(fields), _) => {
@@ -98,5 +99,137 @@ fn remove_at(at: &Element, value: &Value, set: &FieldSet, schema: &Schema) -> Op
         _ if set.has(at) => None,
         Some(below) => Some(remove(value, below, schema)),
         None => Some(value.clone()),
+    }
+}
+
+/// Differences between two objects.
+#[derive(Debug, Default)]
+pub(super) struct Comparison {
+    /// Fields of the new object only.
+    pub(super) added: FieldSet,
+    /// Fields with different values.
+    pub(super) modified: FieldSet,
+    /// Fields of the old object only.
+    pub(super) removed: FieldSet,
+}
+
+impl Comparison {
+    /// Compares two objects.
+    pub(super) fn new(old: &Value, new: &Value, schema: &Schema) -> Self {
+        let mut comparison = Self::default();
+        comparison.values(&mut Vec::new(), Pair { old: Some(old), new: Some(new) }, schema);
+        comparison
+    }
+
+    /// Fields that are added or modified.
+    pub(super) fn set(&self) -> FieldSet {
+        self.added.union(&self.modified)
+    }
+
+    /// Keeps only the top-level fields that `keep` selects.
+    pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.added.retain(&keep);
+        self.modified.retain(&keep);
+        self.removed.retain(&keep);
+    }
+
+    fn values(&mut self, path: &mut Vec<Element>, sides: Pair<&Value>, schema: &Schema) {
+        match Decomposition::new(sides, schema) {
+            Decomposition::Whole => {
+                if let (Some(old), Some(new)) = (sides.old, sides.new)
+                    && !equal(old, new)
+                {
+                    self.modified.insert(path);
+                }
+                self.presence(path, sides);
+            }
+            Decomposition::Fields(objects, fields) => {
+                self.fields(path, objects, fields);
+                self.presence(path, sides);
+            }
+            Decomposition::Items(lists, list) => {
+                self.items(path, lists, list);
+                self.presence(path, sides);
+            }
+            Decomposition::Mixed(objects) => {
+                self.modified.insert(path);
+                if let Some(fields) = fields(schema) {
+                    self.fields(path, objects, fields);
+                }
+            }
+        }
+    }
+
+    fn presence<T>(&mut self, path: &[Element], sides: Pair<T>) {
+        match (sides.old, sides.new) {
+            (None, Some(_)) => self.added.insert(path),
+            (Some(_), None) => self.removed.insert(path),
+            _ => {}
+        }
+    }
+
+    fn fields(
+        &mut self,
+        path: &mut Vec<Element>,
+        objects: Pair<&Map<String, Value>>,
+        fields: Fields<'_>,
+    ) {
+        let sides = [objects.old, objects.new].into_iter().flatten();
+        let names: BTreeSet<&String> = sides.flat_map(Map::keys).collect();
+        for name in names {
+            path.push(Element::field(name));
+            let pair = Pair {
+                old: objects.old.and_then(|object| object.get(name)),
+                new: objects.new.and_then(|object| object.get(name)),
+            };
+            self.values(path, pair, fields.schema(name));
+            path.pop();
+        }
+    }
+
+    fn items(&mut self, path: &mut Vec<Element>, lists: Pair<&[Value]>, list: &ListSchema) {
+        let (mut old, mut new) = (index(lists.old, list), index(lists.new, list));
+        let names: BTreeSet<Element> = old.keys().chain(new.keys()).cloned().collect();
+        for at in names {
+            let (old, new) =
+                (old.remove(&at).unwrap_or_default(), new.remove(&at).unwrap_or_default());
+            path.push(at);
+            if old.len() > 1 || new.len() > 1 {
+                self.duplicates(path, &old, &new);
+            } else {
+                let pair = Pair { old: old.first().copied(), new: new.first().copied() };
+                self.values(path, pair, &list.items);
+            }
+            path.pop();
+        }
+    }
+
+    /// Compares items with duplicate keys as a whole.
+    fn duplicates(&mut self, path: &[Element], old: &[&Value], new: &[&Value]) {
+        let same = old.len() == new.len() && old.iter().zip(new).all(|(old, new)| equal(old, new));
+        if !old.is_empty() && !new.is_empty() && !same {
+            self.modified.insert(path);
+        }
+        self.presence(path, Pair { old: old.first(), new: new.first() });
+    }
+}
+
+/// Whether two values are equal. Numbers are compared by value: `1` equals `1.0`.
+pub(super) fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => {
+            left == right || (left.is_f64() || right.is_f64()) && left.as_f64() == right.as_f64()
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len()
+                && left.iter().zip(right).all(|(left, right)| equal(left, right))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left
+                    .iter()
+                    .all(|(name, left)| right.get(name).is_some_and(|right| equal(left, right)))
+        }
+        _ => left == right,
     }
 }

@@ -1,92 +1,88 @@
-//! Server-side apply: who owns which fields, and what becomes of an object when one of them writes.
+//! Server-side apply and field ownership.
 //!
-//! Every manager owns the fields it has set. Who applies a manifest says all that it wants: what it
-//! owned and says no longer goes, unless another owns it too, and what another owns with another
-//! value is a conflict, unless it is forced. Every other write takes over what it changes.
+//! Every manager owns the fields it has set. An apply states all fields that its manager wants:
+//! fields that it owned before and omits now are removed unless another manager owns them, and
+//! fields that another manager owns with a different value are conflicts unless forced. Any other
+//! write takes over the fields it changes.
 //!
-//! The rules are those of `structured-merge-diff`, by which the API server does it.
+//! The rules are those of `sigs.k8s.io/structured-merge-diff`.
 
-mod check;
-mod compare;
-mod conflict;
-mod element;
+mod decomposition;
 mod fields;
 mod managed;
 mod merge;
-mod parts;
-mod typed;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::schema::Schema;
 
-use check::{Duplicates, check};
-use compare::{Comparison, equal};
-use managed::{Managed, Owner, Share};
-use parts::set_by;
+use decomposition::fields_set_by;
+use decomposition::{Duplicates, check, reconcile, with_structures};
+use managed::{ManagedFields, ManagerFields, ManagerId};
+use merge::{Comparison, equal};
 
-pub use check::{Malformed, Problem};
-pub use conflict::{ApplyError, Conflict, Conflicts};
-pub use element::{Canonical, Element, ItemProblem};
+pub use decomposition::{Malformed, MalformedReason};
+pub use fields::{Canonical, Element, ItemKeyError};
 pub use fields::{DecodeError, FieldSet, path_text};
-pub use managed::Operation;
+pub use managed::ManagedFieldsOperation;
+pub use managed::{ApplyError, Conflict, Conflicts};
 
-/// Who writes, and what.
+/// The manager of a write and its context.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer<'a> {
     /// The name of the field manager.
     pub manager: &'a str,
-    /// The version in which it writes.
+    /// The API version of the write.
     pub api_version: &'a str,
-    /// The subresource to which it writes, if it is one.
+    /// The subresource of the write.
     pub subresource: Option<&'a str>,
-    /// Which fields it can write there.
-    pub reach: Reach<'a>,
-    /// When it writes.
+    /// The top-level fields that the write can change.
+    pub writable: WritableFields<'a>,
+    /// The time of the write.
     pub now: Timestamp,
-    /// What the object is.
+    /// The merge schema of the object.
     pub schema: &'a Schema,
-    /// What an object of this kind is before anything is set: built-in kinds have structures that
-    /// are always there, and nobody owns that they are. `Null` where there are none.
+    /// An empty object of the kind. Built-in kinds have structures that are always present, and
+    /// their presence is not owned. `Null` if there are none.
     pub blank: &'a Value,
 }
 
-/// The top-level fields that a write can change; others are neither changed nor owned.
+/// Top-level fields that a write can change. Other fields are neither changed nor owned.
 #[derive(Clone, Copy, Debug)]
-pub enum Reach<'a> {
-    /// All of them.
-    Everything,
-    /// These only, as `status` through the subresource of that name.
+pub enum WritableFields<'a> {
+    /// All fields.
+    All,
+    /// Only these fields, such as `status` for the subresource.
     Only(&'a [&'a str]),
-    /// All but these.
+    /// All fields except these.
     Except(&'a [&'a str]),
 }
 
-impl Reach<'_> {
+impl WritableFields<'_> {
     fn includes(self, field: &str) -> bool {
         match self {
-            Self::Everything => true,
+            Self::All => true,
             Self::Only(fields) => fields.contains(&field),
             Self::Except(fields) => !fields.contains(&field),
         }
     }
 }
 
-/// What an apply came to.
+/// The result of an apply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
-    /// The object as it is now.
+    /// The object after the apply.
     pub object: Value,
-    /// Whether it differs from the live one, its owners included.
+    /// Whether it differs from the live object, managedFields included.
     pub changed: bool,
 }
 
-/// Who owns what an object had before anybody applied to it, the API server's word.
-const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+/// Manager of fields that were set before the first apply, as in the API server.
+const BEFORE_FIRST_APPLY_MANAGER: &str = "before-first-apply";
 
-/// What nobody owns: what identifies an object, and what the server sets.
-const UNTRACKED_METADATA: [&str; 9] = [
+/// Metadata fields without ownership: identity and server-set fields.
+const UNOWNED_METADATA: [&str; 9] = [
     "name",
     "namespace",
     "creationTimestamp",
@@ -99,13 +95,13 @@ const UNTRACKED_METADATA: [&str; 9] = [
 ];
 
 impl FieldSet {
-    /// What `object` sets, as far as it can be owned.
-    pub fn of(object: &Value, schema: &Schema) -> Self {
-        tracked(&set_by(object, schema))
+    /// The ownable fields of an object.
+    pub fn from_object(object: &Value, schema: &Schema) -> Self {
+        ownable(&fields_set_by(object, schema))
     }
 }
 
-/// Applies a manifest to the live object, or creates one.
+/// Applies a manifest to the live object, or creates an object.
 pub fn apply(
     live: Option<&Value>,
     manifest: &Value,
@@ -121,15 +117,15 @@ pub fn apply(
     let former = owners_at_apply(live, &before, writer).map_err(ApplyError::ManagedFields)?;
 
     let mut managed = reconciled(former.clone(), &before, writer.schema);
-    let owner = Owner::of(writer, Operation::Apply);
+    let owner = ManagerId::new(writer, ManagedFieldsOperation::Apply);
     let last = managed.remove(&owner);
-    let manifest = within_reach(manifest, writer.reach);
-    let fields = set_by(&manifest, writer.schema);
+    let manifest = writable_part(manifest, writer.writable);
+    let fields = fields_set_by(&manifest, writer.schema);
     let merged = merge::merge(&before, &manifest, writer.schema);
     let object = match &last {
         Some(last) => {
-            // What nobody can own stays, also where the manifest leaves it out.
-            let wanted = fields.union(&untracked());
+            // Fields without ownership are kept even if the manifest omits them.
+            let wanted = fields.union(&unowned_fields());
             let wanted = managed.values().fold(wanted, |all, one| all.union(&one.fields));
             prune(&merged, &last.fields, &wanted, writer.schema)
         }
@@ -139,65 +135,70 @@ pub fn apply(
     if !force {
         refuse_conflicts(&managed, &comparison)?;
     }
-    lose(&mut managed, &comparison);
-    let mut share = Share {
+    remove_changed(&mut managed, &comparison);
+    let mut entry = ManagerFields {
         api_version: writer.api_version.to_owned(),
         time: last.and_then(|last| last.time),
-        fields: tracked(&fields),
+        fields: ownable(&fields),
     };
-    managed.insert(owner.clone(), share.clone());
+    managed.insert(owner.clone(), entry.clone());
     if !equal(&before, &object) || !managed::same_owners(&managed, &former) {
-        share.time = Some(writer.now);
-        managed.insert(owner, share);
+        entry.time = Some(writer.now);
+        managed.insert(owner, entry);
     }
-    let object = managed::write(object, &managed);
+    let object = managed::encode_into(object, &managed);
     let changed = live.is_none_or(|live| *live != object);
     Ok(Applied { object, changed })
 }
 
-/// Who owns what when something is applied. What an object has that never was applied to belongs to
-/// somebody, too.
+/// The managers before an apply. Fields of an object without managedFields belong to
+/// `before-first-apply`.
 fn owners_at_apply(
     live: Option<&Value>,
     before: &Value,
     writer: &Writer<'_>,
-) -> Result<Managed, DecodeError> {
-    let mut managed = live.map_or_else(|| Ok(Managed::new()), managed::read)?;
+) -> Result<ManagedFields, DecodeError> {
+    let mut managed = live.map_or_else(|| Ok(ManagedFields::new()), managed::decode)?;
     if managed.is_empty() {
-        let first = Writer { manager: BEFORE_FIRST_APPLY, reach: Reach::Everything, ..*writer };
+        let first = Writer {
+            manager: BEFORE_FIRST_APPLY_MANAGER,
+            writable: WritableFields::All,
+            ..*writer
+        };
         take_over(writer.blank, before, &mut managed, &first);
     }
     Ok(managed)
 }
 
-/// The object with its owners after a write other than an apply: whatever changed between `old`, or
-/// nothing, and `new` belongs to the writer.
+/// Updates managedFields after a write other than an apply: the writer owns all changes between
+/// `old` and `new`.
 ///
-/// `new` is what the writer sent: where it names owners, they count, so that they can be edited.
+/// `new` is the object as received. Its managedFields replace the stored ones, so that clients can
+/// edit them.
 pub fn track_update(old: Option<&Value>, new: &Value, writer: &Writer<'_>) -> Value {
     let after = managed::without(new.clone());
     let Some(mut managed) = owners_before(old, new) else { return after };
     let before = managed::without(old.unwrap_or(writer.blank).clone());
     let well_formed = |object| check(object, writer.schema, Duplicates::Allowed).is_ok();
-    // The API server, too, rather forgets the owners than refuses the write.
+    // Like the API server, drop managedFields rather than refuse the write.
     if !well_formed(&before) || !well_formed(&after) {
         return after;
     }
     managed = reconciled(managed, &before, writer.schema);
     take_over(&before, &after, &mut managed, writer);
     managed::cap_updates(&mut managed);
-    managed::write(after, &managed)
+    managed::encode_into(after, &managed)
 }
 
-/// Who owned what before a write; `None` where nobody keeps track.
-fn owners_before(old: Option<&Value>, new: &Value) -> Option<Managed> {
+/// The managers before an update; `None` if ownership is not tracked.
+fn owners_before(old: Option<&Value>, new: &Value) -> Option<ManagedFields> {
     let given = new.pointer("/metadata/managedFields").and_then(Value::as_array);
-    // Who sends a list with nothing in it, or one entry with nothing in it, wants no owners.
+    // An empty list, or a single empty entry, resets managedFields.
     let reset = given.is_some_and(|entries| entries.len() < 2 && entries.iter().all(is_blank));
-    let managed = match managed::read(new) {
-        _ if reset => Managed::new(),
+    let managed = match managed::decode(new) {
+        _ if reset => ManagedFields::new(),
         Ok(given) if !given.is_empty() => given,
-        _ => old.and_then(|old| managed::read(old).ok()).unwrap_or_default(),
+        _ => old.and_then(|old| managed::decode(old).ok()).unwrap_or_default(),
     };
     (old.is_none() || !managed.is_empty()).then_some(managed)
 }
@@ -206,93 +207,94 @@ fn is_blank(entry: &Value) -> bool {
     entry.as_object().is_some_and(serde_json::Map::is_empty)
 }
 
-/// Gives the writer of an update what changed, and takes it from all others.
-fn take_over(before: &Value, after: &Value, managed: &mut Managed, writer: &Writer<'_>) {
+/// Moves the ownership of all changes to the writer.
+fn take_over(before: &Value, after: &Value, managed: &mut ManagedFields, writer: &Writer<'_>) {
     let comparison = compare(before, after, writer);
-    let owner = Owner::of(writer, Operation::Update);
+    let owner = ManagerId::new(writer, ManagedFieldsOperation::Update);
     let former = managed.get(&owner).cloned();
-    lose(managed, &comparison);
-    let taken = tracked(&comparison.set());
-    if taken.is_empty() {
+    remove_changed(managed, &comparison);
+    let existing = ownable(&comparison.set());
+    if existing.is_empty() {
         return;
     }
     let left = managed.remove(&owner).map(|left| left.fields).unwrap_or_default();
-    let fields = left.union(&taken);
+    let fields = left.union(&existing);
     let time = match former {
         Some(former) if former.fields == fields => former.time,
         _ => Some(writer.now),
     };
-    managed.insert(owner, Share { api_version: writer.api_version.to_owned(), time, fields });
+    managed
+        .insert(owner, ManagerFields { api_version: writer.api_version.to_owned(), time, fields });
 }
 
-/// What a writer changed, as far as it can reach.
+/// Changes of a writer, limited to the fields that it can change.
 fn compare(before: &Value, after: &Value, writer: &Writer<'_>) -> Comparison {
-    let mut comparison = Comparison::of(before, after, writer.schema);
-    comparison.retain(|field| writer.reach.includes(field));
+    let mut comparison = Comparison::new(before, after, writer.schema);
+    comparison.retain(|field| writer.writable.includes(field));
     comparison
 }
 
-/// The owners as the schema of today sees them.
-fn reconciled(mut managed: Managed, live: &Value, schema: &Schema) -> Managed {
-    let set = set_by(live, schema);
-    for share in managed.values_mut().filter(|_| *schema != Schema::Deduced) {
-        share.fields = typed::reconcile(&share.fields, Some(&set), schema);
+/// Adjusts ownership to the current schema.
+fn reconciled(mut managed: ManagedFields, live: &Value, schema: &Schema) -> ManagedFields {
+    let set = fields_set_by(live, schema);
+    for entry in managed.values_mut().filter(|_| *schema != Schema::Deduced) {
+        entry.fields = reconcile(&entry.fields, Some(&set), schema);
     }
     managed
 }
 
-/// Takes from all what was changed or removed; who has nothing left goes.
-fn lose(managed: &mut Managed, comparison: &Comparison) {
+/// Removes changed fields from all managers, and managers without fields.
+fn remove_changed(managed: &mut ManagedFields, comparison: &Comparison) {
     let changed = comparison.set().union(&comparison.removed);
-    managed.retain(|_, share| {
-        share.fields = share.fields.difference(&changed);
-        !share.fields.is_empty()
+    managed.retain(|_, entry| {
+        entry.fields = entry.fields.difference(&changed);
+        !entry.fields.is_empty()
     });
 }
 
-fn refuse_conflicts(managed: &Managed, comparison: &Comparison) -> Result<(), ApplyError> {
+fn refuse_conflicts(managed: &ManagedFields, comparison: &Comparison) -> Result<(), ApplyError> {
     let set = comparison.set();
     let conflicts: Vec<Conflict> = managed
         .iter()
-        .flat_map(|(owner, share)| Conflicts::about(owner, &share.fields.intersection(&set)))
+        .flat_map(|(owner, entry)| Conflicts::about(owner, &entry.fields.intersection(&set)))
         .collect();
     if conflicts.is_empty() { Ok(()) } else { Err(ApplyError::Conflict(Conflicts(conflicts))) }
 }
 
-/// `merged` without what its manager owned by `last` and nobody owns now.
+/// Removes the fields of the manager's last apply that no manager owns now.
 fn prune(merged: &Value, last: &FieldSet, wanted: &FieldSet, schema: &Schema) -> Value {
-    let whole = |set: &FieldSet| typed::with_structures(set, schema);
-    let set_in = |value: &Value| whole(&set_by(value, schema));
+    let whole = |set: &FieldSet| with_structures(set, schema);
+    let set_in = |value: &Value| whole(&fields_set_by(value, schema));
     let last = whole(last);
     let without_last = merge::remove(merged, &last, schema);
     let kept = set_in(&without_last).union(&whole(wanted));
     let with_owned = merge::remove(merged, &set_in(merged).difference(&kept), schema);
-    // What is gone with a structure but was never owned by this manager comes back.
+    // Restore fields that were removed with their parent but never owned by this manager.
     let gone = set_in(merged).difference(&set_in(&with_owned)).intersection(&last);
     merge::remove(merged, &gone, schema)
 }
 
-/// The top-level fields of a manifest that a writer can reach.
-fn within_reach(manifest: &Value, reach: Reach<'_>) -> Value {
+/// The top-level fields of a manifest that the writer can change.
+fn writable_part(manifest: &Value, writable: WritableFields<'_>) -> Value {
     let mut manifest = manifest.clone();
     if let Some(fields) = manifest.as_object_mut() {
-        fields.retain(|field, _| reach.includes(field));
+        fields.retain(|field, _| writable.includes(field));
     }
     manifest
 }
 
-/// What of a set can be owned.
-fn tracked(set: &FieldSet) -> FieldSet {
-    set.difference(&untracked())
+/// The ownable fields of a set.
+fn ownable(set: &FieldSet) -> FieldSet {
+    set.difference(&unowned_fields())
 }
 
-fn untracked() -> FieldSet {
-    let mut untracked = FieldSet::default();
+fn unowned_fields() -> FieldSet {
+    let mut unowned_fields = FieldSet::default();
     for field in ["apiVersion", "kind", "metadata"] {
-        untracked.insert(&[Element::field(field)]);
+        unowned_fields.insert(&[Element::field(field)]);
     }
-    for field in UNTRACKED_METADATA {
-        untracked.insert(&[Element::field("metadata"), Element::field(field)]);
+    for field in UNOWNED_METADATA {
+        unowned_fields.insert(&[Element::field("metadata"), Element::field(field)]);
     }
-    untracked
+    unowned_fields
 }

@@ -1,4 +1,4 @@
-//! The built-in resources. All of them are served as `v1`.
+//! Built-in resources. All are served as `v1`.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const EVENT_FIELDS: &[Field] = &[
     Field::at("type"),
 ];
 
-/// Events are stored in their older form, whatever the request calls the fields.
+/// Events are stored as `v1`, so these fields are mapped.
 const NEW_EVENT_FIELDS: &[Field] = &[
     Field::named("regarding.kind", "involvedObject.kind", ""),
     Field::named("regarding.namespace", "involvedObject.namespace", ""),
@@ -56,7 +56,7 @@ const ALL_BUT_DELETE_COLLECTION: &[Verb] =
 
 const API_EXTENSIONS: &str = "api-extensions";
 const RBAC: &str = "rbac.authorization.k8s.io";
-const REVIEWS: &str = "authorization.k8s.io";
+const AUTHORIZATION: &str = "authorization.k8s.io";
 const ADMISSION: &str = "admissionregistration.k8s.io";
 
 #[rustfmt::skip]
@@ -65,12 +65,12 @@ const TABLE: &[Row] = &[
     row("", "Endpoints", "endpoints").short(&["ep"]),
     row("", "Event", "events").short(&["ev"]).fields(EVENT_FIELDS),
     row("", "LimitRange", "limitranges").short(&["limits"]),
-    row("", "Namespace", "namespaces").short(&["ns"]).cluster_wide().verbs(ALL_BUT_DELETE_COLLECTION)
+    row("", "Namespace", "namespaces").short(&["ns"]).cluster_scoped().verbs(ALL_BUT_DELETE_COLLECTION)
         .with(&[Subresource::Finalize, Subresource::Status]).fields(NAMESPACE_FIELDS),
-    row("", "Node", "nodes").short(&["no"]).cluster_wide().with(&[Subresource::Status])
+    row("", "Node", "nodes").short(&["no"]).cluster_scoped().with(&[Subresource::Status])
         .fields(NODE_FIELDS),
     row("", "PersistentVolumeClaim", "persistentvolumeclaims").short(&["pvc"]).with(&[Subresource::Status]),
-    row("", "PersistentVolume", "persistentvolumes").short(&["pv"]).cluster_wide().with(&[Subresource::Status]),
+    row("", "PersistentVolume", "persistentvolumes").short(&["pv"]).cluster_scoped().with(&[Subresource::Status]),
     row("", "Pod", "pods").short(&["po"]).category("all").fields(POD_FIELDS)
         .with(&[Subresource::Binding, Subresource::Log, Subresource::Status]),
     row("", "ResourceQuota", "resourcequotas").short(&["quota"]).with(&[Subresource::Status]),
@@ -78,36 +78,36 @@ const TABLE: &[Row] = &[
     row("", "ServiceAccount", "serviceaccounts").short(&["sa"]).with(&[Subresource::Token]),
     row("", "Service", "services").short(&["svc"]).category("all").verbs(ALL_BUT_DELETE_COLLECTION)
         .with(&[Subresource::Status]),
-    row(ADMISSION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations").cluster_wide().category(API_EXTENSIONS),
-    row(ADMISSION, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations").cluster_wide().category(API_EXTENSIONS),
+    row(ADMISSION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations").cluster_scoped().category(API_EXTENSIONS),
+    row(ADMISSION, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations").cluster_scoped().category(API_EXTENSIONS),
     row("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions").short(&["crd", "crds"])
-        .cluster_wide().category(API_EXTENSIONS).with(&[Subresource::Status]),
-    row("apiregistration.k8s.io", "APIService", "apiservices").cluster_wide().category(API_EXTENSIONS).with(&[Subresource::Status]),
+        .cluster_scoped().category(API_EXTENSIONS).with(&[Subresource::Status]),
+    row("apiregistration.k8s.io", "APIService", "apiservices").cluster_scoped().category(API_EXTENSIONS).with(&[Subresource::Status]),
     row("apps", "DaemonSet", "daemonsets").short(&["ds"]).category("all").with(&[Subresource::Status]),
     row("apps", "Deployment", "deployments").short(&["deploy"]).category("all").with(&[Subresource::Scale, Subresource::Status]),
     row("apps", "ReplicaSet", "replicasets").short(&["rs"]).category("all").with(&[Subresource::Scale, Subresource::Status]),
     row("apps", "StatefulSet", "statefulsets").short(&["sts"]).category("all").with(&[Subresource::Scale, Subresource::Status]),
-    row("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews").cluster_wide().verbs(&[Verb::Create]),
-    row("authentication.k8s.io", "TokenReview", "tokenreviews").cluster_wide().verbs(&[Verb::Create]),
-    row(REVIEWS, "LocalSubjectAccessReview", "localsubjectaccessreviews").verbs(&[Verb::Create]),
-    row(REVIEWS, "SelfSubjectAccessReview", "selfsubjectaccessreviews").cluster_wide().verbs(&[Verb::Create]),
-    row(REVIEWS, "SelfSubjectRulesReview", "selfsubjectrulesreviews").cluster_wide().verbs(&[Verb::Create]),
-    row(REVIEWS, "SubjectAccessReview", "subjectaccessreviews").cluster_wide().verbs(&[Verb::Create]),
+    row("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews").cluster_scoped().verbs(&[Verb::Create]),
+    row("authentication.k8s.io", "TokenReview", "tokenreviews").cluster_scoped().verbs(&[Verb::Create]),
+    row(AUTHORIZATION, "LocalSubjectAccessReview", "localsubjectaccessreviews").verbs(&[Verb::Create]),
+    row(AUTHORIZATION, "SelfSubjectAccessReview", "selfsubjectaccessreviews").cluster_scoped().verbs(&[Verb::Create]),
+    row(AUTHORIZATION, "SelfSubjectRulesReview", "selfsubjectrulesreviews").cluster_scoped().verbs(&[Verb::Create]),
+    row(AUTHORIZATION, "SubjectAccessReview", "subjectaccessreviews").cluster_scoped().verbs(&[Verb::Create]),
     row("batch", "CronJob", "cronjobs").short(&["cj"]).category("all").with(&[Subresource::Status]),
     row("batch", "Job", "jobs").category("all").with(&[Subresource::Status])
         .fields(JOB_FIELDS),
     row("coordination.k8s.io", "Lease", "leases"),
     row("events.k8s.io", "Event", "events").short(&["ev"]).fields(NEW_EVENT_FIELDS),
-    row("networking.k8s.io", "IngressClass", "ingressclasses").cluster_wide(),
+    row("networking.k8s.io", "IngressClass", "ingressclasses").cluster_scoped(),
     row("networking.k8s.io", "Ingress", "ingresses").short(&["ing"]).with(&[Subresource::Status]),
     row("networking.k8s.io", "NetworkPolicy", "networkpolicies").short(&["netpol"]),
     row("policy", "PodDisruptionBudget", "poddisruptionbudgets").short(&["pdb"]).with(&[Subresource::Status]),
-    row(RBAC, "ClusterRoleBinding", "clusterrolebindings").cluster_wide(),
-    row(RBAC, "ClusterRole", "clusterroles").cluster_wide(),
+    row(RBAC, "ClusterRoleBinding", "clusterrolebindings").cluster_scoped(),
+    row(RBAC, "ClusterRole", "clusterroles").cluster_scoped(),
     row(RBAC, "RoleBinding", "rolebindings"),
     row(RBAC, "Role", "roles"),
-    row("scheduling.k8s.io", "PriorityClass", "priorityclasses").short(&["pc"]).cluster_wide(),
-    row("storage.k8s.io", "StorageClass", "storageclasses").short(&["sc"]).cluster_wide(),
+    row("scheduling.k8s.io", "PriorityClass", "priorityclasses").short(&["pc"]).cluster_scoped(),
+    row("storage.k8s.io", "StorageClass", "storageclasses").short(&["sc"]).cluster_scoped(),
 ];
 
 /// The built-in resources, sorted by group.
@@ -153,7 +153,7 @@ impl Row {
         self
     }
 
-    const fn cluster_wide(mut self) -> Self {
+    const fn cluster_scoped(mut self) -> Self {
         self.namespaced = false;
         self
     }
@@ -173,8 +173,8 @@ impl Row {
         self
     }
 
-    /// Cluster-wide resources with fields of their own do not know the one of the namespace; those
-    /// without do.
+    /// Selectable fields. As in the API server, cluster-scoped resources with own fields do not
+    /// support `metadata.namespace`, those without do.
     fn all_fields(&self) -> Vec<Field> {
         let [name, namespace] = Field::METADATA;
         let namespace = (self.namespaced || self.fields.is_empty()).then_some(namespace);

@@ -1,17 +1,17 @@
-//! The documents by which clients discover what is served.
+//! Discovery documents.
 
 use serde_json::{Map, Value, json};
 
 use super::{Catalog, Resource, Subresource, group_version};
 
-/// What the server says of itself at `/version`.
+/// Server version of `/version`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerVersion<'a> {
-    /// The first number of the Kubernetes version whose API it follows.
+    /// Major version of the Kubernetes API.
     pub major: u32,
-    /// The second number.
+    /// Minor version.
     pub minor: u32,
-    /// All of it, such as `v1.33.0+fairway`.
+    /// Full version, such as `v1.33.0+fairway`.
     pub git_version: &'a str,
 }
 
@@ -30,7 +30,7 @@ pub fn version_document(version: ServerVersion<'_>) -> Value {
     })
 }
 
-/// By the words of Go.
+/// The platform in Go's notation.
 fn platform() -> String {
     let architecture = match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -41,7 +41,7 @@ fn platform() -> String {
 }
 
 impl Catalog {
-    /// `/api`: the versions of the core; the address is where clients reach the server.
+    /// `/api`: the core versions. The address is where clients reach the server.
     pub fn core_versions(&self, server_address: &str) -> Value {
         json!({
             "kind": "APIVersions",
@@ -52,13 +52,13 @@ impl Catalog {
         })
     }
 
-    /// `/apis`: all groups but the core.
+    /// `/apis`: all groups except the core.
     pub fn group_list(&self) -> Value {
         let groups = self.groups().into_iter().map(|group| self.group_entry(group));
         json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups.collect::<Vec<_>>() })
     }
 
-    /// `/apis/{group}`; `None` where there is no such group.
+    /// `/apis/{group}`; `None` if it is not served.
     pub fn group(&self, group: &str) -> Option<Value> {
         if group.is_empty() || self.versions(group).is_empty() {
             return None;
@@ -80,8 +80,8 @@ impl Catalog {
         json!({ "name": group, "versions": versions, "preferredVersion": versions.first() })
     }
 
-    /// `/api/{version}` with an empty group, and `/apis/{group}/{version}`; `None` where there is no
-    /// such version.
+    /// `/api/{version}` for the core group, otherwise `/apis/{group}/{version}`; `None` if it is
+    /// not served.
     pub fn resource_list(&self, group: &str, version: &str) -> Option<Value> {
         let resources: Vec<_> =
             self.in_version(group, version).flat_map(|it| entries(it)).collect();
@@ -194,7 +194,7 @@ fn add_names(entry: &mut Value, resource: &Resource) {
     add(entry, "categories", &resource.categories);
 }
 
-/// What is empty is left out.
+/// Adds a list, unless it is empty.
 fn add<T: serde::Serialize>(entry: &mut Value, field: &str, items: &[T]) {
     if let (false, Some(entry)) = (items.is_empty(), entry.as_object_mut()) {
         let entry: &mut Map<String, Value> = entry;

@@ -1,14 +1,14 @@
-//! What a request is about: its path, its method and its query.
+//! Request targets by path, method and query.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Catalog, Resource, Subresource, Verb};
 
-/// Longer than any real path: group, version, namespace, names of 253 bytes, all percent-encoded.
+/// Maximum path length, longer than any valid path.
 const MAX_LENGTH: usize = 4096;
 
-/// What a request is about.
+/// The target of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// `/api`
@@ -26,43 +26,42 @@ pub enum Target {
     },
     /// `/version`
     Version,
-    /// Objects, or one of them.
+    /// Objects of a resource.
     Objects {
-        /// What they are.
+        /// The resource.
         resource: Arc<Resource>,
-        /// Where they are; `None` for what is in no namespace, and for all namespaces.
+        /// The namespace; `None` for cluster-scoped resources and for all namespaces.
         namespace: Option<String>,
-        /// Which one; `None` for all of them, and for the one that is to be created.
+        /// The name; `None` for collections and for objects to create.
         name: Option<String>,
-        /// What of it.
+        /// The subresource.
         subresource: Option<Subresource>,
-        /// What is to be done.
+        /// The verb.
         verb: Verb,
     },
-    /// A path, decoded, that is not about the API.
+    /// A decoded path outside of the API.
     Other(String),
 }
 
-/// Why a request is about nothing.
+/// Why a request has no target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// 400
+    /// 400 Bad Request.
     #[error("{message}")]
     Invalid {
-        /// What is wrong.
+        /// The message.
         message: String,
     },
-    /// 404
+    /// 404 Not Found.
     #[error("the server could not find the requested resource")]
     NotFound,
-    /// 405
+    /// 405 Method Not Allowed.
     #[error("the server does not allow this method on the requested resource")]
     MethodNotAllowed,
 }
 
 impl Target {
-    /// What a request of this method asks for at this path, which is as it came: percent-encoded,
-    /// and without the query.
+    /// Parses a request. The path is percent-encoded and without the query.
     pub fn parse(
         catalog: &Catalog,
         method: &str,
@@ -71,7 +70,7 @@ impl Target {
     ) -> Result<Self, PathError> {
         let path = decode_path(path)?;
         let segments: Vec<&str> = path.trim_end_matches('/').split('/').collect();
-        // Objects check their methods themselves; documents can only be read.
+        // Objects check their verbs themselves; documents are read-only.
         let document =
             |target| if method == "GET" { Ok(target) } else { Err(PathError::MethodNotAllowed) };
         match *segments {
@@ -95,7 +94,7 @@ impl Target {
     }
 }
 
-/// What a path says; slashes that were encoded separate as others do, as on the real server.
+/// Decodes a path. Encoded slashes separate segments, as in the API server.
 pub fn decode_path(path: &str) -> Result<Cow<'_, str>, PathError> {
     let invalid = |message: &str| PathError::Invalid { message: message.to_owned() };
     if path.len() > MAX_LENGTH {
@@ -120,7 +119,7 @@ pub fn decode_path(path: &str) -> Result<Cow<'_, str>, PathError> {
         bytes.push(high * 16 + low);
         rest = others;
     }
-    // No object has a name that is not text.
+    // All names are valid UTF-8.
     String::from_utf8(bytes).map(Cow::Owned).map_err(|_| PathError::NotFound)
 }
 
@@ -137,24 +136,24 @@ fn versioned(catalog: &Catalog, group: &str, version: &str) -> Result<Target, Pa
     }
 }
 
-/// What the path alone says.
-struct Place<'a> {
+/// The target of a path, before its method is considered.
+struct PathTarget<'a> {
     resource: &'a Arc<Resource>,
     namespace: Option<&'a str>,
     name: Option<&'a str>,
     subresource: Option<Subresource>,
 }
 
-/// `rest` is what follows the version.
+/// Parses the segments after the version.
 fn objects<'a>(
     catalog: &'a Catalog,
     group: &str,
     version: &str,
     rest: &[&'a str],
-) -> Result<Place<'a>, PathError> {
+) -> Result<PathTarget<'a>, PathError> {
     let find = |plural: &str| catalog.resource(group, version, plural);
     let (namespace, rest) = match *rest {
-        // Namespaces are objects themselves: what follows is theirs unless it is a resource.
+        // Segments after the name of a namespace are its subresources, unless they are resources.
         ["namespaces", _, below, ..] if find(below).is_none() && group.is_empty() => (None, rest),
         ["namespaces", namespace, _, ..] => (Some(namespace), &rest[2..]),
         _ => (None, rest),
@@ -178,10 +177,10 @@ fn objects<'a>(
         named.filter(|it| resource.subresources.contains(it)).ok_or(PathError::NotFound)
     };
     let subresource = subresource.map(known).transpose()?;
-    Ok(Place { resource, namespace, name, subresource })
+    Ok(PathTarget { resource, namespace, name, subresource })
 }
 
-/// What would be another path, or none, cannot be a name.
+/// Refuses names that are not valid path segments.
 fn check_name(name: &str) -> Result<(), PathError> {
     let problem = match name {
         "" => return Err(PathError::NotFound),
@@ -192,7 +191,7 @@ fn check_name(name: &str) -> Result<(), PathError> {
     Err(PathError::Invalid { message: format!("Name parameter invalid: {name:?}: {problem}") })
 }
 
-impl Place<'_> {
+impl PathTarget<'_> {
     fn target(&self, method: &str, query: &str) -> Result<Target, PathError> {
         let of_all_namespaces = self.resource.namespaced && self.namespace.is_none();
         if of_all_namespaces && !self.resource.verbs.contains(&Verb::List) {
@@ -217,22 +216,23 @@ impl Place<'_> {
     }
 
     fn verb(&self, method: &str, query: &str) -> Option<Verb> {
-        let of_one = self.name.is_some();
+        let has_name = self.name.is_some();
         match method {
-            "GET" if of_one => Some(Verb::Get),
+            "GET" if has_name => Some(Verb::Get),
             "GET" if asks_to_watch(query) => Some(Verb::Watch),
             "GET" => Some(Verb::List),
-            "POST" if !of_one || self.subresource.is_some() => Some(Verb::Create),
-            "PUT" if of_one => Some(Verb::Update),
-            "PATCH" if of_one => Some(Verb::Patch),
-            "DELETE" if of_one => Some(Verb::Delete),
+            "POST" if !has_name || self.subresource.is_some() => Some(Verb::Create),
+            "PUT" if has_name => Some(Verb::Update),
+            "PATCH" if has_name => Some(Verb::Patch),
+            "DELETE" if has_name => Some(Verb::Delete),
             "DELETE" => Some(Verb::DeleteCollection),
             _ => None,
         }
     }
 }
 
-/// The real server takes everything for a yes but `false` and `0`, even nothing.
+/// Whether the query requests a watch. As in the API server, every value except `false` and `0`
+/// does.
 fn asks_to_watch(query: &str) -> bool {
     let mut pairs = url::form_urlencoded::parse(query.as_bytes());
     let watch = pairs.find(|(name, _)| name == "watch");

@@ -25,20 +25,20 @@ fn with_gadgets() -> Catalog {
 }
 
 #[test]
-fn names_are_unique_within_a_group() {
+fn builtin_resources_have_unique_names() {
     let catalog = Catalog::default();
     for group in catalog.groups().into_iter().chain([""]) {
         let of_group: Vec<_> = catalog.in_version(group, "v1").collect();
         for (number, resource) in of_group.iter().enumerate() {
             for other in &of_group[..number] {
-                assert_eq!(refuse_conflict(resource, other), Ok(()));
+                assert_eq!(check_conflict(resource, other), Ok(()));
             }
         }
     }
 }
 
 #[test]
-fn custom_resources_come_and_go() {
+fn define_and_undefine_custom_resources() {
     let mut catalog = with_gadgets();
     assert_eq!(catalog.versions("x.test"), ["v1", "v1beta1"]);
     assert_eq!(catalog.kind("x.test", "Gadget").unwrap().version, "v1");
@@ -51,7 +51,7 @@ fn custom_resources_come_and_go() {
 }
 
 #[test]
-fn a_definition_replaces_itself() {
+fn define_twice_replaces_resources() {
     let mut catalog = with_gadgets();
     let count = catalog.resources().count();
     catalog.define(&definition("gadgets", "Gadget", &json!({ "shortNames": ["gg"] }))).unwrap();
@@ -60,7 +60,7 @@ fn a_definition_replaces_itself() {
 }
 
 #[test]
-fn names_that_are_taken_are_refused() {
+fn define_with_conflicting_names_is_refused() {
     let mut refused = Vec::new();
     for (plural, kind, more) in [
         ("others", "Gadget", json!({})),
@@ -87,7 +87,7 @@ fn names_that_are_taken_are_refused() {
 }
 
 #[test]
-fn definitions_that_contradict_themselves_are_refused() {
+fn define_of_inconsistent_crd_is_refused() {
     let mut misnamed = definition("gadgets", "Gadget", &json!({}));
     misnamed.metadata.name = Some("widgets.x.test".to_owned());
     let mut nowhere = definition("gadgets", "Gadget", &json!({}));
@@ -100,7 +100,7 @@ fn definitions_that_contradict_themselves_are_refused() {
 }
 
 #[test]
-fn documents() {
+fn discovery_documents() {
     let catalog = with_gadgets();
     insta::assert_snapshot!(catalog.core_versions("127.0.0.1:6443"), @r#"{"kind":"APIVersions","serverAddressByClientCIDRs":[{"clientCIDR":"0.0.0.0/0","serverAddress":"127.0.0.1:6443"}],"versions":["v1"]}"#);
     insta::assert_snapshot!(catalog.group("x.test").unwrap(), @r#"{"apiVersion":"v1","kind":"APIGroup","name":"x.test","preferredVersion":{"groupVersion":"x.test/v1","version":"v1"},"versions":[{"groupVersion":"x.test/v1","version":"v1"},{"groupVersion":"x.test/v1beta1","version":"v1beta1"}]}"#);
@@ -116,7 +116,7 @@ fn documents() {
 }
 
 #[test]
-fn aggregated_documents() {
+fn aggregated_discovery_documents() {
     let catalog = with_gadgets();
     let groups = catalog.aggregated_groups();
     assert_eq!(groups["items"].as_array().unwrap().len(), catalog.groups().len());
@@ -128,9 +128,9 @@ fn aggregated_documents() {
     insta::assert_snapshot!(gadgets, @r#"{"metadata":{"name":"x.test"},"versions":[{"freshness":"Current","resources":[{"resource":"gadgets","responseKind":{"group":"x.test","kind":"Gadget","version":"v1"},"scope":"Namespaced","shortNames":["gd"],"singularResource":"gadget","verbs":["create","delete","deletecollection","get","list","patch","update","watch"]}],"version":"v1"},{"freshness":"Current","resources":[{"resource":"gadgets","responseKind":{"group":"x.test","kind":"Gadget","version":"v1beta1"},"scope":"Namespaced","shortNames":["gd"],"singularResource":"gadget","verbs":["create","delete","deletecollection","get","list","patch","update","watch"]}],"version":"v1beta1"}]}"#);
 }
 
-/// The real server's answers to most of these are in the test beside it.
+/// The integration test has the responses of an API server to most of these.
 #[test]
-fn paths() {
+fn parse_by_method_path_and_query() {
     let mut catalog = with_gadgets();
     let mut cluster_wide = definition("worlds", "World", &json!({}));
     cluster_wide.spec.scope = "Cluster".to_owned();
@@ -218,9 +218,22 @@ fn shown(target: Result<Target, PathError>) -> String {
     }
 }
 
+#[test]
+fn preference_orders_stable_beta_alpha_other() {
+    #[rustfmt::skip]
+    let sorted = [
+        "v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1",
+        "foo10", "v01", "v1beta", "v1gamma1",
+    ];
+    let mut versions = sorted;
+    versions.reverse();
+    versions.sort_by(|left, right| compare_versions(left, right));
+    assert_eq!(versions, sorted);
+}
+
 proptest! {
     #[test]
-    fn no_path_panics(
+    fn parse_of_any_path_does_not_panic(
         method in "GET|PUT|POST|DELETE|PATCH|[A-Z]{0,5}",
         path in "(/|/api/v1/|/apis/apps/v1/)?((namespaces|pods|deployments|status|%2f|%|\\.\\.|[a-z]{0,3}|\\PC)/?){0,8}",
         query in "(watch=)?\\PC{0,10}",

@@ -2,30 +2,30 @@
 
 use serde::Serialize;
 
-/// What can be done with objects, by the words of discovery and of access rules.
+/// Verbs of discovery and RBAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
-    /// Makes an object.
+    /// Creates an object.
     Create,
-    /// Removes an object.
+    /// Deletes an object.
     Delete,
-    /// Removes all objects that are selected.
+    /// Deletes all selected objects.
     DeleteCollection,
     /// Reads an object.
     Get,
-    /// Reads all objects that are selected.
+    /// Lists the selected objects.
     List,
-    /// Changes parts of an object.
+    /// Patches an object.
     Patch,
     /// Replaces an object.
     Update,
-    /// Follows the changes of all objects that are selected.
+    /// Watches the selected objects.
     Watch,
 }
 
 impl Verb {
-    /// Everything.
+    /// All verbs.
     pub const ALL: &'static [Self] = &[
         Self::Create,
         Self::Delete,
@@ -37,7 +37,7 @@ impl Verb {
         Self::Watch,
     ];
 
-    /// The word.
+    /// The verb in lower case.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -52,20 +52,20 @@ impl Verb {
     }
 }
 
-/// A part of an object, or something about it, that has an address of its own.
+/// A subresource of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subresource {
-    /// Pods: puts them on a node.
+    /// Binds a pod to a node.
     Binding,
-    /// Namespaces: takes finalizers off.
+    /// Removes the finalizers of a namespace.
     Finalize,
-    /// Pods: what a container printed.
+    /// The log of a container.
     Log,
-    /// How many replicas there are to be.
+    /// The replica count.
     Scale,
-    /// What was observed of the object.
+    /// The status.
     Status,
-    /// ServiceAccounts: a token.
+    /// A token of a ServiceAccount.
     Token,
 }
 
@@ -73,7 +73,7 @@ impl Subresource {
     pub(super) const ALL: [Self; 6] =
         [Self::Binding, Self::Finalize, Self::Log, Self::Scale, Self::Status, Self::Token];
 
-    /// The word in a path.
+    /// Its path segment.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Binding => "binding",
@@ -85,7 +85,7 @@ impl Subresource {
         }
     }
 
-    /// What can be done with it.
+    /// Supported verbs.
     pub fn verbs(self) -> &'static [Verb] {
         match self {
             Self::Finalize => &[Verb::Update],
@@ -95,8 +95,7 @@ impl Subresource {
         }
     }
 
-    /// The group, version and kind that are read and written there; `None` where it is the kind of
-    /// the resource.
+    /// Its group, version and kind; `None` if it uses the kind of the resource.
     pub fn own_kind(self) -> Option<(&'static str, &'static str, &'static str)> {
         match self {
             Self::Binding => Some(("", "v1", "Binding")),

@@ -12,7 +12,7 @@ fn texts(errors: &[FieldError]) -> String {
 }
 
 #[test]
-fn names_follow_the_rule_of_their_kind() {
+fn name_rules() {
     for (rule, good, bad) in [
         (NameRule::Subdomain, &["a", "a.b-c", "0"][..], &["A", "a..b", "-a", "a_"][..]),
         (NameRule::Label, &["a-0", "0"], &["a.b", "A"]),
@@ -30,7 +30,7 @@ fn names_follow_the_rule_of_their_kind() {
 }
 
 #[test]
-fn metadata_is_refused_as_the_api_server_refuses_it() {
+fn validate_returns_api_server_messages() {
     let object = json!({ "metadata": {
         "generateName": "A-",
         "namespace": "B",
@@ -62,7 +62,7 @@ fn metadata_is_refused_as_the_api_server_refuses_it() {
 }
 
 #[test]
-fn identity_does_not_change() {
+fn validate_update_of_immutable_fields_is_refused() {
     let old = json!({ "metadata": {
         "name": "a", "namespace": "b", "uid": "c", "creationTimestamp": "d",
         "deletionTimestamp": "e", "finalizers": ["example.com/f"],
@@ -83,7 +83,7 @@ fn identity_does_not_change() {
 }
 
 #[test]
-fn finalizers_can_be_added_while_nothing_is_deleted() {
+fn validate_update_allows_new_finalizers_unless_terminating() {
     let old = json!({ "metadata": { "name": "a" } });
     let mut new: Value = old.clone();
     new["metadata"]["finalizers"] = json!(["example.com/f"]);

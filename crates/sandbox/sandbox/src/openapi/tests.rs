@@ -1,6 +1,7 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use super::*;
+use crate::store::{Key, ResourceKey};
 
 fn document(catalog: &Catalog, store: &Store, path: &str) -> Value {
     let bytes = OpenApi::default().document(catalog, store, path).unwrap();
@@ -30,7 +31,7 @@ fn widgets() -> Value {
 }
 
 #[test]
-fn clients_find_kinds_and_what_a_write_can_do() {
+fn document_has_kinds_and_write_parameters() {
     let pods = document(&Catalog::default(), &Store::default(), "api/v1");
     let schema = &pods["components"]["schemas"]["io.k8s.api.core.v1.Pod"];
     let kind = json!({ "group": "", "version": "v1", "kind": "Pod" });
@@ -43,16 +44,16 @@ fn clients_find_kinds_and_what_a_write_can_do() {
 }
 
 #[test]
-fn every_built_in_kind_has_a_schema() {
+fn builtin_kinds_have_schemas() {
     let catalog = Catalog::default();
     for resource in catalog.resources() {
-        let kind = crate::builtin::kind(&resource.group, &resource.kind);
+        let kind = builtin::kind(&resource.group, &resource.kind);
         assert!(kind.is_some(), "{} {}", resource.group, resource.kind);
     }
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn references_resolve() {
     fn check(value: &Value, schemas: &Value) {
         match value {
             Value::Object(fields) => {
@@ -75,11 +76,11 @@ fn every_reference_leads_somewhere() {
 }
 
 #[test]
-fn a_definition_is_part_of_it_and_changes_its_name() {
+fn crd_schema_is_included_and_changes_hash() {
     let (mut catalog, store) = (Catalog::default(), Store::default());
     let definition: CustomResourceDefinition = serde_json::from_value(widgets()).unwrap();
     catalog.define(&definition).unwrap();
-    let definitions = Stored::new("apiextensions.k8s.io", "customresourcedefinitions");
+    let definitions = ResourceKey::new("apiextensions.k8s.io", "customresourcedefinitions");
     let key = Key::new(&definitions, None, "widgets.example.com").unwrap();
     store.create(&key, widgets()).unwrap();
     let widgets = document(&catalog, &store, "apis/example.com/v1");
@@ -98,7 +99,7 @@ fn a_definition_is_part_of_it_and_changes_its_name() {
 }
 
 #[test]
-fn what_is_not_served_has_no_document() {
+fn document_of_unserved_path_is_none() {
     let (catalog, store) = (Catalog::default(), Store::default());
     for path in
         ["", "api", "api/v2", "apis", "apis/apps", "apis//v1", "apis/nothing/v1", "apis/apps/v1/x"]

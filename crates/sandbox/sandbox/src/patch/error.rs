@@ -1,14 +1,14 @@
-//! Why a patch cannot be applied.
+//! Errors of patches.
 
-use super::bounds::{MAX_COPIED_BYTES, MAX_DEPTH, MAX_OPERATIONS};
+use super::{MAX_COPIED_BYTES, MAX_DEPTH, MAX_OPERATIONS};
 
-/// Why a patch cannot be applied.
+/// Why a patch fails.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PatchError {
-    /// It is no patch of its kind.
+    /// It is not a patch of its type.
     #[error("malformed patch: {0}")]
     Malformed(&'static str),
-    /// It nests too deeply.
+    /// It is nested too deeply.
     #[error("the patch is nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
     /// It has too many operations.
@@ -17,27 +17,27 @@ pub enum PatchError {
          {MAX_OPERATIONS}, got {0}"
     )]
     TooManyOperations(usize),
-    /// One operation of a JSON patch fails.
+    /// An operation of a JSON patch fails.
     #[error("operation {index} ({operation} {path:?}): {why}")]
     Operation {
-        /// Which one, from 0.
+        /// Index of the operation.
         index: usize,
-        /// What it does.
+        /// The operation.
         operation: String,
-        /// Where.
+        /// Its path.
         path: String,
-        /// What is wrong.
+        /// The reason.
         why: OperationError,
     },
-    /// A directive of a strategic merge patch, or an item in one of its lists, is wrong.
+    /// A directive or list item of a strategic merge patch is invalid.
     #[error("{path}: {why}")]
     Directive {
-        /// The field, from the object.
+        /// The field path.
         path: String,
-        /// What is wrong.
+        /// The reason.
         why: DirectiveError,
     },
-    /// Custom resources know no strategic merge patch.
+    /// Custom resources do not support strategic merge patches.
     #[error(
         "the body of the request was in an unknown format - accepted media types include: \
          application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
@@ -48,54 +48,54 @@ pub enum PatchError {
 /// Why an operation of a JSON patch fails.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OperationError {
-    /// The operation is none of the six.
+    /// Unknown operation.
     #[error("unknown operation")]
     Unknown,
-    /// A path is missing, empty or does not begin with a slash.
+    /// Missing or invalid path.
     #[error("{0:?} must be a path that starts with a slash")]
     NoPath(&'static str),
-    /// A path leads nowhere.
+    /// The path does not exist.
     #[error("{0:?} does not exist")]
     Missing(String),
-    /// An index lies beyond the list, or is no number.
+    /// Invalid list index.
     #[error("{0:?} is not an index of the list")]
     NoIndex(String),
-    /// A value is to be moved into itself.
+    /// A value cannot be moved into itself.
     #[error("a value cannot be moved into itself")]
     IntoItself,
-    /// The tested value is another one.
+    /// The tested value differs.
     #[error("the value differs from the expected value")]
     Different,
-    /// The copies are too large.
+    /// The copies exceed the limit.
     #[error("the operations copy more than {MAX_COPIED_BYTES} bytes")]
     TooMuchCopied,
-    /// The operations move too much.
+    /// The moves exceed the limit.
     #[error("the operations move too many values")]
     TooMuchMoved,
-    /// The result is too deep.
+    /// The result is nested too deeply.
     #[error("the object would be nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
 }
 
-/// What is wrong with a directive of a strategic merge patch.
+/// Why a directive is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DirectiveError {
-    /// `$patch` says something unknown.
+    /// Unknown `$patch`.
     #[error("$patch is {0}; expected \"replace\" or \"delete\"")]
     Unknown(String),
-    /// `$retainKeys` is no list of names, or leaves out a field of the patch.
+    /// `$retainKeys` is not a list of names, or omits a field of the patch.
     #[error("$retainKeys must be a list with the names of all other fields of the patch")]
     RetainKeys,
-    /// A directive needs a list.
+    /// A list is required.
     #[error("{0} must be a list")]
     NotAList(&'static str),
-    /// The field is no list.
+    /// The field is not a list.
     #[error("values can be deleted only from lists")]
     NotInAList,
-    /// An item does not say which one it is.
+    /// An item lacks its key.
     #[error("an item has no {0:?}, which identifies it")]
     NoKey(String),
-    /// The items do not belong into one list.
+    /// The items have different types.
     #[error("the items of the list have different types")]
     MixedItems,
     /// `$setElementOrder` contradicts the patch.
@@ -104,9 +104,9 @@ pub enum DirectiveError {
 }
 
 impl PatchError {
-    /// The HTTP status with which the API server answers.
+    /// The HTTP status.
     ///
-    /// It calls most faults of a strategic merge patch its own (500).
+    /// The API server reports most errors of strategic merge patches as 500.
     pub fn code(&self) -> u16 {
         match self {
             Self::Malformed(_) | Self::TooDeep => 400,
@@ -121,7 +121,7 @@ impl PatchError {
         }
     }
 
-    /// The same error, seen from the object that has it in this field.
+    /// Prefixes the path with a field.
     pub(super) fn inside(self, field: &str) -> Self {
         match self {
             Self::Directive { path, why } => {

@@ -1,21 +1,21 @@
-//! Strategic merge patch: objects and their directives.
+//! Strategic merge patch of objects.
 
 use serde_json::{Map, Value};
 
 use super::PatchError;
-use super::error::DirectiveError as Why;
+use super::error::DirectiveError;
 use super::strategic_list as list;
 use crate::schema::{ListSchema, ObjectSchema, Schema};
 
 type Object = Map<String, Value>;
 
-/// What to do with the value in which it stands: `replace` or `delete`.
+/// Directive of an object: `replace` or `delete`.
 pub(super) const PATCH: &str = "$patch";
-/// The only fields that may stay.
+/// Directive: the only fields to keep.
 const RETAIN_KEYS: &str = "$retainKeys";
-/// Followed by a field: the order of its items.
+/// Directive prefix: the order of the items of a list.
 const SET_ORDER: &str = "$setElementOrder/";
-/// Followed by a field: values that go from its list.
+/// Directive prefix: values to delete from a list.
 const DELETE_VALUES: &str = "$deleteFromPrimitiveList/";
 
 /// Merges `patch` into `object`.
@@ -32,7 +32,7 @@ pub(super) fn merge(
     if let Some(keys) = patch.get(RETAIN_KEYS) {
         retain(&mut object, patch, keys)?;
     }
-    // Deleting comes first: a value that the patch deletes and adds is there afterwards.
+    // Delete first, so that a value that the patch deletes and adds is present.
     for (key, values) in patch {
         if let Some(field) = key.strip_prefix(DELETE_VALUES) {
             delete_values(&mut object, field, values, schema).map_err(|e| e.inside(field))?;
@@ -56,13 +56,13 @@ pub(super) enum Directive {
     Delete,
 }
 
-/// What `$patch` says.
-pub(super) fn directive(patch: &Object) -> Result<Option<Directive>, Why> {
+/// The `$patch` directive.
+pub(super) fn directive(patch: &Object) -> Result<Option<Directive>, DirectiveError> {
     match patch.get(PATCH) {
         None => Ok(None),
         Some(Value::String(text)) if text == "replace" => Ok(Some(Directive::Replace)),
         Some(Value::String(text)) if text == "delete" => Ok(Some(Directive::Delete)),
-        Some(other) => Err(Why::Unknown(other.to_string())),
+        Some(other) => Err(DirectiveError::Unknown(other.to_string())),
     }
 }
 
@@ -101,13 +101,13 @@ fn merge_field(
     Ok(())
 }
 
-fn retain(object: &mut Object, patch: &Object, keys: &Value) -> Result<(), Why> {
-    let keys = keys.as_array().ok_or(Why::RetainKeys)?;
+fn retain(object: &mut Object, patch: &Object, keys: &Value) -> Result<(), DirectiveError> {
+    let keys = keys.as_array().ok_or(DirectiveError::RetainKeys)?;
     let keys: Option<std::collections::BTreeSet<&str>> = keys.iter().map(Value::as_str).collect();
-    let keys = keys.ok_or(Why::RetainKeys)?;
+    let keys = keys.ok_or(DirectiveError::RetainKeys)?;
     let set = patch.iter().filter(|(key, value)| !is_directive(key) && !value.is_null());
     if set.into_iter().any(|(key, _)| !keys.contains(key.as_str())) {
-        return Err(Why::RetainKeys);
+        return Err(DirectiveError::RetainKeys);
     }
     object.retain(|key, _| keys.contains(key.as_str()));
     Ok(())
@@ -121,7 +121,7 @@ fn delete_values(
 ) -> Result<(), PatchError> {
     let Some(before) = object.get_mut(field) else { return Ok(()) };
     let (Value::Array(before), Value::Array(values)) = (before, values) else {
-        return Err(Why::NotInAList.into());
+        return Err(DirectiveError::NotInAList.into());
     };
     list::delete_values(before, values, list_schema(field_schema(schema, field)))?;
     Ok(())
@@ -151,7 +151,7 @@ fn list_schema(schema: &Schema) -> Option<&ListSchema> {
     }
 }
 
-/// Whether an object merges field by field, which most do that server-side apply takes whole.
+/// Whether an object merges field by field, like most that are atomic for server-side apply.
 fn merges(schema: &Schema) -> bool {
     match schema {
         Schema::Object(ObjectSchema { fields, others, atomic }) => {
@@ -161,7 +161,7 @@ fn merges(schema: &Schema) -> bool {
     }
 }
 
-/// A value that stood in a patch and has nothing to merge with: nulls and directives mean nothing.
+/// A patch value without nulls and directives, for fields with nothing to merge with.
 pub(super) fn plain(value: &Value) -> Value {
     match value {
         Value::Object(patch) => plain_object(patch).into(),

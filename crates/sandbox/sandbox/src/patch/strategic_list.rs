@@ -1,7 +1,6 @@
-//! Strategic merge patch: lists.
+//! Strategic merge patch of lists.
 //!
-//! Items are found by an index of their identities, so that long lists take no longer than they
-//! have to.
+//! Items are indexed by identity, so that the cost is not quadratic.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::{discriminant, take};
@@ -9,45 +8,49 @@ use std::mem::{discriminant, take};
 use serde_json::Value;
 
 use super::PatchError;
-use super::error::DirectiveError as Why;
+use super::error::DirectiveError;
 use super::strategic::{self, Directive};
 use crate::schema::{ListSchema, Schema};
 
-/// Where which identity stands.
+/// Positions by identity.
 type Positions = BTreeMap<String, usize>;
 
-/// What tells the items of a list apart.
+/// Identity of list items.
 #[derive(Clone, Copy)]
-enum Identity<'s> {
+enum ItemIdentity<'s> {
     /// Their value.
     Value,
-    /// The value of this field.
+    /// A key field.
     Key(&'s str),
 }
 
-impl<'s> Identity<'s> {
-    fn of(list: Option<&'s ListSchema>) -> Self {
+impl<'s> ItemIdentity<'s> {
+    fn new(list: Option<&'s ListSchema>) -> Self {
         match list.and_then(|list| list.patch_key.as_deref()) {
             None | Some(ListSchema::BY_VALUE) => Self::Value,
             Some(key) => Self::Key(key),
         }
     }
 
-    fn read(self, item: &Value) -> Result<String, Why> {
+    fn read(self, item: &Value) -> Result<String, DirectiveError> {
         match self {
             Self::Value => Ok(item.to_string()),
             Self::Key(key) => match item {
                 Value::Object(item) => {
-                    let value = item.get(key).ok_or_else(|| Why::NoKey(key.to_owned()))?;
+                    let value =
+                        item.get(key).ok_or_else(|| DirectiveError::NoKey(key.to_owned()))?;
                     Ok(value.to_string())
                 }
-                _ => Err(Why::MixedItems),
+                _ => Err(DirectiveError::MixedItems),
             },
         }
     }
 
-    /// Where each identity stands first.
-    fn positions<'v>(self, items: impl IntoIterator<Item = &'v Value>) -> Result<Positions, Why> {
+    /// First position of each identity.
+    fn positions<'v>(
+        self,
+        items: impl IntoIterator<Item = &'v Value>,
+    ) -> Result<Positions, DirectiveError> {
         let mut positions = Positions::new();
         for (position, item) in items.into_iter().enumerate() {
             positions.entry(self.read(item)?).or_insert(position);
@@ -56,7 +59,7 @@ impl<'s> Identity<'s> {
     }
 }
 
-/// Merges a list of a patch into the list that is there, and puts the result in order.
+/// Merges a patch list into an existing list and orders the result.
 pub(super) fn merge(
     before: Vec<Value>,
     patch: &[Value],
@@ -64,59 +67,58 @@ pub(super) fn merge(
     list: Option<&ListSchema>,
 ) -> Result<Vec<Value>, PatchError> {
     check_order(patch, order, list)?;
-    let identity = Identity::of(list);
+    let identity = ItemIdentity::new(list);
     let Some(list) = list.filter(|list| list.patch_key.is_some()) else {
         return Ok(patch.iter().map(strategic::plain).collect());
     };
-    let stood = identity.positions(&before)?;
+    let old_positions = identity.positions(&before)?;
     let merged = match identity {
-        Identity::Value => add_values(before, patch)?,
-        Identity::Key(key) => merge_by_key(before, patch, key, &list.items)?,
+        ItemIdentity::Value => add_values(before, patch)?,
+        ItemIdentity::Key(key) => merge_by_key(before, patch, key, &list.items)?,
     };
     let named = order.and_then(Value::as_array).map_or(patch, Vec::as_slice);
-    Ok(in_order(merged, named, &stood, identity)?)
+    Ok(order_items(merged, named, &old_positions, identity)?)
 }
 
-/// Puts the items of a list in order.
+/// Orders the items of a list.
 pub(super) fn arrange(
     items: Vec<Value>,
     order: &Value,
     list: Option<&ListSchema>,
-) -> Result<Vec<Value>, Why> {
+) -> Result<Vec<Value>, DirectiveError> {
     check_order(&[], Some(order), list)?;
-    let identity = Identity::of(list);
-    let stood = identity.positions(&items)?;
-    in_order(items, order.as_array().map_or(&[], Vec::as_slice), &stood, identity)
+    let identity = ItemIdentity::new(list);
+    let old_positions = identity.positions(&items)?;
+    order_items(items, order.as_array().map_or(&[], Vec::as_slice), &old_positions, identity)
 }
 
-/// Whether the items of the patch stand in the order that it asks for.
+/// Checks that the patch items follow `$setElementOrder`.
 pub(super) fn check_order(
     patch: &[Value],
     order: Option<&Value>,
     list: Option<&ListSchema>,
-) -> Result<(), Why> {
+) -> Result<(), DirectiveError> {
     let Some(order) = order else { return Ok(()) };
-    let identity = Identity::of(list);
-    let order = order.as_array().ok_or(Why::NotAList("$setElementOrder"))?;
+    let identity = ItemIdentity::new(list);
+    let order = order.as_array().ok_or(DirectiveError::NotAList("$setElementOrder"))?;
     let positions = identity.positions(order)?;
     let mut previous = None;
     for item in patch.iter().filter(|item| !has_directive(item)) {
         let position = positions.get(&identity.read(item)?);
         if position.is_none() || position <= previous {
-            return Err(Why::Order);
+            return Err(DirectiveError::Order);
         }
         previous = position;
     }
     Ok(())
 }
 
-/// Removes values from a list. Where lists are taken whole, the API server takes the values that
-/// were to be deleted for the new list.
+/// Deletes values from a list. The API server replaces atomic lists by the values to delete.
 pub(super) fn delete_values(
     before: &mut Vec<Value>,
     values: &[Value],
     list: Option<&ListSchema>,
-) -> Result<(), Why> {
+) -> Result<(), DirectiveError> {
     if list.is_none_or(|list| list.patch_key.is_none()) {
         *before = values.iter().map(strategic::plain).collect();
         return Ok(());
@@ -127,7 +129,7 @@ pub(super) fn delete_values(
     Ok(())
 }
 
-fn add_values(mut before: Vec<Value>, patch: &[Value]) -> Result<Vec<Value>, Why> {
+fn add_values(mut before: Vec<Value>, patch: &[Value]) -> Result<Vec<Value>, DirectiveError> {
     check_same_type(&before, patch)?;
     let mut known = BTreeSet::new();
     before.extend_from_slice(patch);
@@ -135,10 +137,10 @@ fn add_values(mut before: Vec<Value>, patch: &[Value]) -> Result<Vec<Value>, Why
     Ok(before)
 }
 
-fn check_same_type(before: &[Value], patch: &[Value]) -> Result<(), Why> {
+fn check_same_type(before: &[Value], patch: &[Value]) -> Result<(), DirectiveError> {
     let mut kinds = before.iter().chain(patch).map(discriminant);
     let first = kinds.next();
-    if kinds.all(|kind| Some(kind) == first) { Ok(()) } else { Err(Why::MixedItems) }
+    if kinds.all(|kind| Some(kind) == first) { Ok(()) } else { Err(DirectiveError::MixedItems) }
 }
 
 fn merge_by_key(
@@ -147,8 +149,8 @@ fn merge_by_key(
     key: &str,
     items: &Schema,
 ) -> Result<Vec<Value>, PatchError> {
-    let identity = Identity::Key(key);
-    let (mut merged, patch) = follow_directives(before, patch, identity)?;
+    let identity = ItemIdentity::Key(key);
+    let (mut merged, patch) = apply_directives(before, patch, identity)?;
     let mut positions = identity.positions(&merged)?;
     for item in patch {
         let id = identity.read(item)?;
@@ -164,19 +166,19 @@ fn merge_by_key(
     Ok(merged)
 }
 
-/// The list as the directives among the items of the patch leave it, and the other items.
+/// Applies the directives in patch items. Returns the list and the other items.
 ///
-/// One `replace` empties the list, whatever else stands in the item that says it.
-fn follow_directives<'p>(
+/// Any `replace` empties the list.
+fn apply_directives<'p>(
     before: Vec<Value>,
     patch: &'p [Value],
-    identity: Identity<'_>,
-) -> Result<(Vec<Value>, Vec<&'p Value>), Why> {
+    identity: ItemIdentity<'_>,
+) -> Result<(Vec<Value>, Vec<&'p Value>), DirectiveError> {
     let mut replaced = false;
     let mut deleted = BTreeSet::new();
     let mut others = Vec::new();
     for item in patch {
-        match strategic::directive(item.as_object().ok_or(Why::MixedItems)?)? {
+        match strategic::directive(item.as_object().ok_or(DirectiveError::MixedItems)?)? {
             Some(Directive::Replace) => replaced = true,
             Some(Directive::Delete) => {
                 deleted.insert(identity.read(item)?);
@@ -191,32 +193,31 @@ fn follow_directives<'p>(
     Ok((before, others))
 }
 
-/// Items that are named stand in the order of their names; the others stay before those of the
-/// named ones that they stood before.
-fn in_order(
+/// Orders items: named ones by their names, the others before the named ones that they preceded.
+fn order_items(
     merged: Vec<Value>,
     named: &[Value],
-    stood: &Positions,
-    identity: Identity<'_>,
-) -> Result<Vec<Value>, Why> {
-    let wanted = identity.positions(named.iter().filter(|item| !has_directive(item)))?;
+    old_positions: &Positions,
+    identity: ItemIdentity<'_>,
+) -> Result<Vec<Value>, DirectiveError> {
+    let new_positions = identity.positions(named.iter().filter(|item| !has_directive(item)))?;
     let (mut listed, mut others) = (Vec::new(), Vec::new());
     for item in merged {
         let id = identity.read(&item)?;
-        let stood = stood.get(&id).copied();
-        match wanted.get(&id) {
-            Some(position) => listed.push((*position, stood, item)),
-            None => others.push((stood, item)),
+        let old_positions = old_positions.get(&id).copied();
+        match new_positions.get(&id) {
+            Some(position) => listed.push((*position, old_positions, item)),
+            None => others.push((old_positions, item)),
         }
     }
     listed.sort_by_key(|(position, _, _)| *position);
 
     let mut others = others.into_iter().peekable();
     let mut ordered = Vec::new();
-    for (_, stood, item) in listed {
-        let goes_first =
-            |other: &Option<usize>| matches!((other, stood), (Some(o), Some(s)) if *o < s);
-        while let Some((_, other)) = others.next_if(|(other, _)| goes_first(other)) {
+    for (_, old_positions, item) in listed {
+        let precedes =
+            |other: &Option<usize>| matches!((other, old_positions), (Some(o), Some(s)) if *o < s);
+        while let Some((_, other)) = others.next_if(|(other, _)| precedes(other)) {
             ordered.push(other);
         }
         ordered.push(item);

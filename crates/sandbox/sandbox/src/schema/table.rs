@@ -1,89 +1,89 @@
-//! What merges otherwise than field by field in the built-in kinds.
+//! Merge rules of built-in kinds that differ from the default.
 //!
-//! Facts of the Kubernetes API, as its `OpenAPI` document publishes them; a test compares them with
-//! a running server. Whatever is not named here merges field by field, lists being taken whole.
-//! So nothing inside such a list is named either.
+//! The table follows the `OpenAPI` document of Kubernetes; a test compares it with an API server.
+//! Everything else merges field by field with atomic lists, so nothing inside of atomic lists is
+//! listed.
 
-/// How the values merge that lie at a path.
+/// Merge rule of the value at a path.
 #[derive(Clone, Copy)]
-pub(super) enum Fact {
-    /// As this type of [`TYPES`] says.
+pub(super) enum MergeRule {
+    /// A type of [`TYPES`].
     Is(&'static str),
-    /// An object that server-side apply takes whole.
+    /// An object that is atomic for server-side apply.
     Whole,
-    /// An object that server-side apply takes whole, and a patch too.
+    /// An object that is atomic for server-side apply and for patches.
     WholeInPatches,
     /// A list.
     List {
         apply: Keys,
         patch: Option<&'static str>,
-        /// The type of its items in [`TYPES`], or [`ANY`], or [`WHOLE_ITEMS`].
+        /// The item type: a name in [`TYPES`], [`ANY`] or [`WHOLE_ITEMS`].
         items: &'static str,
     },
 }
 
-/// What identifies an item for server-side apply.
+/// Item identity for server-side apply.
 #[derive(Clone, Copy)]
 pub(super) enum Keys {
     Atomic,
     Set,
     /// One field without a default.
     Field(&'static str),
-    /// Fields, each with its default.
+    /// Fields with their defaults.
     Fields(&'static [(&'static str, Option<&'static str>)]),
 }
 
-/// Paths from the object or type, the parts joined by dots, and what is there.
-pub(super) type Facts = &'static [(&'static str, Fact)];
+/// Paths of fields, joined by dots, with their rules.
+pub(super) type MergeRules = &'static [(&'static str, MergeRule)];
 
 /// Items that merge field by field.
 pub(super) const ANY: &str = "";
-/// Items that server-side apply takes whole.
+/// Items that are atomic for server-side apply.
 pub(super) const WHOLE_ITEMS: &str = "whole";
 
-use Fact::{Is, Whole, WholeInPatches};
+use MergeRule::{Is, Whole, WholeInPatches};
 
-/// Items with an identity, the same one for apply and patch.
-const fn by(key: &'static str, items: &'static str) -> Fact {
-    Fact::List { apply: Keys::Field(key), patch: Some(key), items }
+/// Items with the same key for apply and patches.
+const fn by(key: &'static str, items: &'static str) -> MergeRule {
+    MergeRule::List { apply: Keys::Field(key), patch: Some(key), items }
 }
 
-/// As [`by`], with more to the identity for apply.
+/// Like [`by`], with several keys for apply.
 const fn by_all(
     keys: &'static [(&'static str, Option<&'static str>)],
     patch: &'static str,
     items: &'static str,
-) -> Fact {
-    Fact::List { apply: Keys::Fields(keys), patch: Some(patch), items }
+) -> MergeRule {
+    MergeRule::List { apply: Keys::Fields(keys), patch: Some(patch), items }
 }
 
-/// Items with an identity that patches do not know.
-const fn applied_by(key: &'static str) -> Fact {
-    Fact::List { apply: Keys::Field(key), patch: None, items: ANY }
+/// Items with a key for apply only.
+const fn applied_by(key: &'static str) -> MergeRule {
+    MergeRule::List { apply: Keys::Field(key), patch: None, items: ANY }
 }
 
-/// Items with an identity that apply does not know.
-const fn patched_by(key: &'static str) -> Fact {
-    Fact::List { apply: Keys::Atomic, patch: Some(key), items: ANY }
+/// Items with a key for patches only.
+const fn patched_by(key: &'static str) -> MergeRule {
+    MergeRule::List { apply: Keys::Atomic, patch: Some(key), items: ANY }
 }
 
-/// A set for both.
-const VALUES: Fact = Fact::List { apply: Keys::Set, patch: Some(""), items: ANY };
-/// A set that patches replace.
-const APPLIED_VALUES: Fact = Fact::List { apply: Keys::Set, patch: None, items: ANY };
+/// A set for apply and patches.
+const VALUES: MergeRule = MergeRule::List { apply: Keys::Set, patch: Some(""), items: ANY };
+/// A set for apply that patches replace.
+const APPLIED_VALUES: MergeRule = MergeRule::List { apply: Keys::Set, patch: None, items: ANY };
 
-const CONTAINER_PORTS: Fact =
+const CONTAINER_PORTS: MergeRule =
     by_all(&[("containerPort", None), ("protocol", Some("TCP"))], "containerPort", ANY);
-const SERVICE_PORTS: Fact = by_all(&[("port", None), ("protocol", Some("TCP"))], "port", ANY);
-const SPREAD: Fact = by_all(
+const SERVICE_PORTS: MergeRule = by_all(&[("port", None), ("protocol", Some("TCP"))], "port", ANY);
+const SPREAD: MergeRule = by_all(
     &[("topologyKey", None), ("whenUnsatisfiable", None)],
     "topologyKey",
     "TopologySpreadConstraint",
 );
-const CONDITIONS: Fact = by("type", ANY);
+const CONDITIONS: MergeRule = by("type", ANY);
 
-/// Group, kind and facts; `metadata` is understood.
-pub(super) const KINDS: &[(&str, &str, Facts)] = &[
+/// Group, kind and rules. `metadata` is added to all.
+pub(super) const KINDS: &[(&str, &str, MergeRules)] = &[
     ("", "ConfigMap", &[]),
     ("", "Endpoints", &[]),
     ("", "Event", &[("involvedObject", Whole), ("related", Whole)]),
@@ -185,14 +185,14 @@ pub(super) const KINDS: &[(&str, &str, Facts)] = &[
     ("storage.k8s.io", "StorageClass", &[]),
 ];
 
-const WORKLOAD: Facts = &[
+const WORKLOAD: MergeRules = &[
     ("spec.selector", Whole),
     ("spec.template", Is("PodTemplateSpec")),
     ("status.conditions", CONDITIONS),
 ];
 
-/// The types that several kinds share.
-pub(super) const TYPES: &[(&str, Facts)] = &[
+/// Types that several kinds share.
+pub(super) const TYPES: &[(&str, MergeRules)] = &[
     ("ObjectMeta", &[("finalizers", VALUES), ("ownerReferences", by("uid", WHOLE_ITEMS))]),
     ("PodTemplateSpec", &[("metadata", Is("ObjectMeta")), ("spec", Is("PodSpec"))]),
     (

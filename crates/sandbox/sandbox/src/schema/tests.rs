@@ -5,10 +5,10 @@ use super::{ListKind, ListSchema, ObjectSchema, Schema};
 
 fn of(definition: Value) -> Schema {
     let definition: JSONSchemaProps = serde_json::from_value(definition).unwrap();
-    Schema::of_definition(&definition)
+    Schema::from_crd(&definition)
 }
 
-/// What lies at a path; `[]` are the items of a list, `*` the other fields of an object.
+/// The schema at a path: `[]` for list items, `*` for other fields.
 fn at<'s>(schema: &'s Schema, path: &str) -> &'s Schema {
     path.split('.').fold(schema, |schema, part| match (schema, part) {
         (Schema::List(list), "[]") => &list.items,
@@ -33,7 +33,7 @@ fn keys(keys: &[(&str, Option<Value>)]) -> ListKind {
 }
 
 #[test]
-fn a_definition_says_how_its_resources_merge() {
+fn crd_schema_defines_merge() {
     let schema = of(json!({ "type": "object", "properties": {
         "metadata": { "type": "object", "properties": { "name": { "type": "string" } } },
         "spec": { "type": "object", "properties": {
@@ -78,14 +78,14 @@ fn a_definition_says_how_its_resources_merge() {
 }
 
 #[test]
-fn a_definition_that_is_too_deep_ends_somewhere() {
+fn crd_schema_beyond_maximum_depth_is_deduced() {
     let leaf = JSONSchemaProps { type_: Some("string".into()), ..Default::default() };
     let deep = (0..1000).fold(leaf, |inner, _| JSONSchemaProps {
         type_: Some("object".into()),
         properties: Some([("x".to_owned(), inner)].into()),
         ..Default::default()
     });
-    let mut schema = &Schema::of_definition(&deep);
+    let mut schema = &Schema::from_crd(&deep);
     let mut depth = 0;
     while let Schema::Object(object) = schema {
         schema = &object.fields["x"];
@@ -95,16 +95,16 @@ fn a_definition_that_is_too_deep_ends_somewhere() {
 }
 
 #[test]
-fn the_definitions_of_the_update_api_have_their_keys() {
+fn update_api_crds_have_list_keys() {
     let crds = fairway_api::crds::all();
     let operator = crds.iter().find(|crd| crd.spec.names.kind == "ClusterOperator").unwrap();
     let validation = operator.spec.versions[0].schema.clone().unwrap();
-    let schema = Schema::of_definition(&validation.open_api_v3_schema.unwrap());
+    let schema = Schema::from_crd(&validation.open_api_v3_schema.unwrap());
     assert_eq!(list(&schema, "status.conditions").kind, keys(&[("type", None)]));
 }
 
 #[test]
-fn every_built_in_kind_has_metadata_and_its_facts() {
+fn builtin_kinds_have_metadata_and_rules() {
     for (group, kind) in Schema::builtin_kinds() {
         let schema = Schema::builtin(group, kind).unwrap();
         let finalizers = list(&schema, "metadata.finalizers");

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{MAX_LENGTH, MAX_REQUIREMENTS};
 
-/// A field that objects of a resource can be selected by.
+/// A field that selectors can use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     label: Cow<'static, str>,
@@ -14,7 +14,7 @@ pub struct Field {
     missing: &'static str,
 }
 
-/// What some fields of an object have to be. The default selects everything.
+/// A parsed field selector. The default selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector {
     terms: Vec<Term>,
@@ -27,48 +27,48 @@ struct Term {
     negated: bool,
 }
 
-/// Why a text is no field selector.
+/// Why a field selector is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldSelectorError {
-    /// It is longer than any that makes sense.
+    /// It is too long.
     #[error("the selector has {length} bytes; the limit is {MAX_LENGTH} bytes")]
     TooLong {
-        /// How long it is, in bytes.
+        /// Its length in bytes.
         length: usize,
     },
-    /// It has more terms than any that makes sense.
+    /// It has too many terms.
     #[error("the selector has more than {MAX_REQUIREMENTS} requirements")]
     TooMany,
-    /// A term has no operator.
+    /// A term without operator.
     #[error("invalid selector: '{selector}'; can't understand '{term}'")]
     Term {
-        /// All of it.
+        /// The selector.
         selector: String,
-        /// Where the term begins, in bytes from the beginning.
+        /// Byte offset of the term.
         position: usize,
         /// The term.
         term: String,
     },
-    /// A backslash escapes what needs no escape, or nothing.
+    /// Invalid escape sequence.
     #[error("invalid field selector: invalid escape sequence: {sequence}")]
     Escape {
-        /// Where the term begins, in bytes from the beginning.
+        /// Byte offset of the term.
         position: usize,
-        /// The backslash and what follows it.
+        /// The escape sequence.
         sequence: String,
     },
-    /// A value has a character that has to be escaped.
+    /// Unescaped special character.
     #[error("invalid field selector: unescaped character in value: {}", u32::from(*.character))]
     Unescaped {
-        /// Where the term begins, in bytes from the beginning.
+        /// Byte offset of the term.
         position: usize,
         /// The character.
         character: char,
     },
-    /// Objects of this resource cannot be selected by this field.
+    /// The resource does not support this field.
     #[error("field label not supported: {field}")]
     Unsupported {
-        /// Where the term begins, in bytes from the beginning.
+        /// Byte offset of the term.
         position: usize,
         /// The field.
         field: String,
@@ -76,31 +76,31 @@ pub enum FieldSelectorError {
 }
 
 impl Field {
-    /// What objects of every resource can be selected by.
+    /// Fields that all resources support.
     pub const METADATA: [Self; 2] = [Self::at("metadata.name"), Self::at("metadata.namespace")];
 
-    /// A field that is named by where it is: names of fields, joined by dots.
+    /// A field that is named by its path.
     pub const fn at(path: &'static str) -> Self {
         Self::named(path, path, "")
     }
 
-    /// A field with a name of its own, and with what it counts as where it is missing.
+    /// A field with a label, and its value if it is missing.
     pub const fn named(label: &'static str, path: &'static str, missing: &'static str) -> Self {
         Self { label: Cow::Borrowed(label), path: Cow::Borrowed(path), missing }
     }
 
-    /// A field that a CustomResourceDefinition declares: `.spec.color` is selected as `spec.color`.
+    /// A selectable field of a CRD: `.spec.color` is selected as `spec.color`.
     pub fn of_json_path(json_path: &str) -> Self {
         let path = json_path.strip_prefix('.').unwrap_or(json_path).to_owned();
         Self { label: Cow::Owned(path.clone()), path: Cow::Owned(path), missing: "" }
     }
 
-    /// What a selector calls it.
+    /// Its name in selectors.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    fn of<'a>(&self, object: &'a Value) -> Cow<'a, str> {
+    fn value_in<'a>(&self, object: &'a Value) -> Cow<'a, str> {
         let value = self.path.split('.').try_fold(object, |value, name| value.get(name));
         match value {
             Some(Value::String(text)) => Cow::Borrowed(text),
@@ -111,7 +111,7 @@ impl Field {
 }
 
 impl FieldSelector {
-    /// Reads `metadata.name=x,status.phase!=Running`; the `allowed` fields are all there are.
+    /// Parses `metadata.name=x,status.phase!=Running`. Only the `allowed` fields are valid.
     pub fn parse(text: &str, allowed: &[Field]) -> Result<Self, FieldSelectorError> {
         if text.len() > MAX_LENGTH {
             return Err(FieldSelectorError::TooLong { length: text.len() });
@@ -127,12 +127,12 @@ impl FieldSelector {
         Ok(Self { terms })
     }
 
-    /// Whether it selects everything because it requires nothing.
+    /// Whether it selects everything.
     pub fn is_everything(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// The one value that this field has to have, if there is one.
+    /// The value that this field must equal, if any.
     pub fn exact(&self, label: &str) -> Option<&str> {
         let exact = self.terms.iter().find(|term| !term.negated && term.field.label == label)?;
         Some(&exact.value)
@@ -140,12 +140,12 @@ impl FieldSelector {
 
     /// Whether it selects this object.
     pub fn matches(&self, object: &Value) -> bool {
-        self.terms.iter().all(|term| (term.field.of(object) == term.value) != term.negated)
+        self.terms.iter().all(|term| (term.field.value_in(object) == term.value) != term.negated)
     }
 }
 
 impl Term {
-    /// `None` for a term that requires nothing of nothing, which the API server overlooks.
+    /// Parses a term; `None` for empty terms, which the API server ignores.
     fn parse(
         selector: &str,
         position: usize,
@@ -169,7 +169,7 @@ impl Term {
     }
 }
 
-/// The terms between the commas that no backslash escapes, each with where it begins.
+/// Terms between unescaped commas, with their byte offsets.
 fn split_terms(text: &str) -> Vec<(usize, &str)> {
     let mut terms = Vec::new();
     let (mut begin, mut escaped) = (0, false);
@@ -188,7 +188,7 @@ fn split_terms(text: &str) -> Vec<(usize, &str)> {
     terms
 }
 
-/// The field, whether its value is excluded, and the value as it is written.
+/// Field, negation and escaped value.
 fn split_term(term: &str) -> Option<(&str, bool, &str)> {
     let equals = term.find('=')?;
     let (field, value) = (&term[..equals], &term[equals + 1..]);

@@ -1,15 +1,121 @@
-//! The grammar of label selectors.
+//! Lexer and parser of label selectors.
 
 use std::collections::BTreeSet;
 
 use super::MAX_REQUIREMENTS;
 use super::label::LabelSelectorError as Error;
-use super::lexer::{Kind, Lexer, Token};
-use super::requirement::{Operator, Requirement, RequirementError, check_key};
+use super::label::{Operator, Requirement, RequirementError, check_key};
+
+/// A token and its byte offset.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token<'a> {
+    pub(super) kind: Kind,
+    pub(super) text: &'a str,
+    pub(super) position: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    End,
+    Comma,
+    Not,
+    Equals,
+    NotEquals,
+    Greater,
+    Less,
+    In,
+    NotIn,
+    Open,
+    Close,
+    Word,
+}
+
+impl Token<'_> {
+    /// Whether it can be an identifier. `in` and `notin` can, where no operator is expected.
+    pub(super) fn is_word(&self) -> bool {
+        matches!(self.kind, Kind::Word | Kind::In | Kind::NotIn)
+    }
+
+    pub(super) fn ends_requirement(&self) -> bool {
+        matches!(self.kind, Kind::End | Kind::Comma)
+    }
+}
+
+pub(super) struct Lexer<'a> {
+    text: &'a str,
+    position: usize,
+}
+
+impl<'a> Lexer<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, position: 0 }
+    }
+
+    pub(super) fn next(&mut self) -> Token<'a> {
+        self.skip(is_white_space);
+        let begin = self.position;
+        let kind = if let Some((kind, length)) = symbol(&self.text[begin..]) {
+            self.position += length;
+            kind
+        } else {
+            self.skip(|byte| !ends_word(byte));
+            keyword(&self.text[begin..self.position])
+        };
+        let text = &self.text[begin..self.position];
+        if kind != Kind::End && self.byte() == Some(0) {
+            // The API server's lexer treats NUL as end of input, except after a token, where it is
+            // a separator.
+            self.position += 1;
+        }
+        Token { kind, text, position: begin }
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.position).copied()
+    }
+
+    fn skip(&mut self, while_it: impl Fn(u8) -> bool) {
+        while self.byte().is_some_and(&while_it) {
+            self.position += 1;
+        }
+    }
+}
+
+fn keyword(word: &str) -> Kind {
+    match word {
+        "in" => Kind::In,
+        "notin" => Kind::NotIn,
+        _ => Kind::Word,
+    }
+}
+
+fn symbol(rest: &str) -> Option<(Kind, usize)> {
+    Some(match rest.as_bytes() {
+        [] | [0, ..] => (Kind::End, 0),
+        [b'!', b'=', ..] => (Kind::NotEquals, 2),
+        [b'=', b'=', ..] => (Kind::Equals, 2),
+        [b'!', ..] => (Kind::Not, 1),
+        [b'=', ..] => (Kind::Equals, 1),
+        [b'>', ..] => (Kind::Greater, 1),
+        [b'<', ..] => (Kind::Less, 1),
+        [b'(', ..] => (Kind::Open, 1),
+        [b')', ..] => (Kind::Close, 1),
+        [b',', ..] => (Kind::Comma, 1),
+        _ => return None,
+    })
+}
+
+fn is_white_space(byte: u8) -> bool {
+    b" \t\r\n".contains(&byte)
+}
+
+fn ends_word(byte: u8) -> bool {
+    is_white_space(byte) || b"=!(),><\0".contains(&byte)
+}
 
 type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Takes a selector apart.
+/// Parses a selector.
 pub(super) fn parse(text: &str) -> Result<Vec<Requirement>> {
     let mut parser = Parser::new(text);
     let mut requirements = Vec::new();
@@ -64,7 +170,7 @@ impl<'a> Parser<'a> {
             self.take();
         }
         let key = self.word("identifier")?;
-        // Before what follows is read: the first mistake is the one to tell.
+        // Check the key before reading further, so that the first error is reported.
         check_key(key.text).map_err(|error| invalid(key.position, error))?;
         let (operator, values) = if negated {
             (Operator::Absent, BTreeSet::new())
@@ -97,7 +203,7 @@ impl<'a> Parser<'a> {
         Ok(self.word("identifier")?.text.to_owned())
     }
 
-    /// `(x,y)`. Between two commas, and in empty parentheses, is the empty value.
+    /// Parses `(x,y)`. Missing values are empty strings.
     fn values(&mut self) -> Result<BTreeSet<String>> {
         let open = self.take();
         if open.kind != Kind::Open {
@@ -121,7 +227,7 @@ fn unexpected(token: Token<'_>, expected: &'static str) -> Error {
     Error::Unexpected { position: token.position, found: token.text.to_owned(), expected }
 }
 
-/// As [`unexpected`], within a requirement.
+/// Like [`unexpected`], within a requirement.
 fn misplaced(token: Token<'_>, expected: &'static str) -> Error {
     let found = token.text.to_owned();
     invalid(token.position, RequirementError::Unexpected { found, expected })

@@ -1,18 +1,19 @@
-//! What may be a label, in the API server's words.
+//! Validation of label keys and values, with the messages of the API server.
 
 const NAME: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
-const SUBDOMAIN: &str = r"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+/// Message of the API server for a name that is not an RFC 1123 subdomain.
+pub(crate) const SUBDOMAIN: &str = r"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
 const MAX_NAME: usize = 63;
-const MAX_SUBDOMAIN: usize = 253;
+pub(crate) const MAX_SUBDOMAIN: usize = 253;
 
-/// What is wrong with the key of a label, which is a name or a DNS domain, `/` and a name.
+/// Validates a label key: a name, optionally with a DNS subdomain and `/` as prefix.
 pub fn label_key(key: &str) -> Result<(), String> {
-    all_right(&key_problems(key))
+    join_problems(&key_problems(key))
 }
 
-/// Everything that is wrong with the key of a label.
+/// All problems of a label key.
 pub(crate) fn key_problems(key: &str) -> Vec<String> {
     let (prefix, name) = match key.split_once('/') {
         None => (None, key),
@@ -27,12 +28,12 @@ pub(crate) fn key_problems(key: &str) -> Vec<String> {
     problems.collect()
 }
 
-/// What is wrong with the value of a label.
+/// Validates a label value.
 pub fn label_value(value: &str) -> Result<(), String> {
-    all_right(&value_problems(value))
+    join_problems(&value_problems(value))
 }
 
-/// Everything that is wrong with the value of a label.
+/// All problems of a label value.
 pub(crate) fn value_problems(value: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if value.len() > MAX_NAME {
@@ -44,7 +45,7 @@ pub(crate) fn value_problems(value: &str) -> Vec<String> {
     problems
 }
 
-fn all_right(problems: &[String]) -> Result<(), String> {
+fn join_problems(problems: &[String]) -> Result<(), String> {
     if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
 }
 
@@ -77,18 +78,18 @@ fn name_problems(name: &str) -> Vec<String> {
 }
 
 fn is_name(text: &str) -> bool {
-    begins_and_ends(text, |byte| byte.is_ascii_alphanumeric())
+    starts_and_ends_with(text, |byte| byte.is_ascii_alphanumeric())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-/// As the pattern of subdomains has it, which knows no limit for a single label.
-fn is_dns_label(text: &str) -> bool {
+/// Whether it matches the label pattern of subdomains, which does not limit the length.
+pub(crate) fn is_dns_label(text: &str) -> bool {
     let alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    begins_and_ends(text, alphanumeric)
+    starts_and_ends_with(text, alphanumeric)
         && text.bytes().all(|byte| alphanumeric(byte) || byte == b'-')
 }
 
-fn begins_and_ends(text: &str, with: impl Fn(u8) -> bool) -> bool {
+fn starts_and_ends_with(text: &str, with: impl Fn(u8) -> bool) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(|byte| with(*byte)) && bytes.last().is_some_and(|byte| with(*byte))
 }

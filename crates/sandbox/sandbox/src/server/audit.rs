@@ -1,4 +1,4 @@
-//! The audit log: who asked for what and what became of it, one line of JSON each.
+//! The audit log: one `audit.k8s.io/v1` event per line.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -10,83 +10,83 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::attributes::Attributes;
-use super::identity::Identity;
+use super::authn::UserInfo;
+use super::authz::RequestAttributes;
 use crate::api::Api;
 
-/// More than the connections that there can be, so that nobody waits for room as a rule.
-const QUEUE: usize = 1024;
+/// Capacity of the queue, larger than the number of connections, so that requests rarely wait.
+const QUEUE_CAPACITY: usize = 1024;
 
-/// The disk is stuck if a line takes longer; the answer goes out without it.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum wait until a line is written. If the disk is stuck, the response is sent without it.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The audit log of a sandbox. Clones are handles to the same log.
+/// The audit log of a sandbox. Clones share the log.
 #[derive(Clone)]
 pub(crate) struct AuditLog {
     path: PathBuf,
-    queue: mpsc::Sender<Line>,
+    queue: mpsc::Sender<QueuedLine>,
 }
 
-struct Line {
+struct QueuedLine {
     text: String,
     written: oneshot::Sender<()>,
 }
 
-/// What is logged of a request.
+/// Logged attributes of a request.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Entry {
+pub(super) struct AuditEntry {
     pub(super) id: String,
     pub(super) uri: String,
-    pub(super) attributes: Attributes,
-    pub(super) identity: Identity,
-    pub(super) impersonated: Option<Identity>,
+    pub(super) attributes: RequestAttributes,
+    pub(super) identity: UserInfo,
+    pub(super) impersonated: Option<UserInfo>,
     pub(super) source: String,
     pub(super) user_agent: String,
     pub(super) received: Timestamp,
-    /// Why it was allowed; `None` where it was not, or nobody was asked.
+    /// The reason of the authorizer; `None` if it denied the request or was not called.
     pub(super) allowed: Option<String>,
     pub(super) was_authorized: bool,
 }
 
-/// How a request was answered.
+/// Status of a response in an audit event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Outcome<'a> {
-    pub(super) stage: Stage,
+pub(super) struct AuditStatus<'a> {
+    pub(super) stage: AuditStage,
     pub(super) code: u16,
-    /// The reason of a refusal.
+    /// Machine-readable reason of an error.
     pub(super) reason: &'a str,
 }
 
-/// How far a request has come.
+/// Stage of an audit event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum AuditStage {
     ResponseStarted,
     ResponseComplete,
 }
 
-/// Logs that a request is complete when it is dropped: whatever ends an answer that goes on.
-pub(super) struct Ending {
+/// Logs the completion of a streamed response when it is dropped.
+pub(super) struct CompletionGuard {
     log: AuditLog,
-    entry: Entry,
+    entry: AuditEntry,
     api: Api,
 }
 
-impl Drop for Ending {
+impl Drop for CompletionGuard {
     fn drop(&mut self) {
-        let outcome = Outcome { stage: Stage::ResponseComplete, code: 200, reason: "" };
-        let text = format!("{}\n", event(&self.entry, outcome, self.api.now()));
+        let status = AuditStatus { stage: AuditStage::ResponseComplete, code: 200, reason: "" };
+        let text = format!("{}\n", event(&self.entry, status, self.api.now()));
         let (written, _) = oneshot::channel();
-        // Nobody can wait here; a full queue costs this line.
-        let _ = self.log.queue.try_send(Line { text, written });
+        // `drop` cannot wait. The line is lost if the queue is full.
+        let _ = self.log.queue.try_send(QueuedLine { text, written });
     }
 }
 
 impl AuditLog {
-    /// Begins the log at this path.
+    /// Opens the log at a path.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
-        let (queue, lines) = mpsc::channel(QUEUE);
-        // Ends when the last handle to the log is gone.
+        let (queue, lines) = mpsc::channel(QUEUE_CAPACITY);
+        // The writer ends when the last sender is dropped.
         tokio::task::spawn_blocking(move || write_all(file, lines));
         Ok(Self { path: path.to_owned(), queue })
     }
@@ -95,67 +95,67 @@ impl AuditLog {
         &self.path
     }
 
-    /// Returns when the line can be read.
-    pub(super) async fn write(&self, entry: &Entry, outcome: Outcome<'_>, now: Timestamp) {
-        self.append(format!("{}\n", event(entry, outcome, now))).await;
+    /// Writes an event. Returns after it is in the file.
+    pub(super) async fn write(&self, entry: &AuditEntry, status: AuditStatus<'_>, now: Timestamp) {
+        self.append(format!("{}\n", event(entry, status, now))).await;
     }
 
-    /// Returns when everything that was logged before can be read.
+    /// Returns after all previous events are in the file.
     pub(crate) async fn flush(&self) {
         self.append(String::new()).await;
     }
 
-    /// Logs that a request is complete when it is dropped.
-    pub(super) fn ending(&self, entry: Entry, api: &Api) -> Ending {
-        Ending { log: self.clone(), entry, api: api.clone() }
+    /// A guard that logs the completion of a request when it is dropped.
+    pub(super) fn completion_guard(&self, entry: AuditEntry, api: &Api) -> CompletionGuard {
+        CompletionGuard { log: self.clone(), entry, api: api.clone() }
     }
 
     async fn append(&self, text: String) {
         let (written, done) = oneshot::channel();
-        let line = Line { text, written };
+        let line = QueuedLine { text, written };
         let wait = async {
             let _ = self.queue.send(line).await;
             let _ = done.await;
         };
-        if timeout(PATIENCE, wait).await.is_err() {
+        if timeout(WRITE_TIMEOUT, wait).await.is_err() {
             tracing::warn!(path = %self.path.display(), "audit log write timed out");
         }
     }
 }
 
-fn write_all(mut file: File, mut lines: mpsc::Receiver<Line>) {
+fn write_all(mut file: File, mut lines: mpsc::Receiver<QueuedLine>) {
     let mut batch = Vec::new();
-    while lines.blocking_recv_many(&mut batch, QUEUE) > 0 {
+    while lines.blocking_recv_many(&mut batch, QUEUE_CAPACITY) > 0 {
         let text: String = batch.iter().map(|line| line.text.as_str()).collect();
         if let Err(error) = file.write_all(text.as_bytes()) {
             tracing::warn!(%error, "cannot write audit log");
         }
         for line in batch.drain(..) {
-            // Whoever has gone meanwhile does not need to know.
+            // The receiver may have timed out.
             let _ = line.written.send(());
         }
     }
 }
 
 /// An `audit.k8s.io/v1` event.
-fn event(entry: &Entry, outcome: Outcome<'_>, now: Timestamp) -> Value {
+fn event(entry: &AuditEntry, status: AuditStatus<'_>, now: Timestamp) -> Value {
     let mut event = json!({
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
         "level": "Metadata",
         "auditID": entry.id,
-        "stage": match outcome.stage {
-            Stage::ResponseStarted => "ResponseStarted",
-            Stage::ResponseComplete => "ResponseComplete",
+        "stage": match status.stage {
+            AuditStage::ResponseStarted => "ResponseStarted",
+            AuditStage::ResponseComplete => "ResponseComplete",
         },
         "requestURI": entry.uri,
         "verb": entry.attributes.verb,
-        "user": entry.identity.document(),
-        "impersonatedUser": entry.impersonated.as_ref().map(Identity::document),
+        "user": entry.identity.to_document(),
+        "impersonatedUser": entry.impersonated.as_ref().map(UserInfo::to_document),
         "sourceIPs": [entry.source],
         "userAgent": entry.user_agent,
         "objectRef": object_reference(&entry.attributes),
-        "responseStatus": response_status(outcome),
+        "responseStatus": response_status(status),
         "requestReceivedTimestamp": format!("{:.6}", entry.received),
         "stageTimestamp": format!("{now:.6}"),
         "annotations": annotations(entry),
@@ -166,18 +166,18 @@ fn event(entry: &Entry, outcome: Outcome<'_>, now: Timestamp) -> Value {
     event
 }
 
-fn response_status(outcome: Outcome<'_>) -> Value {
-    let mut status = json!({ "metadata": {}, "code": outcome.code });
-    if outcome.code >= 400 {
-        status["status"] = json!("Failure");
+fn response_status(status: AuditStatus<'_>) -> Value {
+    let mut document = json!({ "metadata": {}, "code": status.code });
+    if status.code >= 400 {
+        document["status"] = json!("Failure");
     }
-    if !outcome.reason.is_empty() {
-        status["reason"] = json!(outcome.reason);
+    if !status.reason.is_empty() {
+        document["reason"] = json!(status.reason);
     }
-    status
+    document
 }
 
-fn object_reference(attributes: &Attributes) -> Option<Value> {
+fn object_reference(attributes: &RequestAttributes) -> Option<Value> {
     let objects = attributes.objects.as_ref()?;
     let mut reference = json!({
         "resource": objects.resource,
@@ -193,7 +193,7 @@ fn object_reference(attributes: &Attributes) -> Option<Value> {
     Some(reference)
 }
 
-fn annotations(entry: &Entry) -> Option<Value> {
+fn annotations(entry: &AuditEntry) -> Option<Value> {
     let decision = if entry.allowed.is_some() { "allow" } else { "forbid" };
     entry.was_authorized.then(|| {
         json!({
@@ -206,27 +206,27 @@ fn annotations(entry: &Entry) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::Query;
+    use crate::api::QueryParams;
     use crate::rbac::User;
 
-    fn entry(path: &str) -> Entry {
-        Entry {
+    fn entry(path: &str) -> AuditEntry {
+        AuditEntry {
             id: "id".to_owned(),
             uri: format!("{path}?limit=1"),
-            attributes: Attributes::of("GET", path, &Query::default()),
-            identity: Identity::authenticated(User { name: "ann".to_owned(), groups: vec![] }),
+            attributes: RequestAttributes::new("GET", path, &QueryParams::default()),
+            identity: UserInfo::authenticated(User { name: "ann".to_owned(), groups: vec![] }),
             source: "127.0.0.1".to_owned(),
             was_authorized: true,
             allowed: Some("because".to_owned()),
-            ..Entry::default()
+            ..AuditEntry::default()
         }
     }
 
     #[test]
-    fn an_event_has_the_form_that_readers_know() {
-        let outcome = Outcome { stage: Stage::ResponseComplete, code: 404, reason: "NotFound" };
-        let event =
-            event(&entry("/api/v1/namespaces/a/pods/x/log"), outcome, Timestamp::UNIX_EPOCH);
+    fn event_of_error_has_audit_v1_fields() {
+        let status =
+            AuditStatus { stage: AuditStage::ResponseComplete, code: 404, reason: "NotFound" };
+        let event = event(&entry("/api/v1/namespaces/a/pods/x/log"), status, Timestamp::UNIX_EPOCH);
         insta::assert_snapshot!(serde_json::to_string_pretty(&event).unwrap(), @r#"
         {
           "annotations": {
@@ -269,16 +269,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_can_be_read_as_soon_as_it_is_written() {
+    async fn write_returns_after_line_is_in_file() {
         let directory = tempfile::tempdir().unwrap();
         let log = AuditLog::create(&directory.path().join("audit.log")).unwrap();
-        let outcome = Outcome { stage: Stage::ResponseComplete, code: 200, reason: "" };
+        let status = AuditStatus { stage: AuditStage::ResponseComplete, code: 200, reason: "" };
         for number in 1..=3 {
-            log.write(&entry("/healthz"), outcome, Timestamp::UNIX_EPOCH).await;
+            log.write(&entry("/healthz"), status, Timestamp::UNIX_EPOCH).await;
             let text = std::fs::read_to_string(log.path()).unwrap();
             assert_eq!(text.lines().count(), number);
         }
-        drop(log.ending(entry("/api/v1/pods"), &Api::default()));
+        drop(log.completion_guard(entry("/api/v1/pods"), &Api::default()));
         log.flush().await;
         assert_eq!(std::fs::read_to_string(log.path()).unwrap().lines().count(), 4);
     }

@@ -1,4 +1,4 @@
-//! Reading what comes along with a request, with limits.
+//! Request bodies: size and time limits, media types and syntax.
 
 use std::time::Duration;
 
@@ -12,28 +12,28 @@ use serde_json::error::Category;
 use tokio::time::timeout;
 
 use super::protobuf::{self, ProtobufError};
-use crate::api::{Body, PatchKind, Refusal};
+use crate::api::{ApiResult, PatchType, RequestBody, StatusError};
 use crate::catalog::Verb;
 
-/// What the API server quotes of what it cannot read.
-const QUOTED: usize = 30;
+/// Bytes of an invalid body that error messages quote, as in the API server.
+const MAX_QUOTED_BYTES: usize = 30;
 
-/// How much is read, and for how long.
+/// Size and time limit of a body.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limit {
+pub(super) struct BodyLimit {
     pub(super) bytes: usize,
     pub(super) time: Duration,
 }
 
-/// Takes in the body of a request.
+/// Reads a body within its limits.
 pub(super) async fn read(
     body: Incoming,
     headers: &HeaderMap,
-    limit: Limit,
-) -> Result<Bytes, Refusal> {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    let announced = announced.and_then(|length| length.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > limit.bytes) {
+    limit: BodyLimit,
+) -> ApiResult<Bytes> {
+    let declared = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let declared = declared.and_then(|length| length.parse::<usize>().ok());
+    if declared.is_some_and(|length| length > limit.bytes) {
         return Err(too_large(limit.bytes));
     }
     let collected = timeout(limit.time, Limited::new(body, limit.bytes).collect()).await;
@@ -41,32 +41,32 @@ pub(super) async fn read(
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limit.bytes)),
         Ok(Err(error)) => {
-            Err(Refusal::bad_request(format!("the request body is incomplete: {error}")))
+            Err(StatusError::bad_request(format!("the request body is incomplete: {error}")))
         }
         Err(_) => {
             let message = "Timeout: request did not complete within the allotted timeout";
-            Err(Refusal::new(504, "Timeout", message))
+            Err(StatusError::new(504, "Timeout", message))
         }
     }
 }
 
-fn too_large(limit: usize) -> Refusal {
+fn too_large(limit: usize) -> StatusError {
     let message = format!("Request entity too large: limit is {limit}");
-    Refusal::new(413, "RequestEntityTooLarge", message)
+    StatusError::new(413, "RequestEntityTooLarge", message)
 }
 
-/// Makes sense of it; `kind` is that of the object that is wanted.
+/// Parses a body by its media type. `kind` is the expected kind.
 pub(super) fn parse(
     bytes: &[u8],
     headers: &HeaderMap,
     verb: Verb,
     kind: &str,
     is_custom: bool,
-) -> Result<Body, Refusal> {
+) -> ApiResult<RequestBody> {
     let media_type = media_type(headers);
     match verb {
-        Verb::Get | Verb::List | Verb::Watch => Ok(Body::None),
-        Verb::Delete | Verb::DeleteCollection if bytes.is_empty() => Ok(Body::None),
+        Verb::Get | Verb::List | Verb::Watch => Ok(RequestBody::None),
+        Verb::Delete | Verb::DeleteCollection if bytes.is_empty() => Ok(RequestBody::None),
         Verb::Delete | Verb::DeleteCollection => options(bytes, &media_type),
         Verb::Create | Verb::Update => object(bytes, &media_type, kind),
         Verb::Patch => patch(bytes, &media_type, is_custom),
@@ -79,35 +79,36 @@ fn media_type(headers: &HeaderMap) -> String {
     value.trim().to_ascii_lowercase()
 }
 
-fn object(bytes: &[u8], media_type: &str, kind: &str) -> Result<Body, Refusal> {
-    let value = syntax(bytes, media_type)?.map_err(|problem| {
+fn object(bytes: &[u8], media_type: &str, kind: &str) -> ApiResult<RequestBody> {
+    let value = parse_syntax(bytes, media_type)?.map_err(|message| {
         let quoted = quoted(bytes);
-        Refusal::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {problem} ({quoted})"
+        StatusError::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {message} ({quoted})"
         ))
     })?;
-    Ok(Body::Object(value))
+    Ok(RequestBody::Object(value))
 }
 
-/// The API server does not expect that these cannot be read, and says 500.
-fn options(bytes: &[u8], media_type: &str) -> Result<Body, Refusal> {
-    let value = syntax(bytes, media_type)?.map_err(|problem| Refusal::new(500, "", problem))?;
-    Ok(Body::Object(value))
+/// Parses `DeleteOptions`. The API server reports syntax errors as 500.
+fn options(bytes: &[u8], media_type: &str) -> ApiResult<RequestBody> {
+    let value =
+        parse_syntax(bytes, media_type)?.map_err(|message| StatusError::new(500, "", message))?;
+    Ok(RequestBody::Object(value))
 }
 
-fn syntax(bytes: &[u8], media_type: &str) -> Result<Result<Value, String>, Refusal> {
+fn parse_syntax(bytes: &[u8], media_type: &str) -> ApiResult<Result<Value, String>> {
     match media_type {
         "application/json" => Ok(json(bytes)
-            .and_then(whole)
-            .map_err(|problem| format!("couldn't get version/kind; json parse error: {problem}"))),
+            .and_then(expect_object)
+            .map_err(|message| format!("couldn't get version/kind; json parse error: {message}"))),
         "application/yaml" => Ok(yaml(bytes)),
         "application/vnd.kubernetes.protobuf" => match protobuf::decode(bytes) {
             Err(error @ ProtobufError::Unknown { .. }) => {
-                Err(Refusal::new(415, "UnsupportedMediaType", error.to_string()))
+                Err(StatusError::new(415, "UnsupportedMediaType", error.to_string()))
             }
             decoded => Ok(decoded.map_err(|error| error.to_string())),
         },
-        _ => Err(Refusal::new(
+        _ => Err(StatusError::new(
             415,
             "UnsupportedMediaType",
             "the body of the request was in an unknown format - accepted media types include: \
@@ -116,16 +117,16 @@ fn syntax(bytes: &[u8], media_type: &str) -> Result<Result<Value, String>, Refus
     }
 }
 
-fn patch(bytes: &[u8], media_type: &str, is_custom: bool) -> Result<Body, Refusal> {
+fn patch(bytes: &[u8], media_type: &str, is_custom: bool) -> ApiResult<RequestBody> {
     let (kind, value) = match media_type {
-        "application/json-patch+json" => (PatchKind::Json, json(bytes)),
+        "application/json-patch+json" => (PatchType::Json, json(bytes)),
         "application/merge-patch+json" => {
-            (PatchKind::Merge, json(bytes).map_err(|_| "Invalid JSON Patch".to_owned()))
+            (PatchType::Merge, json(bytes).map_err(|_| "Invalid JSON Patch".to_owned()))
         }
-        "application/strategic-merge-patch+json" => (PatchKind::Strategic, json(bytes)),
+        "application/strategic-merge-patch+json" => (PatchType::Strategic, json(bytes)),
         "application/apply-patch+yaml" => {
-            let decoded = yaml(bytes).map_err(|problem| format!("error decoding YAML: {problem}"));
-            (PatchKind::Apply, decoded)
+            let decoded = yaml(bytes).map_err(|message| format!("error decoding YAML: {message}"));
+            (PatchType::Apply, decoded)
         }
         _ => {
             let message = if is_custom {
@@ -135,15 +136,15 @@ fn patch(bytes: &[u8], media_type: &str, is_custom: bool) -> Result<Body, Refusa
             } else {
                 "415: Unsupported Media Type"
             };
-            return Err(Refusal::new(415, "UnsupportedMediaType", message));
+            return Err(StatusError::new(415, "UnsupportedMediaType", message));
         }
     };
-    Ok(Body::Patch(kind, value.map_err(Refusal::bad_request)?))
+    Ok(RequestBody::Patch(kind, value.map_err(StatusError::bad_request)?))
 }
 
-/// The parser goes 128 levels deep and no further, so no input can exhaust the stack.
+/// Parses JSON. The parser limits nesting to 128 levels, so input cannot overflow the stack.
 fn json(bytes: &[u8]) -> Result<Value, String> {
-    // The real server takes what is not text for the sign that stands for it.
+    // The API server replaces invalid UTF-8 by U+FFFD.
     let text = String::from_utf8_lossy(bytes);
     serde_json::from_str(&text).map_err(|error| match error.classify() {
         Category::Eof => "unexpected end of JSON input".to_owned(),
@@ -151,8 +152,8 @@ fn json(bytes: &[u8]) -> Result<Value, String> {
     })
 }
 
-/// Nothing at all is an object without content, as the API server reads it.
-fn whole(value: Value) -> Result<Value, String> {
+/// Checks for an object. `null` is an empty object, as in the API server.
+fn expect_object(value: Value) -> Result<Value, String> {
     match value {
         Value::Object(_) => Ok(value),
         Value::Null => Ok(Value::Object(serde_json::Map::new())),
@@ -165,12 +166,12 @@ fn yaml(bytes: &[u8]) -> Result<Value, String> {
     fairway_api::read::document("yaml", bytes).map_err(|error| error.to_string())
 }
 
-/// The beginning, as text where it looks like an object and as digits where it does not.
+/// The start of a body: text if it looks like an object, otherwise hexadecimal.
 fn quoted(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "<empty>".to_owned();
     }
-    let shown = &bytes[..bytes.len().min(QUOTED)];
+    let shown = &bytes[..bytes.len().min(MAX_QUOTED_BYTES)];
     let mut quoted = if bytes.starts_with(b"{") {
         String::from_utf8_lossy(shown).into_owned()
     } else {
@@ -189,63 +190,48 @@ mod tests {
 
     use super::*;
 
-    fn parsed(verb: Verb, media_type: &'static str, text: &str) -> Result<Body, (u16, String)> {
+    fn parsed(
+        verb: Verb,
+        media_type: &'static str,
+        text: &str,
+    ) -> Result<RequestBody, (u16, String)> {
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(media_type))]);
         parse(text.as_bytes(), &headers, verb, "ConfigMap", false)
-            .map_err(|refusal| (refusal.code, refusal.message))
+            .map_err(|error| (error.code, error.message))
     }
 
     #[test]
-    fn every_syntax_has_its_media_type() {
-        let object = json!({ "a": 1 });
+    fn parse_by_verb_and_media_type() {
+        let object = || json!({ "a": 1 });
+        let full = || RequestBody::Object(object());
+        let patch = |patch_type, value| RequestBody::Patch(patch_type, value);
+        let (json, yaml, text) = ("application/json", "application/yaml", r#"{"a":1}"#);
+        let strategic = "application/strategic-merge-patch+json";
         for (verb, media_type, text, expected) in [
-            (Verb::Create, "application/json", r#"{"a":1}"#, Body::Object(object.clone())),
-            (Verb::Update, "application/yaml", "a: 1", Body::Object(object.clone())),
-            (
-                Verb::Create,
-                "Application/JSON; charset=utf-8",
-                r#"{"a":1}"#,
-                Body::Object(object.clone()),
-            ),
-            (Verb::Create, "application/json", "null", Body::Object(json!({}))),
-            (Verb::Get, "text/plain", "whatever", Body::None),
-            (Verb::Delete, "text/plain", "", Body::None),
-            (Verb::Delete, "application/json", r#"{"a":1}"#, Body::Object(object.clone())),
-            (
-                Verb::Patch,
-                "application/json-patch+json",
-                "[]",
-                Body::Patch(PatchKind::Json, json!([])),
-            ),
-            (
-                Verb::Patch,
-                "application/merge-patch+json",
-                r#"{"a":1}"#,
-                Body::Patch(PatchKind::Merge, object.clone()),
-            ),
-            (
-                Verb::Patch,
-                "application/strategic-merge-patch+json",
-                r#"{"a":1}"#,
-                Body::Patch(PatchKind::Strategic, object.clone()),
-            ),
+            (Verb::Create, json, text, full()),
+            (Verb::Update, yaml, "a: 1", full()),
+            (Verb::Create, "Application/JSON; charset=utf-8", text, full()),
+            (Verb::Create, json, "null", RequestBody::Object(json!({}))),
+            (Verb::Get, "text/plain", "whatever", RequestBody::None),
+            (Verb::Delete, "text/plain", "", RequestBody::None),
+            (Verb::Delete, json, text, full()),
+            (Verb::Patch, "application/json-patch+json", "[]", patch(PatchType::Json, json!([]))),
+            (Verb::Patch, "application/merge-patch+json", text, patch(PatchType::Merge, object())),
+            (Verb::Patch, strategic, text, patch(PatchType::Strategic, object())),
             (
                 Verb::Patch,
                 "application/apply-patch+yaml",
                 "a: 1",
-                Body::Patch(PatchKind::Apply, object),
+                patch(PatchType::Apply, object()),
             ),
         ] {
-            assert_eq!(
-                parsed(verb, media_type, text),
-                Ok(expected),
-                "{verb:?} {media_type} {text}"
-            );
+            let parsed = parsed(verb, media_type, text);
+            assert_eq!(parsed, Ok(expected), "{verb:?} {media_type} {text}");
         }
     }
 
     #[test]
-    fn what_cannot_be_read_is_said_as_the_api_server_says_it() {
+    fn parse_of_invalid_body_returns_api_server_message() {
         let unknown = "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf";
         let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
         for (verb, media_type, text, code, message) in [

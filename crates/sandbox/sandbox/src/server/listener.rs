@@ -25,33 +25,33 @@ use super::Server;
 use crate::pki;
 use crate::rbac::User;
 
-/// More than any client of a sandbox has open; the rest waits to be accepted.
-const CONNECTIONS: usize = 1024;
+/// Maximum number of connections. Further clients wait to be accepted.
+const MAX_CONNECTIONS: usize = 1024;
 
-/// A handshake on loopback takes milliseconds.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Timeout of TLS handshakes, which take milliseconds on loopback.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// As long as a client may take for its headers, and keep a connection that it does not use.
-const HEADERS: Duration = Duration::from_mins(2);
+/// Timeout for headers, and for idle connections.
+const HEADER_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Both for HTTP/1.1 and HTTP/2; ours have less than 4 KiB, and tokens and cookies are larger.
-const HEADER_BYTES: usize = 64 << 10;
-const HEADER_COUNT: usize = 100;
+/// Header limits for HTTP/1.1 and HTTP/2. Known clients send less than 4 KiB and a token.
+const MAX_HEADER_BYTES: usize = 64 << 10;
+const MAX_HEADERS: usize = 100;
 
-/// As many requests as the API server takes at once by one connection.
-const STREAMS: u32 = 250;
+/// Maximum concurrent requests of a connection, as in the API server.
+const MAX_CONCURRENT_STREAMS: u32 = 250;
 
-/// Answers that are under way when the server stops get this long.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// Time for responses in progress when the server stops.
+const SHUTDOWN_GRACE_PERIOD: Duration = Duration::from_millis(500);
 
-/// What a request knows of its connection.
+/// Attributes of the connection of a request.
 #[derive(Clone)]
 pub(super) struct Connection {
     pub(super) peer: SocketAddr,
-    /// Who the client is by its certificate.
+    /// The user of the client certificate.
     pub(super) certificate: Option<User>,
-    /// Breaks the connection.
-    pub(super) cut: CancellationToken,
+    /// Closes the connection.
+    pub(super) close: CancellationToken,
 }
 
 /// Accepts connections until the sandbox stops.
@@ -63,7 +63,7 @@ pub(crate) async fn serve(
     tasks: TaskTracker,
 ) {
     let acceptor = TlsAcceptor::from(tls);
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
         let accepted = tokio::select! {
@@ -73,7 +73,7 @@ pub(crate) async fn serve(
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Usually there are too many open files, which passes as connections end.
+                // Usually too many open files, which resolves itself when connections end.
                 tracing::warn!(%error, "cannot accept connection");
                 tokio::task::yield_now().await;
                 continue;
@@ -82,14 +82,14 @@ pub(crate) async fn serve(
         let (acceptor, router, server) = (acceptor.clone(), router.clone(), Arc::clone(&server));
         tasks.spawn(async move {
             let _slot = slot;
-            if let Err(error) = connection(stream, peer, acceptor, router, &server).await {
+            if let Err(error) = serve_connection(stream, peer, acceptor, router, &server).await {
                 tracing::debug!(%error, %peer, "connection failed");
             }
         });
     }
 }
 
-async fn connection(
+async fn serve_connection(
     stream: TcpStream,
     peer: SocketAddr,
     acceptor: TlsAcceptor,
@@ -97,27 +97,29 @@ async fn connection(
     server: &Server,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     stream.set_nodelay(true)?;
-    let cut = server.connections().child_token();
+    let close = server.connections().child_token();
     let stream = tokio::select! {
-        () = cut.cancelled() => return Ok(()),
-        stream = timeout(HANDSHAKE, acceptor.accept(stream)) => stream??,
+        () = close.cancelled() => return Ok(()),
+        stream = timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)) => stream??,
     };
     let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
     let certificate = certificates.first().and_then(pki::user);
-    let about = Connection { peer, certificate, cut: cut.clone() };
-    let service = service_fn(move |request| answer(router.clone(), about.clone(), request));
+    let attributes = Connection { peer, certificate, close: close.clone() };
+    let service = service_fn(move |request| handle(router.clone(), attributes.clone(), request));
 
     let builder = builder();
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
+    // Returning drops the connection and with it the requests in progress. A write that has reached
+    // the store stays; its client cannot know, as with a real network.
     tokio::select! {
         ended = connection.as_mut() => return ended,
-        () = cut.cancelled() => return Ok(()),
+        () = close.cancelled() => return Ok(()),
         () = server.stopping().cancelled() => {}
     }
     connection.as_mut().graceful_shutdown();
-    // Whoever has not finished by then is cut off.
-    timeout(FAREWELL, connection).await.unwrap_or(Ok(()))
+    // Dropping the connection aborts requests that have not finished by then.
+    timeout(SHUTDOWN_GRACE_PERIOD, connection).await.unwrap_or(Ok(()))
 }
 
 fn builder() -> Builder<TokioExecutor> {
@@ -125,18 +127,18 @@ fn builder() -> Builder<TokioExecutor> {
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS)
-        .max_headers(HEADER_COUNT)
-        .max_buf_size(HEADER_BYTES);
+        .header_read_timeout(HEADER_TIMEOUT)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEADER_BYTES);
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_header_list_size(HEADER_BYTES.try_into().unwrap_or(u32::MAX))
-        .max_concurrent_streams(STREAMS);
+        .max_header_list_size(MAX_HEADER_BYTES.try_into().unwrap_or(u32::MAX))
+        .max_concurrent_streams(MAX_CONCURRENT_STREAMS);
     builder
 }
 
-async fn answer(
+async fn handle(
     router: Router,
     connection: Connection,
     request: Request<Incoming>,

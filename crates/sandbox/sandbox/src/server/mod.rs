@@ -1,24 +1,18 @@
-//! The API over HTTP: who asks and whether they may, bodies, answers, watches, and the audit log.
+//! HTTP server of the API: authentication, authorization, bodies, responses, watches and audit.
 
-mod access;
-mod answer;
-mod attributes;
 mod audit;
+mod authn;
+mod authz;
 mod body;
-mod credentials;
-mod documents;
+mod discovery;
 mod escalation;
-mod exchange;
-mod identity;
-mod impersonate;
-mod invalid;
+mod handler;
 mod listener;
-mod logs;
+mod log_options;
 mod negotiate;
 mod protobuf;
-mod respond;
+mod response;
 mod reviews;
-mod shape;
 mod watch;
 mod webhooks;
 
@@ -35,64 +29,64 @@ use crate::node::logs::Logs;
 use crate::openapi::OpenApi;
 use crate::token::Tokens;
 
-pub use identity::{Caller, Identity};
+pub use authn::{Caller, UserInfo};
 
 pub(crate) use audit::AuditLog;
 pub(crate) use listener::serve;
 
-/// What the server gives to each request, and to all of them.
+/// Limits of the server.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// The longest body.
+pub struct ServerLimits {
+    /// Maximum body size.
     pub body_bytes: usize,
-    /// How long a client may take to send it.
+    /// Maximum time to receive a body.
     pub body_time: Duration,
-    /// The watches that there may be at once.
+    /// Maximum number of concurrent watches.
     pub watches: usize,
 }
 
-impl Default for Limits {
-    /// The length is that of the API server.
+impl Default for ServerLimits {
+    /// The body size is that of the API server.
     fn default() -> Self {
         Self { body_bytes: 3 << 20, body_time: Duration::from_secs(30), watches: 10_000 }
     }
 }
 
-/// What all requests share.
+/// State shared by all requests.
 pub(crate) struct Server {
     api: Api,
-    access: access::Access,
+    authorizer: authz::Authorizer,
     tokens: Arc<Tokens>,
     audit: AuditLog,
     faults: Faults,
     open_api: OpenApi,
-    /// What pods write, once there are nodes that run them.
+    /// Container logs, once nodes are running.
     logs: OnceLock<Logs>,
-    limits: Limits,
+    limits: ServerLimits,
     watches: Arc<Semaphore>,
-    /// As clients know it, without the scheme.
+    /// Address of the server without scheme.
     address: String,
     stopping: CancellationToken,
-    /// Cuts all connections and watches that there are.
+    /// Cancelled to close all current connections and watches, then replaced.
     connections: RwLock<CancellationToken>,
 }
 
-/// What a server is made of.
-pub(crate) struct Parts {
+/// Constructor arguments of a server.
+pub(crate) struct ServerParts {
     pub(crate) api: Api,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) audit: AuditLog,
     pub(crate) faults: Faults,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ServerLimits,
     pub(crate) address: String,
     pub(crate) stopping: CancellationToken,
 }
 
 impl Server {
-    pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { api, tokens, audit, faults, limits, address, stopping } = parts;
+    pub(crate) fn new(parts: ServerParts) -> Self {
+        let ServerParts { api, tokens, audit, faults, limits, address, stopping } = parts;
         Self {
-            access: access::Access::new(api.store().clone()),
+            authorizer: authz::Authorizer::new(api.store().clone()),
             api,
             tokens,
             audit,
@@ -107,18 +101,18 @@ impl Server {
         }
     }
 
-    /// From now on there are logs of pods; those of the first nodes stay.
+    /// Sets the source of container logs. Only the first call has an effect.
     pub(crate) fn serve_logs(&self, logs: &Logs) {
         let _ = self.logs.set(logs.clone());
     }
 
-    /// Ends all connections and watches, at once; new ones may begin.
-    pub(crate) fn cut_connections(&self) {
+    /// Closes all current connections and watches. New ones are accepted.
+    pub(crate) fn close_connections(&self) {
         let mut current = self.connections.write().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *current).cancel();
     }
 
-    /// Is cancelled when the connections of now are cut.
+    /// The token that closes the current connections.
     fn connections(&self) -> CancellationToken {
         self.connections.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -128,7 +122,7 @@ impl Server {
     }
 }
 
-/// The API as a service; requests say who asks by a [`Caller`], a certificate, or a token.
+/// The API as an HTTP service. Clients authenticate by a [`Caller`], a certificate or a token.
 pub(crate) fn router(server: Arc<Server>) -> Router {
-    Router::new().fallback(answer::serve).with_state(server)
+    Router::new().fallback(handler::serve).with_state(server)
 }

@@ -1,27 +1,27 @@
-//! In which form a client wants its answer, by the header `Accept`.
+//! Content negotiation by the `Accept` header.
 
 use http::HeaderMap;
 use http::header::{ACCEPT, USER_AGENT};
 
-use crate::api::{Query, Refusal};
+use crate::api::{ApiResult, QueryParams, StatusError};
 
-/// Longer headers are no wishes but attacks; `kubectl` sends 200 bytes.
-const MAX_LENGTH: usize = 4096;
+/// Maximum length of the header; `kubectl` sends 200 bytes.
+const MAX_ACCEPT_LENGTH: usize = 4096;
 
-/// Programs whose answers people read.
-const READ_BY_PEOPLE: [&str; 3] = ["curl", "Wget", "Mozilla/5.0"];
+/// User agents of tools whose output people read, so that it is indented.
+const PRETTY_USER_AGENTS: [&str; 3] = ["curl", "Wget", "Mozilla/5.0"];
 
-const DISCOVERY: &str = "APIGroupDiscoveryList";
+const DISCOVERY_KIND: &str = "APIGroupDiscoveryList";
 
-/// In which form a client wants its answer.
+/// The negotiated response format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Accepted {
+pub(super) struct ResponseFormat {
     pub(super) syntax: Syntax,
-    pub(super) form: Form,
+    pub(super) representation: Representation,
     pub(super) pretty: bool,
 }
 
-/// How it is written.
+/// The serialization.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Syntax {
     #[default]
@@ -38,62 +38,62 @@ impl Syntax {
     }
 }
 
-/// What is written.
+/// The representation of objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Form {
-    /// What was asked for.
+pub(super) enum Representation {
+    /// The object or list itself.
     #[default]
-    Itself,
-    /// What `kubectl get` prints.
+    Full,
+    /// A `Table`, as `kubectl get` prints it.
     Table,
-    /// The metadata alone.
+    /// A `PartialObjectMetadata`.
     Partial,
-    /// The metadata of several objects alone.
+    /// A `PartialObjectMetadataList`.
     PartialList,
-    /// All of discovery at once.
-    Aggregated,
+    /// An `APIGroupDiscoveryList`.
+    AggregatedDiscovery,
 }
 
-/// The first of the client's wishes that can be fulfilled.
-pub(super) fn negotiate(headers: &HeaderMap, query: &Query) -> Result<Accepted, Refusal> {
+/// The first supported alternative of the `Accept` header.
+pub(super) fn negotiate(headers: &HeaderMap, query: &QueryParams) -> ApiResult<ResponseFormat> {
     let pretty = pretty(headers, query);
     let accept = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let accept = accept.collect::<Vec<_>>().join(",");
     if accept.trim().is_empty() {
-        return Ok(Accepted { pretty, ..Accepted::default() });
+        return Ok(ResponseFormat { pretty, ..ResponseFormat::default() });
     }
-    if accept.len() > MAX_LENGTH {
+    if accept.len() > MAX_ACCEPT_LENGTH {
         return Err(not_acceptable());
     }
-    let mut wishes: Vec<_> = accept.split(',').map(Wish::parse).collect();
-    // A stable sort: equally wanted ones stay in the order of the header.
-    wishes.sort_by(|left, right| right.quality.total_cmp(&left.quality));
-    let fulfilled = wishes.iter().find_map(Wish::fulfilled);
-    let (syntax, form) = fulfilled.ok_or_else(not_acceptable)?;
-    Ok(Accepted { syntax, form, pretty })
+    let mut alternatives: Vec<_> = accept.split(',').map(Alternative::parse).collect();
+    // The sort is stable: alternatives of equal quality keep their order.
+    alternatives.sort_by(|left, right| right.quality.total_cmp(&left.quality));
+    let supported = alternatives.iter().find_map(Alternative::supported);
+    let (syntax, representation) = supported.ok_or_else(not_acceptable)?;
+    Ok(ResponseFormat { syntax, representation, pretty })
 }
 
-fn pretty(headers: &HeaderMap, query: &Query) -> bool {
+fn pretty(headers: &HeaderMap, query: &QueryParams) -> bool {
     if let Some(word) = query.get("pretty") {
         return !matches!(word, "false" | "0");
     }
     let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
-    agent.is_some_and(|agent| READ_BY_PEOPLE.iter().any(|it| agent.starts_with(it)))
+    agent.is_some_and(|agent| PRETTY_USER_AGENTS.iter().any(|it| agent.starts_with(it)))
 }
 
-fn not_acceptable() -> Refusal {
+fn not_acceptable() -> StatusError {
     let message = "only the following media types are accepted: application/json, application/yaml";
-    Refusal::new(406, "NotAcceptable", message)
+    StatusError::new(406, "NotAcceptable", message)
 }
 
-/// One of the alternatives in an `Accept` header.
-struct Wish<'a> {
+/// An alternative in an `Accept` header.
+struct Alternative<'a> {
     media_type: &'a str,
     parameters: Vec<(&'a str, &'a str)>,
     quality: f64,
 }
 
-impl<'a> Wish<'a> {
+impl<'a> Alternative<'a> {
     fn parse(text: &'a str) -> Self {
         let mut parts = text.split(';').map(str::trim);
         let media_type = parts.next().unwrap_or_default();
@@ -108,21 +108,22 @@ impl<'a> Wish<'a> {
         found.map_or("", |(_, value)| value)
     }
 
-    fn fulfilled(&self) -> Option<(Syntax, Form)> {
+    fn supported(&self) -> Option<(Syntax, Representation)> {
         let syntax = match self.media_type {
             "application/json" | "application/*" | "*/*" => Syntax::Json,
             "application/yaml" => Syntax::Yaml,
             _ => return None,
         };
-        let form = match (self.parameter("as"), self.parameter("g"), self.parameter("v")) {
-            ("", ..) => Form::Itself,
-            ("Table", "meta.k8s.io", "v1") => Form::Table,
-            ("PartialObjectMetadata", "meta.k8s.io", "v1") => Form::Partial,
-            ("PartialObjectMetadataList", "meta.k8s.io", "v1") => Form::PartialList,
-            (DISCOVERY, "apidiscovery.k8s.io", "v2") => Form::Aggregated,
+        let representation = match (self.parameter("as"), self.parameter("g"), self.parameter("v"))
+        {
+            ("", ..) => Representation::Full,
+            ("Table", "meta.k8s.io", "v1") => Representation::Table,
+            ("PartialObjectMetadata", "meta.k8s.io", "v1") => Representation::Partial,
+            ("PartialObjectMetadataList", "meta.k8s.io", "v1") => Representation::PartialList,
+            (DISCOVERY_KIND, "apidiscovery.k8s.io", "v2") => Representation::AggregatedDiscovery,
             _ => return None,
         };
-        Some((syntax, form))
+        Some((syntax, representation))
     }
 }
 
@@ -132,44 +133,40 @@ mod tests {
 
     use super::*;
 
-    fn negotiated(accept: &'static str) -> Result<(Syntax, Form), String> {
+    fn negotiated(accept: &'static str) -> Result<(Syntax, Representation), String> {
         let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]);
-        let accepted = negotiate(&headers, &Query::default());
-        accepted.map(|it| (it.syntax, it.form)).map_err(|refusal| refusal.message)
+        let format = negotiate(&headers, &QueryParams::default());
+        format.map(|it| (it.syntax, it.representation)).map_err(|error| error.message)
     }
 
     #[test]
-    fn the_first_wish_that_can_be_fulfilled() {
+    fn negotiate_returns_first_supported_alternative() {
+        use Representation::{AggregatedDiscovery, Full, Partial, Table};
+        use Syntax::{Json, Yaml};
+
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+        let unknown_table = "application/json;as=Table;g=meta.k8s.io;v=v1beta9,application/json";
+        let partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+        let discovery =
+            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
         for (accept, expected) in [
-            ("", (Syntax::Json, Form::Itself)),
-            ("*/*", (Syntax::Json, Form::Itself)),
-            ("application/yaml", (Syntax::Yaml, Form::Itself)),
-            ("application/json;q=0.5, application/yaml", (Syntax::Yaml, Form::Itself)),
-            ("application/vnd.kubernetes.protobuf,application/json", (Syntax::Json, Form::Itself)),
-            ("text/html, */*;q=0.1", (Syntax::Json, Form::Itself)),
-            (
-                "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
-                (Syntax::Json, Form::Table),
-            ),
-            (
-                "application/json;as=Table;g=meta.k8s.io;v=v1beta9,application/json",
-                (Syntax::Json, Form::Itself),
-            ),
-            (
-                "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
-                (Syntax::Json, Form::Partial),
-            ),
-            (
-                "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
-                (Syntax::Json, Form::Aggregated),
-            ),
+            ("", (Json, Full)),
+            ("*/*", (Json, Full)),
+            ("application/yaml", (Yaml, Full)),
+            ("application/json;q=0.5, application/yaml", (Yaml, Full)),
+            ("application/vnd.kubernetes.protobuf,application/json", (Json, Full)),
+            ("text/html, */*;q=0.1", (Json, Full)),
+            (table, (Json, Table)),
+            (unknown_table, (Json, Full)),
+            (partial, (Json, Partial)),
+            (discovery, (Json, AggregatedDiscovery)),
         ] {
             assert_eq!(negotiated(accept), Ok(expected), "{accept:?}");
         }
     }
 
     #[test]
-    fn what_cannot_be_fulfilled_is_said() {
+    fn negotiate_of_unsupported_media_types_is_refused() {
         for accept in [
             "text/html",
             "application/vnd.kubernetes.protobuf",
@@ -183,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn people_get_it_pretty() {
+    fn pretty_by_user_agent_and_query() {
         for (agent, query, expected) in [
             ("curl/8", "", true),
             ("curl/8", "pretty=false", false),
@@ -191,7 +188,7 @@ mod tests {
             ("kubectl/v1.32", "pretty=true", true),
         ] {
             let headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(agent))]);
-            assert_eq!(pretty(&headers, &Query::parse(query)), expected, "{agent} {query}");
+            assert_eq!(pretty(&headers, &QueryParams::parse(query)), expected, "{agent} {query}");
         }
     }
 }

@@ -1,5 +1,9 @@
-//! Questions about access: who am I, what may I do, what may somebody do.
+//! Access reviews, token reviews and token requests.
 
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenReview};
 use k8s_openapi::api::authorization::v1::{
     NonResourceAttributes, ResourceAttributes, SelfSubjectRulesReview, SubjectAccessReviewSpec,
 };
@@ -7,74 +11,92 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::access::Access;
-use super::identity::Identity;
-use super::invalid::Invalid;
-use crate::api::{Body, Call, Refusal};
-use crate::rbac::{Decision, Grant, Request, User};
+use super::authn::{UserInfo, verify_token};
+use super::authz::Authorizer;
+use crate::api::{ApiRequest, ApiResult, RequestBody, StatusDetails, StatusError};
+use crate::catalog::Subresource;
+use crate::rbac::{AccessRequest, Decision, Grant, User};
+use crate::store::Store;
+use crate::token::{ClusterClaims, ObjectIdentity, TokenError, Tokens};
 
-const GROUP: &str = "authorization.k8s.io";
+const AUTHORIZATION_GROUP: &str = "authorization.k8s.io";
+const AUTHENTICATION_GROUP: &str = "authentication.k8s.io";
 
-/// The answer to a question about access; `None` where the request is something else.
-pub(super) fn answer(
-    access: &Access,
-    actor: &Identity,
-    call: &Call,
-) -> Option<Result<Value, Refusal>> {
-    let (group, kind) = (call.resource.group.as_str(), call.resource.kind.as_str());
+/// Default token lifetime.
+const DEFAULT_EXPIRATION_SECONDS: i64 = 60 * 60;
+
+/// Limits of the API server for token lifetimes.
+const MIN_EXPIRATION_SECONDS: i64 = 10 * 60;
+const MAX_EXPIRATION_SECONDS: i64 = 1 << 32;
+
+/// Handles access reviews; `None` for other requests.
+pub(super) fn handle_access_review(
+    authorizer: &Authorizer,
+    user_info: &UserInfo,
+    request: &ApiRequest,
+) -> Option<ApiResult<Value>> {
+    let (group, kind) = (request.resource.group.as_str(), request.resource.kind.as_str());
     match (group, kind) {
         ("authentication.k8s.io", "SelfSubjectReview") => {
-            Some(reviewed(call, json!({ "userInfo": actor.document() })))
+            Some(review_response(request, json!({ "userInfo": user_info.to_document() })))
         }
-        (GROUP, "SelfSubjectRulesReview") => Some(rules(access, actor, call)),
-        (GROUP, "SelfSubjectAccessReview") => Some(own_access(access, actor, call)),
-        (GROUP, "SubjectAccessReview" | "LocalSubjectAccessReview") => {
-            Some(others_access(access, call))
+        (AUTHORIZATION_GROUP, "SelfSubjectRulesReview") => {
+            Some(rules_review(authorizer, user_info, request))
+        }
+        (AUTHORIZATION_GROUP, "SelfSubjectAccessReview") => {
+            Some(self_access_review(authorizer, user_info, request))
+        }
+        (AUTHORIZATION_GROUP, "SubjectAccessReview" | "LocalSubjectAccessReview") => {
+            Some(subject_access_review(authorizer, request))
         }
         _ => None,
     }
 }
 
-fn own_access(access: &Access, actor: &Identity, call: &Call) -> Result<Value, Refusal> {
-    let spec: SubjectAccessReviewSpec = spec(call)?;
-    decided(access, call, &spec, &actor.user)
+fn self_access_review(
+    authorizer: &Authorizer,
+    user_info: &UserInfo,
+    request: &ApiRequest,
+) -> ApiResult<Value> {
+    let spec: SubjectAccessReviewSpec = review_spec(request)?;
+    decide(authorizer, request, &spec, &user_info.user)
 }
 
-fn others_access(access: &Access, call: &Call) -> Result<Value, Refusal> {
-    let spec: SubjectAccessReviewSpec = spec(call)?;
+fn subject_access_review(authorizer: &Authorizer, request: &ApiRequest) -> ApiResult<Value> {
+    let spec: SubjectAccessReviewSpec = review_spec(request)?;
     let groups = spec.groups.clone().unwrap_or_default();
     let user = User { name: spec.user.clone().unwrap_or_default(), groups };
     if user.name.is_empty() && user.groups.is_empty() {
-        return Err(invalid(
+        return Err(invalid_review(
             "spec.user",
             "\"\"",
             "at least one of user or group must be specified",
         ));
     }
-    if let Some(namespace) = &call.namespace {
-        let asked = spec.resource_attributes.as_ref().and_then(|it| it.namespace.clone());
-        let asked = asked.unwrap_or_default();
-        if asked != *namespace {
-            let (field, value) = ("spec.resourceAttributes.namespace", format!("{asked:?}"));
-            return Err(invalid(field, &value, "must match metadata.namespace"));
+    if let Some(namespace) = &request.namespace {
+        let requested = spec.resource_attributes.as_ref().and_then(|it| it.namespace.clone());
+        let requested = requested.unwrap_or_default();
+        if requested != *namespace {
+            let (field, value) = ("spec.resourceAttributes.namespace", format!("{requested:?}"));
+            return Err(invalid_review(field, &value, "must match metadata.namespace"));
         }
     }
-    decided(access, call, &spec, &user)
+    decide(authorizer, request, &spec, &user)
 }
 
-fn decided(
-    access: &Access,
-    call: &Call,
+fn decide(
+    authorizer: &Authorizer,
+    request: &ApiRequest,
     spec: &SubjectAccessReviewSpec,
     user: &User,
-) -> Result<Value, Refusal> {
+) -> ApiResult<Value> {
     let decision = match (&spec.resource_attributes, &spec.non_resource_attributes) {
-        (Some(objects), None) => access.policy().decide(user, &about_objects(objects)),
-        (None, Some(path)) => access.policy().decide(user, &about_path(path)),
+        (Some(objects), None) => authorizer.policy().decide(user, &resource_request(objects)),
+        (None, Some(path)) => authorizer.policy().decide(user, &path_request(path)),
         (None, None) => {
             let detail =
                 "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-            return Err(invalid("spec.resourceAttributes", "\"null\"", detail));
+            return Err(invalid_review("spec.resourceAttributes", "\"null\"", detail));
         }
         (Some(_), Some(NonResourceAttributes { path, verb })) => {
             let path = path.as_deref().unwrap_or_default();
@@ -82,18 +104,18 @@ fn decided(
             let value =
                 format!("authorization.NonResourceAttributes{{Path:{path:?}, Verb:{verb:?}}}");
             let detail = "cannot be specified in combination with resourceAttributes";
-            return Err(invalid("spec.nonResourceAttributes", &value, detail));
+            return Err(invalid_review("spec.nonResourceAttributes", &value, detail));
         }
     };
     let mut status = json!({ "allowed": decision.is_allowed() });
     if let Decision::Allowed(grant @ Grant::Binding { .. }) = decision {
         status["reason"] = json!(grant.to_string());
     }
-    reviewed(call, status)
+    review_response(request, status)
 }
 
-fn about_objects(objects: &ResourceAttributes) -> Request<'_> {
-    Request::Resource {
+fn resource_request(objects: &ResourceAttributes) -> AccessRequest<'_> {
+    AccessRequest::Resource {
         verb: objects.verb.as_deref().unwrap_or_default(),
         group: objects.group.as_deref().unwrap_or_default(),
         resource: objects.resource.as_deref().unwrap_or_default(),
@@ -103,21 +125,25 @@ fn about_objects(objects: &ResourceAttributes) -> Request<'_> {
     }
 }
 
-fn about_path(path: &NonResourceAttributes) -> Request<'_> {
-    Request::Path {
+fn path_request(path: &NonResourceAttributes) -> AccessRequest<'_> {
+    AccessRequest::Path {
         verb: path.verb.as_deref().unwrap_or_default(),
         path: path.path.as_deref().unwrap_or_default(),
     }
 }
 
-fn rules(access: &Access, actor: &Identity, call: &Call) -> Result<Value, Refusal> {
-    let review: SelfSubjectRulesReview = typed(call)?;
+fn rules_review(
+    authorizer: &Authorizer,
+    user_info: &UserInfo,
+    request: &ApiRequest,
+) -> ApiResult<Value> {
+    let review: SelfSubjectRulesReview = decode_review(request)?;
     let namespace = review.spec.namespace.unwrap_or_default();
     if namespace.is_empty() {
-        return Err(Refusal::bad_request("no namespace on request"));
+        return Err(StatusError::bad_request("no namespace on request"));
     }
-    let policy = access.policy();
-    let rules = policy.rules_of(&actor.user, &namespace);
+    let policy = authorizer.policy();
+    let rules = policy.rules_of(&user_info.user, &namespace);
     let is_empty = |words: &Option<Vec<String>>| words.as_ref().is_none_or(Vec::is_empty);
     let objects = rules.iter().filter(|rule| !is_empty(&rule.resources));
     let objects = objects.map(|rule| {
@@ -136,10 +162,10 @@ fn rules(access: &Access, actor: &Identity, call: &Call) -> Result<Value, Refusa
         "nonResourceRules": paths.collect::<Vec<_>>(),
         "incomplete": false,
     });
-    let mut answer = reviewed(call, status)?;
-    // The API server does not repeat the question.
-    answer["spec"] = json!({});
-    Ok(answer)
+    let mut response = review_response(request, status)?;
+    // The API server returns an empty spec.
+    response["spec"] = json!({});
+    Ok(response)
 }
 
 fn without_nulls(mut document: Value) -> Value {
@@ -149,42 +175,42 @@ fn without_nulls(mut document: Value) -> Value {
     document
 }
 
-fn spec<T: DeserializeOwned + Default>(call: &Call) -> Result<T, Refusal> {
+fn review_spec<T: DeserializeOwned + Default>(request: &ApiRequest) -> ApiResult<T> {
     #[derive(Deserialize)]
     struct Review<T> {
         spec: Option<T>,
     }
-    Ok(typed::<Review<T>>(call)?.spec.unwrap_or_default())
+    Ok(decode_review::<Review<T>>(request)?.spec.unwrap_or_default())
 }
 
-/// The question, as the type that it has to be.
-pub(super) fn typed<T: DeserializeOwned>(call: &Call) -> Result<T, Refusal> {
-    let Body::Object(object) = &call.body else {
-        return Err(Refusal::bad_request("expected a review object"));
+/// Decodes the review in the body.
+pub(super) fn decode_review<T: DeserializeOwned>(request: &ApiRequest) -> ApiResult<T> {
+    let RequestBody::Object(object) = &request.body else {
+        return Err(StatusError::bad_request("expected a review object"));
     };
-    check_kind(call, object)?;
-    let mut question = object.clone();
-    if let Some(fields) = question.as_object_mut() {
-        // Whatever the client says of the answer is of no interest.
+    check_kind(request, object)?;
+    let mut review = object.clone();
+    if let Some(fields) = review.as_object_mut() {
+        // The server sets the status.
         fields.remove("status");
     }
-    T::deserialize(question).map_err(|error| {
-        let (kind, version) = (kind(call), &call.resource.version);
-        Refusal::bad_request(format!(
+    T::deserialize(review).map_err(|error| {
+        let (kind, version) = (review_kind(request), &request.resource.version);
+        StatusError::bad_request(format!(
             "{kind} in version {version:?} cannot be handled as a {kind}: {error}"
         ))
     })
 }
 
-fn check_kind(call: &Call, object: &Value) -> Result<(), Refusal> {
-    let expected = kind(call);
+fn check_kind(request: &ApiRequest, object: &Value) -> ApiResult<()> {
+    let expected = review_kind(request);
     match object.get("kind").and_then(Value::as_str) {
         None | Some("") => Ok(()),
         Some(found) if found == expected => Ok(()),
         Some(found) => {
             let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
             let short = version.rsplit('/').next().unwrap_or_default();
-            Err(Refusal::bad_request(format!(
+            Err(StatusError::bad_request(format!(
                 "{found} in version {short:?} cannot be handled as a {expected}: \
                  no kind {found:?} is registered for version {version:?}"
             )))
@@ -192,30 +218,196 @@ fn check_kind(call: &Call, object: &Value) -> Result<(), Refusal> {
     }
 }
 
-fn kind(call: &Call) -> &str {
-    let own = call.subresource.and_then(crate::catalog::Subresource::own_kind);
-    own.map_or(&*call.resource.kind, |(_, _, kind)| kind)
+fn review_kind(request: &ApiRequest) -> &str {
+    let own = request.subresource.and_then(Subresource::own_kind);
+    own.map_or(&*request.resource.kind, |(_, _, kind)| kind)
 }
 
-/// The question with its answer.
-pub(super) fn reviewed(call: &Call, status: Value) -> Result<Value, Refusal> {
-    let Body::Object(question) = &call.body else {
-        return Err(Refusal::bad_request("expected a review object"));
+/// The review with its status.
+pub(super) fn review_response(request: &ApiRequest, status: Value) -> ApiResult<Value> {
+    let RequestBody::Object(review) = &request.body else {
+        return Err(StatusError::bad_request("expected a review object"));
     };
-    let mut answer = question.clone();
-    if let Some(fields) = answer.as_object_mut() {
-        fields.insert("kind".to_owned(), json!(call.resource.kind));
-        fields.insert("apiVersion".to_owned(), json!(call.resource.api_version()));
+    let mut response = review.clone();
+    if let Some(fields) = response.as_object_mut() {
+        fields.insert("kind".to_owned(), json!(request.resource.kind));
+        fields.insert("apiVersion".to_owned(), json!(request.resource.api_version()));
         fields.insert("status".to_owned(), status);
         let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
         if let Some(metadata) = metadata.as_object_mut() {
             metadata.insert("creationTimestamp".to_owned(), Value::Null);
         }
     }
-    Ok(answer)
+    Ok(response)
 }
 
-/// The API server leaves out what it is about.
-fn invalid(field: &str, value: &str, detail: &str) -> Refusal {
-    Invalid { group: GROUP, ..Invalid::default() }.value(field, value, detail)
+/// 422 for a review. The API server omits the kind.
+fn invalid_review(field: &str, value: &str, detail: &str) -> StatusError {
+    StatusError::invalid_value(("", AUTHORIZATION_GROUP, ""), field, value, detail)
+}
+
+/// Handles `TokenRequest` and `TokenReview`; `None` for other requests.
+pub(super) fn handle_token_request(
+    tokens: &Tokens,
+    store: &Store,
+    request: &ApiRequest,
+    now: Timestamp,
+) -> Option<ApiResult<Value>> {
+    if request.subresource == Some(Subresource::Token) {
+        return Some(issue_token(tokens, store, request, now));
+    }
+    let is_review =
+        request.resource.group == AUTHENTICATION_GROUP && request.resource.kind == "TokenReview";
+    is_review.then(|| review_token(tokens, store, request, now))
+}
+
+fn issue_token(
+    tokens: &Tokens,
+    store: &Store,
+    request: &ApiRequest,
+    now: Timestamp,
+) -> ApiResult<Value> {
+    let token_request: TokenRequest = decode_review(request)?;
+    let namespace = request.namespace.as_deref().unwrap_or_default();
+    let name = request.name.as_deref().unwrap_or_default();
+    let seconds = token_request.spec.expiration_seconds.unwrap_or(DEFAULT_EXPIRATION_SECONDS);
+    check_expiration(seconds)?;
+    let object = find_object(store, "serviceaccounts", namespace, name)?;
+    let (mut pod, mut secret) = (None, None);
+    if let Some(reference) = &token_request.spec.bound_object_ref {
+        match reference.kind.as_deref() {
+            Some("Pod") => pod = Some(bound_pod(store, namespace, name, reference)?),
+            Some("Secret") => {
+                secret = Some(bound_object(store, "secrets", namespace, reference)?.0);
+            }
+            other => {
+                let version = reference.api_version.as_deref().unwrap_or_default();
+                let kind = other.unwrap_or_default();
+                return Err(StatusError::bad_request(format!(
+                    "cannot bind token for object of type {version}, Kind={kind}"
+                )));
+            }
+        }
+    }
+    let audiences = match token_request.spec.audiences {
+        audiences if audiences.is_empty() => vec![tokens.issuer().to_owned()],
+        audiences => audiences,
+    };
+    let serviceaccount =
+        ObjectIdentity { name: name.to_owned(), uid: object_uid(&object).to_owned() };
+    let claims = ClusterClaims { namespace: namespace.to_owned(), pod, secret, serviceaccount };
+    let token =
+        tokens.issue(claims, audiences.clone(), seconds, now).map_err(StatusError::internal)?;
+    let expires = now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+    Ok(json!({
+        "kind": "TokenRequest",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": { "name": name, "namespace": namespace, "creationTimestamp": format!("{now:.0}") },
+        "spec": {
+            "audiences": audiences,
+            "expirationSeconds": seconds,
+            "boundObjectRef": token_request.spec.bound_object_ref,
+        },
+        "status": { "token": token, "expirationTimestamp": format!("{expires:.0}") },
+    }))
+}
+
+fn check_expiration(seconds: i64) -> ApiResult<()> {
+    let detail = match seconds {
+        ..MIN_EXPIRATION_SECONDS => "may not specify a duration less than 10 minutes",
+        MIN_EXPIRATION_SECONDS..=MAX_EXPIRATION_SECONDS => return Ok(()),
+        _ => "may not specify a duration larger than 2^32 seconds",
+    };
+    let token_request = ("TokenRequest", AUTHENTICATION_GROUP, "");
+    let (field, value) = ("spec.expirationSeconds", seconds.to_string());
+    Err(StatusError::invalid_value(token_request, field, &value, detail))
+}
+
+fn bound_pod(
+    store: &Store,
+    namespace: &str,
+    service_account: &str,
+    reference: &BoundObjectReference,
+) -> ApiResult<ObjectIdentity> {
+    let (identity, pod) = bound_object(store, "pods", namespace, reference)?;
+    let actual_name =
+        pod.pointer("/spec/serviceAccountName").and_then(Value::as_str).unwrap_or_default();
+    if actual_name == service_account {
+        return Ok(identity);
+    }
+    Err(StatusError::bad_request(format!(
+        "cannot bind token for serviceaccount {service_account:?} to pod running with different \
+         serviceaccount name."
+    )))
+}
+
+fn bound_object(
+    store: &Store,
+    plural: &str,
+    namespace: &str,
+    reference: &BoundObjectReference,
+) -> ApiResult<(ObjectIdentity, Arc<Value>)> {
+    let name = reference.name.as_deref().unwrap_or_default();
+    let object = find_object(store, plural, namespace, name)?;
+    let actual = object_uid(&object).to_owned();
+    match reference.uid.as_deref() {
+        Some(requested) if !requested.is_empty() && requested != actual => {
+            let message = format!(
+                "Operation cannot be fulfilled on {plural} {name:?}: the UID in the bound object \
+                 reference ({requested}) does not match the UID in record. The object might have \
+                 been deleted and then recreated"
+            );
+            Err(StatusError::new(409, "Conflict", message)
+                .with_details(object_details(plural, name)))
+        }
+        _ => Ok((ObjectIdentity { name: name.to_owned(), uid: actual }, object)),
+    }
+}
+
+fn find_object(store: &Store, plural: &str, namespace: &str, name: &str) -> ApiResult<Arc<Value>> {
+    store.find("", plural, Some(namespace), name).ok_or_else(|| {
+        let message = format!("{plural} {name:?} not found");
+        StatusError::new(404, "NotFound", message).with_details(object_details(plural, name))
+    })
+}
+
+fn object_details(plural: &str, name: &str) -> StatusDetails {
+    StatusDetails { name: name.to_owned(), kind: plural.to_owned(), ..StatusDetails::default() }
+}
+
+fn object_uid(object: &Value) -> &str {
+    object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn review_token(
+    tokens: &Tokens,
+    store: &Store,
+    request: &ApiRequest,
+    now: Timestamp,
+) -> ApiResult<Value> {
+    let review: TokenReview = decode_review(request)?;
+    let token = review.spec.token.unwrap_or_default();
+    if token.is_empty() {
+        return Err(StatusError::bad_request(
+            "token is required for TokenReview in authentication",
+        ));
+    }
+    let requested = review.spec.audiences.unwrap_or_default();
+    let status = match verify_token(&token, &requested, tokens, store, now) {
+        Err(TokenError::Audience) => {
+            let error = format!("[{}, {}]", TokenError::Invalid, TokenError::Audience);
+            json!({ "user": {}, "error": error })
+        }
+        Err(error) => json!({ "user": {}, "error": error.to_string() }),
+        Ok(claims) => {
+            let is_requested =
+                |audience: &&String| requested.is_empty() || requested.contains(audience);
+            json!({
+                "authenticated": true,
+                "user": UserInfo::from_claims(&claims).to_document(),
+                "audiences": claims.audiences.iter().filter(is_requested).collect::<Vec<_>>(),
+            })
+        }
+    };
+    review_response(request, status)
 }

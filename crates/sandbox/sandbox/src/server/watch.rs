@@ -1,6 +1,6 @@
 //! Watches as streams of events, one line of JSON each.
 //!
-//! Nothing is kept for a client: events are read from the store when the client can take them.
+//! There is no buffer per client: events are read from the store when the client can receive them.
 
 use std::io;
 use std::time::Duration;
@@ -14,64 +14,64 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::audit::Ending;
-use super::shape::Shape;
-use crate::api::{Api, Query, Refusal};
+use super::audit::CompletionGuard;
+use super::response::ObjectRenderer;
+use crate::api::{Api, ApiResult, QueryParams, StatusError};
 use crate::store::{WatchEnd, WatchEvent, Watcher};
 
-/// As often as the API server sends them.
+/// Interval of bookmark events, as in the API server.
 const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
 
-/// A watch that does not say how long lasts between this and twice as long, as on the API server,
-/// so that not all of them end at once.
-const SHORTEST: Duration = Duration::from_mins(30);
+/// Minimum duration of a watch without `timeoutSeconds`. The maximum is twice as long, as in the
+/// API server, so that watches do not end at the same time.
+const MIN_DURATION: Duration = Duration::from_mins(30);
 
-/// Longer than any watch makes sense; also keeps the arithmetic of times sound.
-const LONGEST: Duration = Duration::from_hours(24);
+/// Maximum of `timeoutSeconds`, which also prevents overflows.
+const MAX_DURATION: Duration = Duration::from_hours(24);
 
-/// Events that are there already are sent together, up to about this size.
-const PIECE: usize = 64 << 10;
+/// Pending events are sent in chunks of about this size.
+const CHUNK_BYTES: usize = 64 << 10;
 
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-/// What a client wants of a watch, beside the events.
+/// Options of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wishes {
+pub(super) struct WatchOptions {
     bookmarks: bool,
-    /// Say when everything that was there at the beginning is told.
+    /// Whether a bookmark marks the end of the initial events.
     mark_initial: bool,
-    lasting: Duration,
+    duration: Duration,
 }
 
-impl Wishes {
-    pub(super) fn parse(query: &Query) -> Self {
+impl WatchOptions {
+    pub(super) fn parse(query: &QueryParams) -> Self {
         let flag = |name: &str| matches!(query.get(name), Some("true" | "1" | ""));
         let seconds = query.get("timeoutSeconds").and_then(|text| text.parse().ok());
-        let lasting = seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs);
+        let duration = seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs);
         Self {
             bookmarks: flag("allowWatchBookmarks"),
             mark_initial: flag("sendInitialEvents"),
-            lasting: lasting.unwrap_or_else(some_while).min(LONGEST),
+            duration: duration.unwrap_or_else(random_duration).min(MAX_DURATION),
         }
     }
 }
 
-fn some_while() -> Duration {
+fn random_duration() -> Duration {
     let mut bytes = [0; 2];
-    // Without randomness all watches last equally long, which is no reason to refuse them.
+    // Without randomness all watches last equally long, which is acceptable.
     let _ = SystemRandom::new().fill(&mut bytes);
     let fraction = f64::from(u16::from_le_bytes(bytes)) / f64::from(u16::MAX);
-    SHORTEST + SHORTEST.mul_f64(fraction)
+    MIN_DURATION + MIN_DURATION.mul_f64(fraction)
 }
 
-/// The parameters of a watch that begins with everything, or with nothing, if they say which: what
-/// is left are those that every watch has.
-pub(super) fn plain_query(query: &Query, newest: u64) -> Result<Query, Refusal> {
+/// Translates `sendInitialEvents` (KEP-3157) to parameters of a plain watch. `newest` is the
+/// current revision.
+pub(super) fn without_initial_events(query: &QueryParams, newest: u64) -> ApiResult<QueryParams> {
     let Some(word) = query.get("sendInitialEvents") else { return Ok(query.clone()) };
     let matching = query.get("resourceVersionMatch").unwrap_or_default();
     if matching != "NotOlderThan" {
         let message = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-        return Err(Refusal::new(422, "Invalid", message));
+        return Err(StatusError::new(422, "Invalid", message));
     }
     let version = query.get("resourceVersion").unwrap_or_default();
     let from = match (word, version) {
@@ -81,160 +81,162 @@ pub(super) fn plain_query(query: &Query, newest: u64) -> Result<Query, Refusal> 
     };
     let kept = ["labelSelector", "fieldSelector", "timeoutSeconds", "allowWatchBookmarks"];
     let kept = kept.into_iter().filter_map(|name| Some((name, query.get(name)?)));
-    let plain = Query::default().with("watch", "true").with("resourceVersion", &from);
+    let plain = QueryParams::default().with("watch", "true").with("resourceVersion", &from);
     Ok(kept.fold(plain, |plain, (name, value)| plain.with(name, value)))
 }
 
-/// A watch that is being sent.
-pub(super) struct Stream {
+/// A watch response.
+pub(super) struct WatchStream {
     pub(super) api: Api,
     pub(super) watcher: Watcher,
-    pub(super) shape: Shape,
-    pub(super) wishes: Wishes,
-    /// Breaks it.
-    pub(super) cut: CancellationToken,
-    /// Breaks it after so many events.
-    pub(super) cut_after: Option<usize>,
-    /// One of the watches that there may be, and what logs its end: both go with it.
-    pub(super) _held: (OwnedSemaphorePermit, Ending),
+    pub(super) renderer: ObjectRenderer,
+    pub(super) options: WatchOptions,
+    /// Cancelled to break the watch.
+    pub(super) close: CancellationToken,
+    /// Breaks the watch after this many events.
+    pub(super) break_after: Option<usize>,
+    /// Permit and audit guard, which are released when the watch ends.
+    pub(super) _held: (OwnedSemaphorePermit, CompletionGuard),
 }
 
-struct State {
-    stream: Stream,
+struct WatchState {
+    stream: WatchStream,
     sent: usize,
     next_bookmark: Instant,
     deadline: Instant,
     ended: bool,
 }
 
-impl Stream {
+impl WatchStream {
     pub(super) fn body(self) -> Body {
         let now = Instant::now();
-        let (next_bookmark, deadline) = (now + BOOKMARK_INTERVAL, now + self.wishes.lasting);
-        let state = State { stream: self, sent: 0, next_bookmark, deadline, ended: false };
+        let (next_bookmark, deadline) = (now + BOOKMARK_INTERVAL, now + self.options.duration);
+        let state = WatchState { stream: self, sent: 0, next_bookmark, deadline, ended: false };
         Body::from_stream(stream::unfold(state, |mut state| async move {
-            let piece = state.piece().await?;
-            Some((piece, state))
+            let chunk = state.chunk().await?;
+            Some((chunk, state))
         }))
     }
 }
 
-/// What wakes a watch that has nothing to send.
-enum Wake {
+/// Reasons to wake up an idle watch.
+enum WakeReason {
     Event(Option<WatchEvent>),
     Bookmark,
     Deadline,
-    Cut,
+    Closed,
 }
 
-impl State {
-    /// What is sent next; `None` at the end.
-    async fn piece(&mut self) -> Option<io::Result<Bytes>> {
+impl WatchState {
+    /// The next chunk; `None` at the end.
+    async fn chunk(&mut self) -> Option<io::Result<Bytes>> {
         if self.ended {
             return None;
         }
-        if self.is_cut() {
-            return Some(self.broken());
+        if self.is_broken() {
+            return Some(self.connection_reset());
         }
-        let mut piece = self.ready();
-        if piece.is_empty() {
+        let mut chunk = self.ready();
+        if chunk.is_empty() {
             match self.wake().await {
-                Wake::Event(Some(event)) => self.write(&mut piece, &event),
-                Wake::Event(None) => self.finish(&mut piece),
-                Wake::Bookmark => self.bookmark(&mut piece),
-                Wake::Deadline => {
+                WakeReason::Event(Some(event)) => self.append(&mut chunk, &event),
+                WakeReason::Event(None) => self.finish(&mut chunk),
+                WakeReason::Bookmark => self.bookmark(&mut chunk),
+                WakeReason::Deadline => {
                     self.ended = true;
-                    self.bookmark(&mut piece);
+                    self.bookmark(&mut chunk);
                 }
-                Wake::Cut => return Some(self.broken()),
+                WakeReason::Closed => return Some(self.connection_reset()),
             }
         }
-        (!piece.is_empty() || !self.ended).then(|| Ok(Bytes::from(piece)))
+        (!chunk.is_empty() || !self.ended).then(|| Ok(Bytes::from(chunk)))
     }
 
-    /// The events that are there already.
+    /// The pending events.
     fn ready(&mut self) -> Vec<u8> {
-        let mut piece = Vec::new();
-        while piece.len() < PIECE
-            && !self.is_cut()
+        let mut chunk = Vec::new();
+        while chunk.len() < CHUNK_BYTES
+            && !self.is_broken()
             && let Some(event) = self.stream.watcher.try_next()
         {
-            self.write(&mut piece, &event);
+            self.append(&mut chunk, &event);
         }
-        if self.stream.wishes.mark_initial
+        if self.stream.options.mark_initial
             && let Some(revision) = self.stream.watcher.bookmark()
         {
-            self.stream.wishes.mark_initial = false;
+            self.stream.options.mark_initial = false;
             let annotations = json!({ INITIAL_EVENTS_END: "true" });
-            let bookmark = self.stream.shape.bookmark(revision, Some(annotations));
-            line(&mut piece, "BOOKMARK", bookmark.to_string().as_bytes());
+            let bookmark = self.stream.renderer.bookmark(revision, Some(annotations));
+            write_event(&mut chunk, "BOOKMARK", bookmark.to_string().as_bytes());
         }
-        piece
+        chunk
     }
 
-    async fn wake(&mut self) -> Wake {
+    async fn wake(&mut self) -> WakeReason {
         let Self { stream, next_bookmark, deadline, .. } = self;
+        // `Watcher::next` is cancel safe, so the other branches lose no event. `biased` lets a closed
+        // connection win over further events.
         tokio::select! {
             biased;
-            () = stream.cut.cancelled() => Wake::Cut,
-            event = stream.watcher.next() => Wake::Event(event),
-            () = sleep_until(*deadline) => Wake::Deadline,
-            () = sleep_until(*next_bookmark), if stream.wishes.bookmarks => Wake::Bookmark,
+            () = stream.close.cancelled() => WakeReason::Closed,
+            event = stream.watcher.next() => WakeReason::Event(event),
+            () = sleep_until(*deadline) => WakeReason::Deadline,
+            () = sleep_until(*next_bookmark), if stream.options.bookmarks => WakeReason::Bookmark,
         }
     }
 
-    fn write(&mut self, piece: &mut Vec<u8>, event: &WatchEvent) {
+    fn append(&mut self, chunk: &mut Vec<u8>, event: &WatchEvent) {
         let now = self.stream.api.now();
-        // Objects were JSON when they came, so they can be written as JSON.
-        if let Ok(object) = self.stream.shape.event(&event.object, self.sent == 0, now) {
-            line(piece, event.kind.as_str(), &object);
+        // Stored objects are JSON, so they can be serialized.
+        if let Ok(object) = self.stream.renderer.event(&event.object, self.sent == 0, now) {
+            write_event(chunk, event.kind.as_str(), &object);
         }
         self.sent += 1;
     }
 
-    fn bookmark(&mut self, piece: &mut Vec<u8>) {
+    fn bookmark(&mut self, chunk: &mut Vec<u8>) {
         self.next_bookmark = Instant::now() + BOOKMARK_INTERVAL;
-        if self.stream.wishes.bookmarks
+        if self.stream.options.bookmarks
             && let Some(revision) = self.stream.watcher.bookmark()
         {
-            let bookmark = self.stream.shape.bookmark(revision, None);
-            line(piece, "BOOKMARK", bookmark.to_string().as_bytes());
+            let bookmark = self.stream.renderer.bookmark(revision, None);
+            write_event(chunk, "BOOKMARK", bookmark.to_string().as_bytes());
         }
     }
 
-    fn finish(&mut self, piece: &mut Vec<u8>) {
+    fn finish(&mut self, chunk: &mut Vec<u8>) {
         self.ended = true;
         if self.stream.watcher.end() == Some(WatchEnd::Compacted) {
             let message = "The resourceVersion for the provided watch is too old.";
-            error_event(piece, &Refusal::new(410, "Expired", message));
+            error_event(chunk, &StatusError::new(410, "Expired", message));
         }
     }
 
-    fn is_cut(&self) -> bool {
-        self.stream.cut_after.is_some_and(|limit| self.sent >= limit)
-            || self.stream.cut.is_cancelled()
+    fn is_broken(&self) -> bool {
+        self.stream.break_after.is_some_and(|limit| self.sent >= limit)
+            || self.stream.close.is_cancelled()
     }
 
-    fn broken(&mut self) -> io::Result<Bytes> {
+    fn connection_reset(&mut self) -> io::Result<Bytes> {
         self.ended = true;
         Err(io::ErrorKind::ConnectionReset.into())
     }
 }
 
-/// A watch that only says why it cannot begin.
-pub(super) fn refused(refusal: &Refusal) -> Body {
+/// A watch response with a single error event.
+pub(super) fn error_body(error: &StatusError) -> Body {
     let mut text = Vec::new();
-    error_event(&mut text, refusal);
+    error_event(&mut text, error);
     Body::from(text)
 }
 
-fn error_event(piece: &mut Vec<u8>, refusal: &Refusal) {
-    let status: Value = refusal.body();
-    line(piece, "ERROR", status.to_string().as_bytes());
+fn error_event(chunk: &mut Vec<u8>, error: &StatusError) {
+    let status: Value = error.to_status();
+    write_event(chunk, "ERROR", status.to_string().as_bytes());
 }
 
-fn line(piece: &mut Vec<u8>, kind: &str, object: &[u8]) {
-    piece.extend_from_slice(format!("{{\"type\":\"{kind}\",\"object\":").as_bytes());
-    piece.extend_from_slice(object);
-    piece.extend_from_slice(b"}\n");
+fn write_event(chunk: &mut Vec<u8>, kind: &str, object: &[u8]) {
+    chunk.extend_from_slice(format!("{{\"type\":\"{kind}\",\"object\":").as_bytes());
+    chunk.extend_from_slice(object);
+    chunk.extend_from_slice(b"}\n");
 }

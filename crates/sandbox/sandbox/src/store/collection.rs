@@ -1,4 +1,4 @@
-//! The objects of one resource and their newest changes.
+//! Objects of a resource and their change log.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// Objects by their paths.
+/// Objects by path.
 pub(super) type Objects = BTreeMap<Arc<str>, Arc<Value>>;
 
-/// One write.
+/// A write.
 pub(super) struct Change {
     pub(super) revision: u64,
     pub(super) path: Arc<str>,
@@ -18,22 +18,22 @@ pub(super) struct Change {
     pub(super) new: Option<Arc<Value>>,
 }
 
-/// The objects of one resource and their newest changes.
+/// Objects of a resource and their change log.
 #[derive(Default)]
 pub(super) struct Collection {
     objects: Objects,
-    /// The newest changes, in the order of their revisions.
+    /// The newest changes, by revision.
     log: VecDeque<Arc<Change>>,
-    /// The newest change that gave way to newer ones.
+    /// Revision of the newest evicted change.
     evicted: u64,
-    /// The newest change that was compacted.
+    /// Revision of the newest compacted change.
     compacted: u64,
-    /// Wakes the watches.
+    /// Notifies watches of changes.
     newest: watch::Sender<u64>,
 }
 
-/// What a watch that has read everything up to a revision finds.
-pub(super) enum Next {
+/// The next change for a watch.
+pub(super) enum NextChange {
     Change(Arc<Change>),
     Nothing,
     Evicted,
@@ -45,7 +45,7 @@ impl Collection {
         self.objects.get(path).cloned()
     }
 
-    /// The oldest revision that can still be read, as far as it is up to this resource.
+    /// The oldest revision that can be read from this resource.
     pub(super) fn oldest(&self) -> u64 {
         self.evicted.max(self.compacted)
     }
@@ -75,7 +75,7 @@ impl Collection {
         }
     }
 
-    /// The objects as they were at a revision, from a path on, whose paths begin with `prefix`.
+    /// The objects at a revision, from a path on, whose paths have this prefix.
     pub(super) fn objects_at(&self, revision: u64, prefix: &str, from: &str) -> Objects {
         let in_range = |path: &str| path >= from && path.starts_with(prefix);
         let range = self.objects.range::<str, _>((Bound::Included(from), Bound::Unbounded));
@@ -94,14 +94,16 @@ impl Collection {
     }
 
     /// The first change after a revision.
-    pub(super) fn after(&self, revision: u64) -> Next {
+    pub(super) fn after(&self, revision: u64) -> NextChange {
         if self.compacted > revision {
-            return Next::Compacted;
+            return NextChange::Compacted;
         }
         if self.evicted > revision {
-            return Next::Evicted;
+            return NextChange::Evicted;
         }
         let index = self.log.partition_point(|change| change.revision <= revision);
-        self.log.get(index).map_or(Next::Nothing, |change| Next::Change(Arc::clone(change)))
+        self.log
+            .get(index)
+            .map_or(NextChange::Nothing, |change| NextChange::Change(Arc::clone(change)))
     }
 }

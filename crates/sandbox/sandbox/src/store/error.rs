@@ -1,4 +1,4 @@
-//! What can go wrong, as data: whoever speaks HTTP makes the answer from it.
+//! Errors of the store as data. The API converts them to a `Status`.
 
 use std::sync::Arc;
 
@@ -6,114 +6,102 @@ use serde_json::Value;
 
 use super::Key;
 
-/// Why an object was not written or removed.
+/// Why a write failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StoreError {
-    /// There is no such object.
+    /// The object does not exist.
     #[error("{key} not found")]
     NotFound {
-        /// What is missing.
+        /// The key.
         key: Key,
     },
-    /// There is such an object already.
+    /// The object exists.
     #[error("{key} already exists")]
     AlreadyExists {
-        /// What is there.
+        /// The key.
         key: Key,
-        /// It as it is.
+        /// The current object.
         current: Arc<Value>,
     },
-    /// It is not the version that was expected.
+    /// The object has another resource version.
     #[error(
         "the object has been modified; please apply your changes to the latest version and try again"
     )]
     Conflict {
-        /// What was to be written.
+        /// The key.
         key: Key,
-        /// The resource version that it was expected to have.
+        /// The expected resource version.
         expected: String,
-        /// It as it is.
+        /// The current object.
         current: Arc<Value>,
-    },
-    /// It is another object of the same name.
-    #[error(
-        "the UID in the precondition ({expected}) does not match the UID in record ({actual}). The object might have been deleted and then recreated"
-    )]
-    OtherUid {
-        /// What was to be removed.
-        key: Key,
-        /// The UID that it was expected to have.
-        expected: String,
-        /// The UID that it has.
-        actual: String,
     },
 }
 
-/// Why a list or a watch cannot begin. The texts are those of the API server.
+/// Why a list or watch cannot start, with the messages of the API server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// 410: how things were then is forgotten.
+    /// 410: the requested revision is compacted.
     #[error("The resourceVersion for the provided list is too old.")]
     ListExpired {
-        /// The revision that was asked for.
+        /// The requested revision.
         requested: u64,
-        /// The oldest that can be had.
+        /// The oldest available revision.
         oldest: u64,
     },
-    /// 410: how things were when the list began is forgotten.
+    /// 410: the revision of the first page is compacted.
     #[error(
         "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."
     )]
     ContinueExpired {
-        /// `metadata.continue` of the answer: goes on with how things are now.
+        /// `metadata.continue` of the response, which continues with current objects.
         token: String,
     },
-    /// 410, as the one event of the watch: what happened since then is forgotten.
+    /// 410, sent as an event: changes since the requested revision are compacted.
     #[error("too old resource version: {requested} ({oldest})")]
     WatchExpired {
-        /// The revision that was asked for.
+        /// The requested revision.
         requested: u64,
-        /// The oldest that a watch can begin at.
+        /// The oldest available revision.
         oldest: u64,
     },
-    /// 504: it has not happened yet.
+    /// 504: the revision is in the future.
     #[error("Too large resource version: {requested}, current: {current}")]
     TooLarge {
-        /// The revision that was asked for.
+        /// The requested revision.
         requested: u64,
-        /// The newest one.
+        /// The current revision.
         current: u64,
     },
-    /// 400: the token is none of ours.
+    /// 400: invalid continue token.
     #[error("invalid continue token: {problem}")]
     InvalidContinue {
-        /// What is wrong with it.
+        /// The reason.
         problem: String,
     },
 }
 
-/// Why the parameters of a list or a watch make no sense. The texts are those of the API server.
+/// Why the parameters of a list or watch are invalid, with the messages of the API server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// 400: a resource version that is no number.
+    /// 400: the resource version is not a number.
     #[error("invalid resource version: {value:?}")]
     ResourceVersion {
-        /// The parameter's value.
+        /// The value.
         value: String,
     },
-    /// 400: `continue` fixes the version already.
+    /// 400: resource version together with `continue`.
     #[error("specifying resource version is not allowed when using continue")]
     VersionWithContinue,
-    /// 422: `resourceVersionMatch` where it means nothing.
+    /// 422: `resourceVersionMatch` is not allowed.
     #[error("{detail}")]
     MatchForbidden {
-        /// Why.
+        /// The reason.
         detail: &'static str,
     },
-    /// 422: `resourceVersionMatch` that is no known word.
+    /// 422: unknown `resourceVersionMatch`.
     #[error("Unsupported value: {value:?}: supported values: \"Exact\", \"NotOlderThan\", \"\"")]
     MatchUnknown {
-        /// The parameter's value.
+        /// The value.
         value: String,
     },
 }

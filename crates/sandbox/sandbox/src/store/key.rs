@@ -1,34 +1,34 @@
-//! What identifies an object.
+//! Keys of objects.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A resource, whatever its version.
+/// A resource, independent of its version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Resource {
+pub struct ResourceKey {
     group: Arc<str>,
     plural: Arc<str>,
 }
 
-impl Resource {
-    /// The core group is the empty one.
+impl ResourceKey {
+    /// The core group is the empty string.
     pub fn new(group: &str, plural: &str) -> Self {
         Self { group: group.into(), plural: plural.into() }
     }
 
-    /// Its group.
+    /// The group.
     pub fn group(&self) -> &str {
         &self.group
     }
 
-    /// Its name in URLs.
+    /// The plural name.
     pub fn plural(&self) -> &str {
         &self.plural
     }
 }
 
-/// As error messages name a resource: `configmaps`, `deployments.apps`.
-impl fmt::Display for Resource {
+/// Formats as in messages: `configmaps`, `deployments.apps`.
+impl fmt::Display for ResourceKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.group {
             "" => f.write_str(&self.plural),
@@ -37,15 +37,15 @@ impl fmt::Display for Resource {
     }
 }
 
-/// What identifies an object.
+/// The key of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    resource: Resource,
+    resource: ResourceKey,
     namespace: Option<Arc<str>>,
     name: Arc<str>,
 }
 
-/// A name that cannot stand in a path.
+/// A name that is not a valid path segment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name:?} is not a valid name: it is empty, '.' or '..', or contains '/' or '%'")]
 pub struct InvalidKey {
@@ -54,13 +54,13 @@ pub struct InvalidKey {
 }
 
 impl Key {
-    /// The key of an object; `namespace` is `None` where the resource has none.
+    /// The key of an object. `namespace` is `None` for cluster-scoped resources.
     pub fn new(
-        resource: &Resource,
+        resource: &ResourceKey,
         namespace: Option<&str>,
         name: &str,
     ) -> Result<Self, InvalidKey> {
-        namespace.into_iter().chain([name]).try_for_each(check)?;
+        namespace.into_iter().chain([name]).try_for_each(check_segment)?;
         Ok(Self {
             resource: resource.clone(),
             namespace: namespace.map(Into::into),
@@ -69,11 +69,11 @@ impl Key {
     }
 
     /// The resource.
-    pub fn resource(&self) -> &Resource {
+    pub fn resource(&self) -> &ResourceKey {
         &self.resource
     }
 
-    /// The namespace, for resources that have one.
+    /// The namespace; `None` for cluster-scoped resources.
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
@@ -83,7 +83,7 @@ impl Key {
         &self.name
     }
 
-    /// Its path among the objects of its resource; lists are in the order of these, as in etcd.
+    /// Path within the resource, by which lists are sorted, as in etcd.
     pub(super) fn path(&self) -> String {
         match &self.namespace {
             Some(namespace) => format!("{namespace}/{}", self.name),
@@ -98,7 +98,7 @@ impl fmt::Display for Key {
     }
 }
 
-fn check(name: &str) -> Result<(), InvalidKey> {
+fn check_segment(name: &str) -> Result<(), InvalidKey> {
     let invalid = matches!(name, "" | "." | "..") || name.contains(['/', '%']);
     if invalid { Err(InvalidKey { name: name.to_owned() }) } else { Ok(()) }
 }

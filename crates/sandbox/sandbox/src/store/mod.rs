@@ -1,16 +1,14 @@
-//! All objects, in memory, as etcd and the watch cache of an API server show them to clients.
+//! In-memory object store with the semantics of etcd and the watch cache.
 //!
-//! There is one revision for everything; each write takes the next one. Each resource keeps its
-//! newest changes: watches read them, and lists at an older revision undo them. A reader that needs
-//! older changes is told that its revision has expired. Nothing is kept for a reader, so a slow one
-//! costs nothing and is cut off once what it has not read is gone.
+//! All writes share one revision counter. Each resource keeps its newest changes: watches read
+//! them, and lists at an older revision undo them. Readers of older revisions get an expiration
+//! error. The store has no state per reader, so slow readers cost nothing and are disconnected when
+//! their unread changes are evicted.
 
 mod collection;
 mod error;
 mod key;
 mod list;
-mod selection;
-mod token;
 mod watch;
 
 #[cfg(test)]
@@ -22,21 +20,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Map, Value};
 
 pub use error::{QueryError, ReadError, StoreError};
-pub use key::{InvalidKey, Key, Resource};
-pub use list::{At, List, ListOptions, ListQuery};
-pub use selection::Selection;
+pub use key::{InvalidKey, Key, ResourceKey};
+pub use list::{List, ListOptions, ListQuery, ListRevision, Selection};
 pub use watch::{EventKind, WatchEnd, WatchEvent, WatchFrom, Watcher};
 
 use collection::{Change, Collection};
 
-/// The changes that a resource keeps, unless told otherwise: more than the watch cache of a real
-/// server keeps at first, and little memory, because most of what they hold is still current.
+/// Default number of changes per resource: more than the initial watch cache of an API server. Most
+/// changes share their objects with current ones, so memory use is small.
 pub const DEFAULT_HISTORY: usize = 1000;
 
-/// As in etcd, where the empty database has the first revision. Zero means "any".
+/// Revision of an empty etcd. Zero means any revision.
 const FIRST_REVISION: u64 = 1;
 
-/// All objects. Clones are handles to the same objects; watches end when the last one goes.
+/// The object store. Clones share the objects; watches end with the last clone.
 #[derive(Clone)]
 pub struct Store {
     shared: Arc<Shared>,
@@ -49,18 +46,9 @@ struct Shared {
 
 struct State {
     revision: u64,
-    /// Nothing can be read as it was before this revision.
+    /// Revisions before this one cannot be read.
     compacted: u64,
-    collections: BTreeMap<Resource, Collection>,
-}
-
-/// What a client requires of the object that it deletes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Preconditions {
-    /// The `metadata.uid` that it has to have.
-    pub uid: Option<String>,
-    /// The `metadata.resourceVersion` that it has to have.
-    pub resource_version: Option<String>,
+    collections: BTreeMap<ResourceKey, Collection>,
 }
 
 impl Default for Store {
@@ -70,7 +58,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// An empty store, which keeps this many changes of each resource.
+    /// An empty store that keeps this many changes per resource.
     pub fn new(history: usize) -> Self {
         let state = State {
             revision: FIRST_REVISION,
@@ -80,17 +68,17 @@ impl Store {
         Self { shared: Arc::new(Shared { state: Mutex::new(state), history }) }
     }
 
-    /// The revision of the newest write.
+    /// The current revision.
     pub fn revision(&self) -> u64 {
         self.shared.lock().revision
     }
 
-    /// An object as it is.
+    /// The current object.
     pub fn get(&self, key: &Key) -> Option<Arc<Value>> {
         self.shared.lock().get(key)
     }
 
-    /// Adds an object, and returns it with its resource version.
+    /// Creates an object and returns it with its resource version.
     pub fn create(&self, key: &Key, object: Value) -> Result<Arc<Value>, StoreError> {
         let mut state = self.shared.lock();
         match state.get(key) {
@@ -99,8 +87,7 @@ impl Store {
         }
     }
 
-    /// Replaces an object; where `expected` is given, only that version of it. Without a difference
-    /// nothing is written.
+    /// Replaces an object if it has the `expected` version. An unchanged object is not written.
     pub fn update(
         &self,
         key: &Key,
@@ -108,45 +95,37 @@ impl Store {
         expected: Option<&str>,
     ) -> Result<Arc<Value>, StoreError> {
         let mut state = self.shared.lock();
-        let current = state.existing(key)?;
-        if let Some(expected) = expected {
-            check_version(key, &current, expected)?;
-        }
+        let current = state.existing(key, expected)?;
         Ok(self.shared.write(&mut state, key, Some(current), object))
     }
 
-    /// Replaces an object by what `change` makes of it; `None` leaves it as it is.
-    ///
-    /// `change` is asked again when somebody else was faster, and may use the store itself.
-    pub fn modify<E: From<StoreError>>(
-        &self,
-        key: &Key,
-        mut change: impl FnMut(&Arc<Value>) -> Result<Option<Value>, E>,
-    ) -> Result<Arc<Value>, E> {
-        loop {
-            let before = self.shared.lock().existing(key)?;
-            let Some(object) = change(&before)? else { return Ok(before) };
-            let mut state = self.shared.lock();
-            let current = state.existing(key)?;
-            if Arc::ptr_eq(&before, &current) {
-                return Ok(self.shared.write(&mut state, key, Some(current), object));
-            }
-        }
-    }
-
-    /// Removes an object, and returns its last state with the revision of the deletion.
-    pub fn delete(
-        &self,
-        key: &Key,
-        preconditions: &Preconditions,
-    ) -> Result<Arc<Value>, StoreError> {
+    /// Deletes an object if it has the `expected` version. Returns its last state with the revision
+    /// of the deletion.
+    pub fn delete(&self, key: &Key, expected: Option<&str>) -> Result<Arc<Value>, StoreError> {
         let mut state = self.shared.lock();
-        let current = state.existing(key)?;
-        preconditions.check(key, &current)?;
+        let current = state.existing(key, expected)?;
         Ok(self.shared.remove(&mut state, key, current))
     }
 
-    /// Forgets how everything was before this revision, at most the newest one.
+    /// The current object; `None` also for names that are not valid path segments.
+    pub fn find(
+        &self,
+        group: &str,
+        plural: &str,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Option<Arc<Value>> {
+        self.get(&Key::new(&ResourceKey::new(group, plural), namespace, name).ok()?)
+    }
+
+    /// All current objects of a resource.
+    pub fn all(&self, group: &str, plural: &str) -> Vec<Arc<Value>> {
+        let (all, options) = (Selection::default(), ListOptions::default());
+        let list = self.list(&ResourceKey::new(group, plural), &all, &options);
+        list.map(|list| list.items).unwrap_or_default()
+    }
+
+    /// Compacts the history before a revision.
     pub fn compact(&self, revision: u64) {
         let state = &mut *self.shared.lock();
         let revision = revision.min(state.revision);
@@ -154,14 +133,14 @@ impl Store {
         state.collections.values_mut().for_each(|collection| collection.compact(revision));
     }
 
-    /// Forgets how everything was before now.
+    /// Compacts the complete history.
     pub fn compact_all(&self) {
         self.compact(u64::MAX);
     }
 }
 
 impl Shared {
-    /// No code of others runs under the lock, so a poisoned one guards a whole state.
+    /// No foreign code runs under the lock, so a poisoned lock is safe to use.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -211,11 +190,19 @@ impl State {
         self.collections.get(key.resource())?.get(&key.path())
     }
 
-    fn existing(&self, key: &Key) -> Result<Arc<Value>, StoreError> {
-        self.get(key).ok_or_else(|| StoreError::NotFound { key: key.clone() })
+    /// The object, if it has the `expected` version.
+    fn existing(&self, key: &Key, expected: Option<&str>) -> Result<Arc<Value>, StoreError> {
+        let current = self.get(key).ok_or_else(|| StoreError::NotFound { key: key.clone() })?;
+        match expected {
+            Some(expected) if resource_version(&current) != expected => {
+                let (key, expected) = (key.clone(), expected.to_owned());
+                Err(StoreError::Conflict { key, expected, current })
+            }
+            _ => Ok(current),
+        }
     }
 
-    fn collection(&mut self, resource: &Resource) -> &mut Collection {
+    fn collection(&mut self, resource: &ResourceKey) -> &mut Collection {
         self.collections.entry(resource.clone()).or_default()
     }
 
@@ -225,33 +212,11 @@ impl State {
     }
 }
 
-impl Preconditions {
-    fn check(&self, key: &Key, current: &Arc<Value>) -> Result<(), StoreError> {
-        let uid = current.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
-        if let Some(expected) = self.uid.as_deref().filter(|expected| *expected != uid) {
-            let (expected, actual) = (expected.to_owned(), uid.to_owned());
-            return Err(StoreError::OtherUid { key: key.clone(), expected, actual });
-        }
-        match &self.resource_version {
-            Some(expected) => check_version(key, current, expected),
-            None => Ok(()),
-        }
-    }
-}
-
-fn check_version(key: &Key, current: &Arc<Value>, expected: &str) -> Result<(), StoreError> {
-    if resource_version(current) == expected {
-        return Ok(());
-    }
-    let (key, expected) = (key.clone(), expected.to_owned());
-    Err(StoreError::Conflict { key, expected, current: Arc::clone(current) })
-}
-
 fn resource_version(object: &Value) -> &str {
     object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The same object as of another revision: how watches show the last state of what is gone.
+/// The object at another revision, as watches show deleted objects.
 fn at_revision(object: &Value, revision: u64) -> Arc<Value> {
     Arc::new(with_resource_version(object.clone(), &revision.to_string()))
 }

@@ -7,23 +7,22 @@ use std::sync::{Arc, Weak};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::collection::{Change, Next, Objects};
+use super::collection::{Change, NextChange, Objects};
 use super::list::parse_version;
-use super::{QueryError, ReadError, Resource, Selection, Shared, Store, at_revision};
+use super::{QueryError, ReadError, ResourceKey, Selection, Shared, Store, at_revision};
 
-/// Where a watch begins.
+/// Start of a watch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WatchFrom {
-    /// With the objects that are there, as if they were added now.
+    /// Current objects as `ADDED` events, then changes.
     #[default]
     Everything,
-    /// After this revision.
+    /// Changes after this revision.
     After(u64),
 }
 
 impl WatchFrom {
-    /// Reads the parameters `resourceVersion` and `resourceVersionMatch`, which are empty where
-    /// they are missing.
+    /// Parses `resourceVersion` and `resourceVersionMatch`. Missing ones are empty.
     pub fn parse(resource_version: &str, resource_version_match: &str) -> Result<Self, QueryError> {
         if !resource_version_match.is_empty() {
             let detail = "resourceVersionMatch is forbidden for watch";
@@ -36,19 +35,19 @@ impl WatchFrom {
     }
 }
 
-/// What happened to an object, as far as a watch is concerned.
+/// Type of a watch event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// It was created, or begins to be selected.
+    /// Created, or newly selected.
     Added,
-    /// It was changed.
+    /// Changed.
     Modified,
-    /// It was deleted, or ceases to be selected.
+    /// Deleted, or no longer selected.
     Deleted,
 }
 
 impl EventKind {
-    /// `type` in the event.
+    /// `type` of the event.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
@@ -58,48 +57,47 @@ impl EventKind {
     }
 }
 
-/// One event of a watch.
+/// An event of a watch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchEvent {
-    /// What happened.
+    /// The type.
     pub kind: EventKind,
-    /// The object; of one that is gone its last state, with the revision at which it went.
+    /// The object; for deletions its last state with the revision of the deletion.
     pub object: Arc<Value>,
 }
 
 /// Why a watch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchEnd {
-    /// Newer changes took the place of some that the watch had not read. A real server closes the
-    /// connection.
+    /// Unread changes were evicted. The API server closes the connection.
     TooSlow,
-    /// Changes that the watch had not read were compacted. A real server says so, with 410.
+    /// Unread changes were compacted. The API server sends an error event (410).
     Compacted,
-    /// The store is gone.
+    /// The store was dropped.
     Closed,
 }
 
-/// What happens to the selected objects of a resource, event by event.
+/// A watch of the selected objects of a resource.
 #[derive(Debug)]
 pub struct Watcher {
     shared: Weak<Shared>,
-    resource: Resource,
+    resource: ResourceKey,
     selection: Selection,
-    /// The objects that were there at the beginning.
+    /// Pending initial objects.
     initial: VecDeque<Arc<Value>>,
-    /// Everything up to here was read.
+    /// Revision up to which changes are read.
     cursor: u64,
     newest: watch::Receiver<u64>,
     end: Option<WatchEnd>,
-    view: Option<View>,
+    conversion: Option<ObjectConversion>,
 }
 
-type Showing = dyn Fn(&Arc<Value>) -> Arc<Value> + Send + Sync;
+type ConversionFn = dyn Fn(&Arc<Value>) -> Arc<Value> + Send + Sync;
 
-/// What becomes of an object before it is shown.
-struct View(Box<Showing>);
+/// Converts the objects of events.
+struct ObjectConversion(Box<ConversionFn>);
 
-impl fmt::Debug for View {
+impl fmt::Debug for ObjectConversion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("View")
     }
@@ -109,7 +107,7 @@ impl Store {
     /// Watches the selected objects of a resource.
     pub fn watch(
         &self,
-        resource: &Resource,
+        resource: &ResourceKey,
         selection: Selection,
         from: WatchFrom,
     ) -> Result<Watcher, ReadError> {
@@ -139,27 +137,27 @@ impl Store {
             cursor,
             newest,
             end: None,
-            view: None,
+            conversion: None,
         })
     }
 }
 
 impl Watcher {
-    /// The same watch, which shows its objects in another form.
+    /// Converts the objects of all events.
     #[must_use]
-    pub fn shown_by(
+    pub fn converted_by(
         self,
-        view: impl Fn(&Arc<Value>) -> Arc<Value> + Send + Sync + 'static,
+        conversion: impl Fn(&Arc<Value>) -> Arc<Value> + Send + Sync + 'static,
     ) -> Self {
-        Self { view: Some(View(Box::new(view))), ..self }
+        Self { conversion: Some(ObjectConversion(Box::new(conversion))), ..self }
     }
 
-    /// The next event; waits for it. `None` when the watch has ended, and ever after.
+    /// Waits for the next event; `None` when the watch has ended.
     ///
-    /// Nothing is lost when the future is dropped before it is ready.
+    /// Cancel safe: dropping the future loses no event.
     pub async fn next(&mut self) -> Option<WatchEvent> {
         loop {
-            // Before looking, so that what comes after the look wakes.
+            // Mark before reading, so that a change after the read wakes this watch.
             self.newest.mark_unchanged();
             if let Some(event) = self.try_next() {
                 return Some(event);
@@ -173,7 +171,7 @@ impl Watcher {
         }
     }
 
-    /// The next event, if it has happened already.
+    /// The next event, if it is available.
     pub fn try_next(&mut self) -> Option<WatchEvent> {
         let mut event = if let Some(object) = self.initial.pop_front() {
             WatchEvent { kind: EventKind::Added, object }
@@ -182,8 +180,8 @@ impl Watcher {
             self.cursor = revision;
             event
         };
-        if let Some(View(view)) = &self.view {
-            event.object = view(&event.object);
+        if let Some(ObjectConversion(conversion)) = &self.conversion {
+            event.object = conversion(&event.object);
         }
         Some(event)
     }
@@ -193,8 +191,8 @@ impl Watcher {
         self.end
     }
 
-    /// The newest revision up to which this watch has given every event: a client that goes on from
-    /// there misses nothing. There is none before it has shown all objects of the beginning.
+    /// The newest revision up to which all events were returned, from which a client can resume.
+    /// `None` until all initial objects were returned.
     pub fn bookmark(&mut self) -> Option<u64> {
         if !self.initial.is_empty() {
             return None;
@@ -203,15 +201,15 @@ impl Watcher {
             && let Some(shared) = self.shared.upgrade()
         {
             let state = &mut *shared.lock();
-            // Something may have come since the look.
-            if matches!(state.collection(&self.resource).after(self.cursor), Next::Nothing) {
+            // A change may have happened since the peek.
+            if matches!(state.collection(&self.resource).after(self.cursor), NextChange::Nothing) {
                 self.cursor = self.cursor.max(state.revision);
             }
         }
         Some(self.cursor)
     }
 
-    /// The next event and its revision; whatever comes before it, and is not selected, is read.
+    /// The next event and its revision. Unselected changes before it are skipped.
     fn peek(&mut self) -> Option<(WatchEvent, u64)> {
         let prefix = self.selection.prefix();
         while let Some(change) = self.change() {
@@ -225,7 +223,7 @@ impl Watcher {
         None
     }
 
-    /// The first change that was not read yet.
+    /// The first unread change.
     fn change(&mut self) -> Option<Arc<Change>> {
         if self.end.is_some() {
             return None;
@@ -236,16 +234,16 @@ impl Watcher {
         };
         let next = shared.lock().collection(&self.resource).after(self.cursor);
         match next {
-            Next::Change(change) => return Some(change),
-            Next::Nothing => {}
-            Next::Evicted => self.end = Some(WatchEnd::TooSlow),
-            Next::Compacted => self.end = Some(WatchEnd::Compacted),
+            NextChange::Change(change) => return Some(change),
+            NextChange::Nothing => {}
+            NextChange::Evicted => self.end = Some(WatchEnd::TooSlow),
+            NextChange::Compacted => self.end = Some(WatchEnd::Compacted),
         }
         None
     }
 }
 
-/// What a change means to those who see only what is selected.
+/// The event of a change for a selection.
 fn event(change: &Change, selection: &Selection) -> Option<WatchEvent> {
     let selected = |object: &&Arc<Value>| selection.matches(object);
     let old = change.old.as_ref().filter(selected);

@@ -1,6 +1,6 @@
-//! Server-side apply, by its promises and beside a real API server.
+//! Server-side apply: its guarantees, and comparison with an API server.
 
-mod promises;
-mod real;
+mod api_server;
+mod guarantees;
+mod kinds;
 mod scripts;
-mod subject;

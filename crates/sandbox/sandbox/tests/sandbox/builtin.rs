@@ -1,9 +1,9 @@
-//! The same objects of built-in kinds, created and changed here and on a real API server.
+//! Objects of built-in kinds, created and updated here and on an API server.
 
+mod api_server;
 mod cases;
-mod newer;
+mod older_server;
 mod ownership;
-mod real;
 
 use anyhow::{Context, Result, ensure};
 use fairway_sandbox::builtin::{self, Kind};
@@ -13,22 +13,22 @@ use fairway_sandbox::metadata;
 use fairway_testkit::TestCluster;
 use serde_json::{Value, json};
 
+use api_server::ApiServer;
 use cases::Case;
-use real::Server;
 
-/// What became of an object: what is stored, or everything that is wrong with it.
+/// Result of a write: the stored object, or its errors.
 #[derive(Clone, Debug, PartialEq)]
-enum Outcome {
+enum WriteResult {
     Stored(Value),
-    /// Each as reason, field and message.
+    /// Reason, field and message of each cause.
     Invalid(Vec<[String; 3]>),
-    /// It could not be read.
-    Unreadable,
-    /// There was something else.
-    Refused(u16, String),
+    /// It could not be decoded.
+    Undecodable,
+    /// Another error.
+    OtherError(u16, String),
 }
 
-impl Outcome {
+impl WriteResult {
     fn without(mut self, field: &str) -> Self {
         if let Self::Stored(Value::Object(fields)) = &mut self {
             fields.remove(field);
@@ -39,51 +39,51 @@ impl Outcome {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn objects_are_created_as_on_a_real_api_server() -> Result<()> {
+async fn create_of_builtin_objects_matches_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("builtin").await?;
     namespace.until_pods_are_admitted().await?;
-    let server = Server::new(cluster.client(), namespace.name());
-    let mut tally = Tally::default();
+    let server = ApiServer::new(cluster.client(), namespace.name());
+    let mut comparison = Comparison::default();
     for (case, object) in cases::to_create(namespace.name()) {
         let theirs = server.create(&case.resource, &object).await?;
         let ours = create(&case, object)?;
-        tally.compare(&case, ours, theirs);
+        comparison.compare(&case, ours, theirs);
     }
-    tally.verdict()
+    comparison.finish()
 }
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn objects_are_changed_as_on_a_real_api_server() -> Result<()> {
+async fn update_of_builtin_objects_matches_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("builtin-update").await?;
     namespace.until_pods_are_admitted().await?;
-    let server = Server::new(cluster.client(), namespace.name());
-    let mut tally = Tally::default();
+    let server = ApiServer::new(cluster.client(), namespace.name());
+    let mut comparison = Comparison::default();
     for (resource, object, changes) in cases::to_change(namespace.name()) {
-        let live = server.really_create(&resource, &object).await?;
-        let compared = compare_changes(&server, &live, changes, &mut tally).await;
+        let live = server.create_stored(&resource, &object).await?;
+        let compared = compare_changes(&server, &live, changes, &mut comparison).await;
         server.delete(&resource, &live).await?;
         compared?;
     }
-    tally.verdict()
+    comparison.finish()
 }
 
 async fn compare_changes(
-    server: &Server,
+    server: &ApiServer,
     live: &Value,
     cases: Vec<Case>,
-    tally: &mut Tally,
+    comparison: &mut Comparison,
 ) -> Result<()> {
     for case in cases {
         let changed = case.edited(live);
         let theirs = server.update(&case, &changed).await?;
         let ours = update(&case, changed, live)?;
         match case.subresource {
-            Some(_) => tally.compare(&case, ours, theirs),
-            // Controllers write it meanwhile.
-            None => tally.compare(&case, ours.without("status"), theirs.without("status")),
+            Some(_) => comparison.compare(&case, ours, theirs),
+            // Controllers write the status concurrently.
+            None => comparison.compare(&case, ours.without("status"), theirs.without("status")),
         }
     }
     Ok(())
@@ -93,9 +93,9 @@ fn kind_of(resource: &Resource) -> Result<&'static Kind> {
     builtin::kind(&resource.group, &resource.kind).context("a kind that is not built in")
 }
 
-fn create(case: &Case, object: Value) -> Result<Outcome> {
+fn create(case: &Case, object: Value) -> Result<WriteResult> {
     let kind = kind_of(&case.resource)?;
-    let Ok(read) = kind.read(object) else { return Ok(Outcome::Unreadable) };
+    let Ok(read) = kind.read(object) else { return Ok(WriteResult::Undecodable) };
     let mut object = read.object;
     let metadata = &mut object["metadata"];
     if metadata.get("name").is_none()
@@ -111,52 +111,52 @@ fn create(case: &Case, object: Value) -> Result<Outcome> {
         let namespaced = case.resource.namespaced;
         errors.extend(metadata::validate(&object, namespaced, kind.name_rule()));
     }
-    Ok(outcome(object, &errors))
+    Ok(result(object, &errors))
 }
 
-fn update(case: &Case, object: Value, live: &Value) -> Result<Outcome> {
+fn update(case: &Case, object: Value, live: &Value) -> Result<WriteResult> {
     let kind = kind_of(&case.resource)?;
     let mut old = kind.read(live.clone())?.object;
     kind.default(&mut old);
-    let Ok(read) = kind.read(object) else { return Ok(Outcome::Unreadable) };
+    let Ok(read) = kind.read(object) else { return Ok(WriteResult::Undecodable) };
     let mut object = read.object;
     kind.default(&mut object);
     kind.prepare_update(&mut object, &old, case.subresource);
     let mut errors = metadata::validate_update(&object, &old);
     errors.extend(kind.validate_update(&object, &old, case.subresource));
-    Ok(outcome(object, &errors))
+    Ok(result(object, &errors))
 }
 
-fn outcome(object: Value, errors: &[FieldError]) -> Outcome {
+fn result(object: Value, errors: &[FieldError]) -> WriteResult {
     if errors.is_empty() {
-        return Outcome::Stored(object);
+        return WriteResult::Stored(object);
     }
     let cause =
         |error: &FieldError| [error.kind.reason().to_owned(), error.path.clone(), error.message()];
-    Outcome::Invalid(errors.iter().map(cause).collect())
+    WriteResult::Invalid(errors.iter().map(cause).collect())
 }
 
 #[derive(Default)]
-struct Tally {
+struct Comparison {
     stored: usize,
     refused: usize,
     different: Vec<String>,
 }
 
-impl Tally {
-    fn compare(&mut self, case: &Case, ours: Outcome, theirs: Outcome) {
+impl Comparison {
+    fn compare(&mut self, case: &Case, ours: WriteResult, theirs: WriteResult) {
         match theirs {
-            Outcome::Stored(_) => self.stored += 1,
+            WriteResult::Stored(_) => self.stored += 1,
             _ => self.refused += 1,
         }
-        let (ours, theirs) = (newer::comparable(ours), newer::comparable(theirs));
+        let (ours, theirs) = (older_server::comparable(ours), older_server::comparable(theirs));
         if ours != theirs {
             self.different.push(format!("{case}\n{}", difference(&ours, &theirs)));
         }
     }
 
-    /// Nothing is different, and there was something of both sorts to compare.
-    fn verdict(self) -> Result<()> {
+    /// Fails if there are differences, or nothing of both results to compare.
+    fn finish(self) -> Result<()> {
         let Self { stored, refused, different } = self;
         let count = different.len();
         ensure!(
@@ -168,30 +168,30 @@ impl Tally {
     }
 }
 
-fn difference(ours: &Outcome, theirs: &Outcome) -> String {
+fn difference(ours: &WriteResult, theirs: &WriteResult) -> String {
     match (ours, theirs) {
-        (Outcome::Stored(ours), Outcome::Stored(theirs)) => {
+        (WriteResult::Stored(ours), WriteResult::Stored(theirs)) => {
             let mut lines = Vec::new();
             differing(ours, theirs, "", &mut lines);
             lines.join("\n")
         }
-        (Outcome::Invalid(ours), Outcome::Invalid(theirs)) => {
+        (WriteResult::Invalid(ours), WriteResult::Invalid(theirs)) => {
             let only = |these: &[[String; 3]], those: &[[String; 3]], sign: &str| {
                 let lone = these.iter().filter(|it| !those.contains(it));
                 lone.map(|it| format!("  {sign} {}", it.join(" | "))).collect::<Vec<_>>().join("\n")
             };
             format!("{}\n{}", only(ours, theirs, "ours"), only(theirs, ours, "theirs"))
         }
-        _ => format!("  ours   {}\n  theirs {}", brief(ours), brief(theirs)),
+        _ => format!("  ours   {}\n  theirs {}", summary(ours), summary(theirs)),
     }
 }
 
-fn brief(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Stored(_) => "stored".to_owned(),
-        Outcome::Unreadable => "unreadable".to_owned(),
-        Outcome::Refused(code, message) => format!("{code} {message}"),
-        Outcome::Invalid(causes) => {
+fn summary(result: &WriteResult) -> String {
+    match result {
+        WriteResult::Stored(_) => "stored".to_owned(),
+        WriteResult::Undecodable => "unreadable".to_owned(),
+        WriteResult::OtherError(code, message) => format!("{code} {message}"),
+        WriteResult::Invalid(causes) => {
             causes.iter().map(|it| it.join(" | ")).collect::<Vec<_>>().join("\n         ")
         }
     }
@@ -221,9 +221,10 @@ fn differing(ours: &Value, theirs: &Value, path: &str, lines: &mut Vec<String>) 
 }
 
 #[test]
-fn every_built_in_kind_is_compared() {
+fn every_builtin_kind_is_compared() {
     let compared: Vec<_> = cases::kinds().collect();
-    for resource in Catalog::default().resources().filter(|it| !newer::is_unknown(&it.kind)) {
+    for resource in Catalog::default().resources().filter(|it| !older_server::is_unknown(&it.kind))
+    {
         let name = (resource.group.clone(), resource.kind.clone());
         assert!(compared.contains(&name), "{name:?}");
     }

@@ -1,4 +1,4 @@
-//! The catalog beside a real API server: discovery, paths and the fields of selectors.
+//! The catalog compared with an API server: discovery, paths and selectable fields.
 
 use anyhow::{Context, Result, ensure};
 use fairway_sandbox::catalog::{Catalog, PathError, Target, Verb};
@@ -10,12 +10,12 @@ use kube::client::Body;
 use kube::core::Request;
 use serde_json::{Value, json};
 
-/// What Kubernetes 1.20 serves in another version only.
-const NEWER: [&str; 3] = ["cronjobs", "poddisruptionbudgets", "selfsubjectreviews"];
+/// Resources that Kubernetes 1.20 serves in another version only.
+const NEWER_RESOURCES: [&str; 3] = ["cronjobs", "poddisruptionbudgets", "selfsubjectreviews"];
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn built_in_resources_are_discovered_as_on_a_real_api_server() -> Result<()> {
+async fn discovery_of_builtin_resources_matches_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let catalog = Catalog::default();
     let mut problems = Vec::new();
@@ -28,14 +28,14 @@ async fn built_in_resources_are_discovered_as_on_a_real_api_server() -> Result<(
     Ok(())
 }
 
-/// The entries of ours that differ from theirs.
+/// Entries of ours that differ from theirs.
 fn differences(ours: &Value, theirs: &Value) -> Vec<String> {
     let find = |name: &Value| entries(theirs).iter().find(|entry| entry["name"] == *name);
     let mut problems = Vec::new();
     for entry in entries(ours) {
         let name = entry["name"].as_str().unwrap_or_default();
         let Some(real) = find(&entry["name"]) else {
-            if !NEWER.contains(&name.split('/').next().unwrap_or_default()) {
+            if !NEWER_RESOURCES.contains(&name.split('/').next().unwrap_or_default()) {
                 problems.push(format!("{name} is not there"));
             }
             continue;
@@ -45,7 +45,7 @@ fn differences(ours: &Value, theirs: &Value) -> Vec<String> {
                 problems.push(format!("{name}: {field} is {}, not {}", real[field], entry[field]));
             }
         }
-        // Old servers do not tell the singular of built-in resources.
+        // Old servers omit the singular name of built-in resources.
         if real["singularName"] != "" && entry["singularName"] != real["singularName"] {
             problems.push(format!("{name}: the singular is {}", real["singularName"]));
         }
@@ -73,11 +73,11 @@ fn version_path(group: &str) -> String {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn fields_can_be_selected_by_as_on_a_real_api_server() -> Result<()> {
+async fn selectable_fields_match_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let mut problems = Vec::new();
     for resource in Catalog::default().resources() {
-        if !resource.verbs.contains(&Verb::List) || NEWER.contains(&&*resource.plural) {
+        if !resource.verbs.contains(&Verb::List) || NEWER_RESOURCES.contains(&&*resource.plural) {
             continue;
         }
         let ours: Vec<_> = resource.fields.iter().map(|field| field.label().to_owned()).collect();
@@ -97,7 +97,7 @@ async fn fields_can_be_selected_by_as_on_a_real_api_server() -> Result<()> {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn paths_mean_what_they_mean_on_a_real_api_server() -> Result<()> {
+async fn paths_match_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("catalog").await?;
     let catalog = Catalog::default();
@@ -106,7 +106,7 @@ async fn paths_mean_what_they_mean_on_a_real_api_server() -> Result<()> {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn custom_resources_are_discovered_as_on_a_real_api_server() -> Result<()> {
+async fn discovery_of_custom_resources_matches_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("catalog").await?;
     let group = format!("{}.fairway.test", namespace.name());
@@ -171,7 +171,7 @@ async fn compare_custom(
     compare_paths(client, &catalog, CUSTOM_PATHS, namespace, group).await
 }
 
-/// `{ns}` is a namespace. What changes something is a dry run, or about what is not there.
+/// `{ns}` is a namespace. Writes are dry runs, or for objects that do not exist.
 const PATHS: &[(&str, &str)] = &[
     ("GET", "/api"),
     ("GET", "/api/"),
@@ -248,7 +248,7 @@ const PATHS: &[(&str, &str)] = &[
     ("OPTIONS", "/api/v1/namespaces/{ns}"),
 ];
 
-/// `{group}` is the group of a definition of a namespaced resource.
+/// `{group}` is the group of the CRD of a namespaced resource.
 const CUSTOM_PATHS: &[(&str, &str)] = &[
     ("GET", "/apis/{group}/v1/gadgets"),
     ("GET", "/apis/{group}/v10/gadgets"),
@@ -282,7 +282,7 @@ async fn compare_paths(
             Err(PathError::NotFound) => "no such path".to_owned(),
             Err(PathError::MethodNotAllowed) => "no such method".to_owned(),
         };
-        let theirs = answer(client, method, &path).await?;
+        let theirs = target_on_server(client, method, &path).await?;
         if ours != theirs {
             problems.push(format!("{method} {path}: here {ours:?}, there {theirs:?}"));
         }
@@ -291,8 +291,8 @@ async fn compare_paths(
     Ok(())
 }
 
-/// What the real server makes of a path, in our words.
-async fn answer(client: &Client, method: &str, path: &str) -> Result<String> {
+/// The result of the API server for a path.
+async fn target_on_server(client: &Client, method: &str, path: &str) -> Result<String> {
     let mut request = Request::new("/").list(&ListParams::default())?;
     *request.uri_mut() = path.parse()?;
     *request.method_mut() = method.parse()?;

@@ -1,10 +1,9 @@
-//! The sandbox beside a real API server: the same questions, the same answers. `server` is the
-//! sandbox alone, from outside.
+//! Comparison of the sandbox with an API server. `server` tests the sandbox alone, from outside.
 
 mod apply;
 mod builtin;
 mod catalog;
-mod definition;
+mod crd;
 mod patch;
 mod rbac;
 mod server;

@@ -1,7 +1,7 @@
-//! The same patches, applied here and by a real API server.
+//! Patches, applied here and by an API server.
 
 mod examples;
-mod facts;
+mod merge_schemas;
 
 use anyhow::{Context, Result, bail};
 use fairway_sandbox::patch::{self, PatchError};
@@ -12,20 +12,20 @@ use kube::api::{DynamicObject, GetParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind, Request, Resource};
 use serde_json::{Value, json};
 
-use examples::{Example, Type};
+use examples::{PatchExample, PatchType};
 
-/// What a server made of a patch: the object, or the status with which it refused.
-type Outcome = Result<Value, u16>;
+/// Result of a patch: the object or the HTTP status.
+type PatchResult = Result<Value, u16>;
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn patches_do_what_they_do_on_a_real_api_server() -> Result<()> {
+async fn patches_match_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("patch").await?;
     let mut different = Vec::new();
     let mut compared = 0;
     for (group_version, kind, object, examples) in examples::all() {
-        let server = Server::of(cluster.client(), namespace.name(), group_version, kind);
+        let server = ApiServer::new(cluster.client(), namespace.name(), group_version, kind);
         let before = server.create(&object).await?;
         let (group, _) = group_version.split_once('/').unwrap_or(("", group_version));
         let schema = Schema::builtin(group, kind).context("it is not in the table")?;
@@ -51,32 +51,32 @@ async fn patches_do_what_they_do_on_a_real_api_server() -> Result<()> {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn custom_resources_know_no_strategic_patch_on_a_real_api_server() -> Result<()> {
+async fn strategic_patch_of_custom_resource_matches_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     cluster.install_crds().await?;
     let request = Request::new("/apis/config.openshift.io/v1/clusteroperators");
     let request = request.patch("none", &PatchParams::default(), &Patch::Strategic(json!({})))?;
-    let refused = outcome(cluster.client().request::<Value>(request).await)?;
+    let refused = result(cluster.client().request::<Value>(request).await)?;
     assert_eq!(refused, Err(PatchError::StrategicOnCustomResource.code()));
     Ok(())
 }
 
-fn apply(example: &Example, object: &Value, schema: &Schema) -> Result<Value, PatchError> {
+fn apply(example: &PatchExample, object: &Value, schema: &Schema) -> Result<Value, PatchError> {
     match example.kind {
-        Type::Json => patch::json(&example.patch, object),
-        Type::Merge => patch::merge(&example.patch, object),
-        Type::Strategic => patch::strategic(&example.patch, object, schema),
+        PatchType::Json => patch::json(&example.patch, object),
+        PatchType::Merge => patch::merge(&example.patch, object),
+        PatchType::Strategic => patch::strategic(&example.patch, object, schema),
     }
 }
 
-/// The real API server, with the objects of one kind in one namespace.
-struct Server {
+/// An API server, with the objects of one kind in one namespace.
+struct ApiServer {
     client: Client,
     path: String,
 }
 
-impl Server {
-    fn of(client: Client, namespace: &str, group_version: &str, kind: &str) -> Self {
+impl ApiServer {
+    fn new(client: Client, namespace: &str, group_version: &str, kind: &str) -> Self {
         let (group, version) = group_version.split_once('/').unwrap_or(("", group_version));
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
         Self { client, path: DynamicObject::url_path(&resource, Some(namespace)) }
@@ -88,23 +88,22 @@ impl Server {
         Ok(self.client.request(request).await?)
     }
 
-    /// What would become of the object.
-    async fn patch(&self, object: &Value, example: &Example) -> Result<Outcome> {
+    /// Patches the object by a dry run.
+    async fn patch(&self, object: &Value, example: &PatchExample) -> Result<PatchResult> {
         let dry = PatchParams { dry_run: true, ..PatchParams::default() };
         let request = Request::new(&*self.path);
         let mut request = request.patch(name_of(object)?, &dry, &Patch::Merge(&example.patch))?;
         let media_type = match example.kind {
-            Type::Json => "application/json-patch+json",
-            Type::Merge => "application/merge-patch+json",
-            Type::Strategic => "application/strategic-merge-patch+json",
+            PatchType::Json => "application/json-patch+json",
+            PatchType::Merge => "application/merge-patch+json",
+            PatchType::Strategic => "application/strategic-merge-patch+json",
         };
         request.headers_mut().insert("content-type", media_type.parse()?);
-        outcome(self.client.request(request).await)
+        result(self.client.request(request).await)
     }
 
-    /// What would become of the object if it were written as it is: its defaults are filled in, and
-    /// it is checked, as after a patch.
-    async fn replace(&self, object: &Value) -> Result<Outcome> {
+    /// Replaces the object by a dry run, which defaults and validates it like a patch does.
+    async fn replace(&self, object: &Value) -> Result<PatchResult> {
         let mut object = object.clone();
         let dry = PostParams { dry_run: true, ..PostParams::default() };
         loop {
@@ -114,8 +113,8 @@ impl Server {
             object["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"].clone();
             let body = serde_json::to_vec(&object)?;
             let request = Request::new(&*self.path).replace(name_of(&object)?, &dry, body)?;
-            match outcome(self.client.request(request).await)? {
-                // A controller has written its status meanwhile.
+            match result(self.client.request(request).await)? {
+                // A controller has updated the status. Retry with the new resource version.
                 Err(409) => {}
                 other => return Ok(other),
             }
@@ -123,8 +122,8 @@ impl Server {
     }
 }
 
-fn text(outcome: &Outcome) -> String {
-    match outcome {
+fn text(result: &PatchResult) -> String {
+    match result {
         Ok(object) => object.to_string(),
         Err(code) => code.to_string(),
     }
@@ -134,13 +133,13 @@ fn name_of(object: &Value) -> Result<&str> {
     object["metadata"]["name"].as_str().context("an object has a name")
 }
 
-fn outcome(answer: kube::Result<Value>) -> Result<Outcome> {
+fn result(answer: kube::Result<Value>) -> Result<PatchResult> {
     match answer {
         Ok(mut object) => {
             for field in ["resourceVersion", "generation", "managedFields"] {
                 object["metadata"].as_object_mut().context("no metadata")?.remove(field);
             }
-            // Controllers write it meanwhile.
+            // Controllers write the status concurrently.
             object.as_object_mut().context("no object")?.remove("status");
             Ok(Ok(object))
         }

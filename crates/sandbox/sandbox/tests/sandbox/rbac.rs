@@ -1,14 +1,14 @@
-//! The same policy, decided here and by a real API server.
+//! RBAC decisions, here and by an API server.
 
 use anyhow::{Context, Result};
-use fairway_sandbox::rbac::{Policy, Request, User};
+use fairway_sandbox::rbac::{AccessRequest, Policy, User};
 use fairway_testkit::{TestCluster, wait};
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::{Value, json};
 
-/// Rules of every form, one role each; the roles exist both in the namespace and in the cluster.
+/// Rules of all forms, one role each.
 fn rules() -> Vec<Value> {
     let core = |resources: Value, more: Value| {
         let mut rule =
@@ -30,7 +30,7 @@ fn rules() -> Vec<Value> {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn decisions_agree_with_those_on_a_real_api_server() -> Result<()> {
+async fn decisions_in_namespace_match_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("rbac").await?;
     let mut policy = Policy::default();
@@ -47,34 +47,34 @@ async fn decisions_agree_with_those_on_a_real_api_server() -> Result<()> {
             "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name },
             "subjects": [
                 { "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": format!("u{number}") },
-                { "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "everybody" },
+                { "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "members" },
                 { "kind": "ServiceAccount", "name": format!("s{number}"), "namespace": here },
             ],
         }))?;
         policy.add_role_binding(bindings.create(&PostParams::default(), &binding).await?);
     }
     for user in users(here) {
-        until_the_server_knows(&cluster, &policy, &user, &requests(here)).await?;
+        wait_for_policy(&cluster, &policy, &user, &requests(here)).await?;
     }
-    let mut asked = 0;
+    let mut compared = 0;
     for user in users(here) {
         for request in requests(here) {
             let decided = policy.decide(&user, &request).is_allowed();
-            let real = ask(&cluster, &user, &request).await?;
+            let real = decide_on_server(&cluster, &user, &request).await?;
             assert_eq!(decided, real, "{user:?} {request:?}");
-            asked += 1;
+            compared += 1;
         }
     }
-    assert!(asked > 500, "{asked} questions");
+    assert!(compared > 500, "{compared} questions");
     Ok(())
 }
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn cluster_wide_decisions_agree_with_those_on_a_real_api_server() -> Result<()> {
+async fn decisions_in_cluster_match_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("rbac").await?;
-    // What is cluster-wide bears the name of the namespace, which no other test has.
+    // Cluster-scoped objects have the name of the namespace, which is unique to this test.
     let name = namespace.name();
     let roles: Api<ClusterRole> = Api::all(cluster.client());
     let bindings: Api<ClusterRoleBinding> = Api::all(cluster.client());
@@ -95,12 +95,14 @@ async fn cluster_wide_decisions_agree_with_those_on_a_real_api_server() -> Resul
     policy.add_cluster_role_binding(bindings.create(&PostParams::default(), &binding).await?);
     let user = User { name: name.to_owned(), groups: Vec::new() };
     let paths = ["/fairway", "/fairway/a/b", "/fairways", "/x", "/xyz", "/y", "/"];
-    let paths = paths.map(|path| Request::Path { verb: "get", path });
-    until_the_server_knows(&cluster, &policy, &user, &requests(name)).await?;
+    let paths = paths.map(|path| AccessRequest::Path { verb: "get", path });
+    wait_for_policy(&cluster, &policy, &user, &requests(name)).await?;
     let mut differences = Vec::new();
     for request in requests(name).into_iter().chain(requests("")).chain(paths) {
-        let (decided, real) =
-            (policy.decide(&user, &request).is_allowed(), ask(&cluster, &user, &request).await?);
+        let (decided, real) = (
+            policy.decide(&user, &request).is_allowed(),
+            decide_on_server(&cluster, &user, &request).await?,
+        );
         if decided != real {
             differences.push(format!("{request:?}: here {decided}, there {real}"));
         }
@@ -125,14 +127,14 @@ fn users(namespace: &str) -> Vec<User> {
         [user(format!("u{number}"), &[]), user(account, &[])]
     });
     let others = [
-        user("nobody".into(), &[]),
-        user("member".into(), &["everybody"]),
+        user("other".into(), &[]),
+        user("member".into(), &["members"]),
         user("system:serviceaccount:default:s0".into(), &[]),
     ];
     each.chain(others).collect()
 }
 
-fn requests(namespace: &str) -> Vec<Request<'_>> {
+fn requests(namespace: &str) -> Vec<AccessRequest<'_>> {
     let mut requests = Vec::new();
     for verb in ["get", "list", "update", "impersonate"] {
         for (group, resource, subresource) in [
@@ -147,7 +149,7 @@ fn requests(namespace: &str) -> Vec<Request<'_>> {
             ("coordination.k8s.io", "leases", ""),
         ] {
             for name in ["", "one", "three"] {
-                requests.push(Request::Resource {
+                requests.push(AccessRequest::Resource {
                     verb,
                     group,
                     resource,
@@ -161,32 +163,36 @@ fn requests(namespace: &str) -> Vec<Request<'_>> {
     requests
 }
 
-/// Waits until the server allows something that only the newest roles and bindings allow: it
-/// learns of them a moment after they are written.
-async fn until_the_server_knows(
+/// Waits until the server allows a request that only the newest roles and bindings allow. Its
+/// authorizer is eventually consistent.
+async fn wait_for_policy(
     cluster: &TestCluster,
     policy: &Policy,
     user: &User,
-    requests: &[Request<'_>],
+    requests: &[AccessRequest<'_>],
 ) -> Result<()> {
     let allowed = requests.iter().find(|request| policy.decide(user, request).is_allowed());
     let Some(request) = allowed else { return Ok(()) };
     wait::until("the server to know the policy", || async {
-        Ok(ask(cluster, user, request).await?.then_some(()))
+        Ok(decide_on_server(cluster, user, request).await?.then_some(()))
     })
     .await
 }
 
-/// What the real server says.
-async fn ask(cluster: &TestCluster, user: &User, request: &Request<'_>) -> Result<bool> {
+/// The decision of the API server.
+async fn decide_on_server(
+    cluster: &TestCluster,
+    user: &User,
+    request: &AccessRequest<'_>,
+) -> Result<bool> {
     let attributes = match *request {
-        Request::Resource { verb, group, resource, subresource, namespace, name } => json!({
+        AccessRequest::Resource { verb, group, resource, subresource, namespace, name } => json!({
             "resourceAttributes": {
                 "verb": verb, "group": group, "resource": resource, "subresource": subresource,
                 "namespace": namespace, "name": name,
             }
         }),
-        Request::Path { verb, path } => {
+        AccessRequest::Path { verb, path } => {
             json!({ "nonResourceAttributes": { "verb": verb, "path": path } })
         }
     };

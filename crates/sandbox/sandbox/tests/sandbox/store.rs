@@ -1,16 +1,15 @@
-//! Lists, watches and selectors: the same objects in the store and on a real API server, the same
-//! questions to both.
+//! Lists, watches and selectors, in the store and on an API server.
 //!
-//! The objects are Leases, because no controller adds any of its own to a namespace.
+//! The objects are Leases, because no controller creates any in a namespace.
 
-mod both;
+mod store_and_server;
 
 use anyhow::{Result, ensure};
 use fairway_sandbox::store::{ListQuery, WatchFrom};
 use fairway_testkit::TestCluster;
 use serde_json::json;
 
-use both::{Both, escaped, in_order, refused, told};
+use store_and_server::{StoreAndServer, escaped, format_events, status_error, versions_increase};
 
 #[rustfmt::skip] // One a line would be too many lines to compare.
 const LABEL_SELECTORS: [&str; 75] = [
@@ -41,9 +40,9 @@ const FIELD_SELECTORS: [&str; 29] = [
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn selectors_as_on_a_real_api_server() -> Result<()> {
+async fn selectors_match_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
-    let both = Both::new(&cluster, "selectors").await?;
+    let both = StoreAndServer::new(&cluster, "selectors").await?;
     for (name, labels) in [
         ("a", json!({})),
         ("b", json!({ "app": "web" })),
@@ -75,31 +74,31 @@ async fn selectors_as_on_a_real_api_server() -> Result<()> {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn pages_as_on_a_real_api_server() -> Result<()> {
+async fn pages_match_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
-    let both = Both::new(&cluster, "pages").await?;
+    let both = StoreAndServer::new(&cluster, "pages").await?;
     for (name, app) in [("a", "x"), ("b", "y"), ("c", "x"), ("d", "y"), ("e", "y")] {
         both.put(name, json!({ "app": app })).await?;
     }
     for (labels, fields, limit) in
         [("", "", 2), ("app=x", "", 1), ("app=x", "", 2), ("", "metadata.name=b", 1), ("", "", 5)]
     {
-        let selection = both.selection(labels, fields).map_err(refused)?;
+        let selection = both.selection(labels, fields).map_err(status_error)?;
         let (mut their_token, mut our_token) = (String::new(), String::new());
         loop {
             let (label_selector, field_selector) = (escaped(labels), escaped(fields));
             let query = format!(
                 "limit={limit}&continue={their_token}&labelSelector={label_selector}&fieldSelector={field_selector}"
             );
-            let theirs = both.their_page(&query).await?.map_err(refused)?;
+            let theirs = both.their_page(&query).await?.map_err(status_error)?;
             let query = ListQuery { limit, continue_token: &our_token, ..ListQuery::default() };
-            let ours = both.our_page(&selection, &query).map_err(refused)?;
+            let ours = both.our_page(&selection, &query).map_err(status_error)?;
             assert_eq!(ours.0, theirs.0, "{labels} {fields} {limit}");
             (their_token, our_token) = (theirs.1, ours.1);
             if our_token.is_empty() {
                 break;
             }
-            // Later pages do not show it: they are as of when the first one was.
+            // Later pages do not show it, because they have the revision of the first one.
             both.put("bb", json!({ "app": "x", "changed": our_token.len().to_string() })).await?;
             both.put("c", json!({ "app": "x", "limit": limit.to_string() })).await?;
         }
@@ -109,12 +108,12 @@ async fn pages_as_on_a_real_api_server() -> Result<()> {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn tokens_of_others_as_on_a_real_api_server() -> Result<()> {
+async fn continue_tokens_match_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
-    let both = Both::new(&cluster, "tokens").await?;
+    let both = StoreAndServer::new(&cluster, "tokens").await?;
     both.put("a", json!({})).await?;
-    let selection = both.selection("", "").map_err(refused)?;
-    // Of JSON like {"v":"meta.k8s.io/v1","rv":0,"start":"a"}.
+    let selection = both.selection("", "").map_err(status_error)?;
+    // Base64 of JSON like {"v":"meta.k8s.io/v1","rv":0,"start":"a"}.
     for token in [
         "garbage",
         "e30",
@@ -135,17 +134,17 @@ async fn tokens_of_others_as_on_a_real_api_server() -> Result<()> {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn versions_of_lists_as_on_a_real_api_server() -> Result<()> {
+async fn resource_versions_of_lists_match_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
-    let both = Both::new(&cluster, "versions").await?;
+    let both = StoreAndServer::new(&cluster, "versions").await?;
     both.put("a", json!({})).await?;
     both.put("b", json!({})).await?;
     let (their_then, our_then) = both.now().await?;
     both.put("c", json!({})).await?;
     both.delete("a").await?;
-    both.settle().await?;
-    let selection = both.selection("", "").map_err(refused)?;
-    let mut refused = 0;
+    both.wait_for_cache().await?;
+    let selection = both.selection("", "").map_err(status_error)?;
+    let mut errors = 0;
     for (theirs, ours) in [("", ""), ("0", "0"), (&*their_then, &*our_then)] {
         for how in ["", "Exact", "NotOlderThan", "Bogus"] {
             for (limit, token) in [(0, ""), (1, ""), (0, "e30")] {
@@ -161,11 +160,11 @@ async fn versions_of_lists_as_on_a_real_api_server() -> Result<()> {
                 };
                 let ours = both.our_page(&selection, &query).map(|page| page.0);
                 assert_eq!(ours, theirs, "{query:?}");
-                refused += usize::from(ours.is_err());
+                errors += usize::from(ours.is_err());
             }
         }
     }
-    ensure!(refused > 0 && refused < 36, "{refused} of 36 were refused");
+    ensure!(errors > 0 && errors < 36, "{errors} of 36 were refused");
 
     let far = "resourceVersion=9000000000000000000";
     assert_eq!(both.their_page(far).await?, Err(504));
@@ -176,9 +175,9 @@ async fn versions_of_lists_as_on_a_real_api_server() -> Result<()> {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn watches_as_on_a_real_api_server() -> Result<()> {
+async fn watches_match_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
-    let both = Both::new(&cluster, "watches").await?;
+    let both = StoreAndServer::new(&cluster, "watches").await?;
     both.put("before", json!({ "app": "x" })).await?;
     let (their_then, our_then) = both.now().await?;
     both.put("a", json!({ "app": "x" })).await?;
@@ -191,7 +190,7 @@ async fn watches_as_on_a_real_api_server() -> Result<()> {
     both.delete("a").await?;
     both.put("a", json!({ "app": "x" })).await?;
     both.delete("b").await?;
-    both.settle().await?;
+    both.wait_for_cache().await?;
 
     let mut comparisons = Vec::new();
     for (labels, fields) in [
@@ -207,23 +206,24 @@ async fn watches_as_on_a_real_api_server() -> Result<()> {
         let selectors =
             format!("labelSelector={}&fieldSelector={}", escaped(labels), escaped(fields));
         let theirs = both.their_events(&format!("resourceVersion={their_then}&{selectors}"));
-        let selection = both.selection(labels, fields).map_err(refused)?;
+        let selection = both.selection(labels, fields).map_err(status_error)?;
         let ours = both.our_events(selection, WatchFrom::parse(&our_then, "")?)?;
         comparisons.push((format!("{labels} {fields}"), ours, theirs));
     }
     for (what, ours, theirs) in comparisons {
         let theirs = theirs.await??;
-        ensure!(in_order(&ours), "{what}: {ours:?}");
-        ensure!(in_order(&theirs), "{what}: {theirs:?}");
-        assert_eq!(told(&ours), told(&theirs), "{what}");
+        ensure!(versions_increase(&ours), "{what}: {ours:?}");
+        ensure!(versions_increase(&theirs), "{what}: {theirs:?}");
+        assert_eq!(format_events(&ours), format_events(&theirs), "{what}");
     }
 
     for version in ["", "0"] {
-        let mut theirs = told(&both.their_events(&format!("resourceVersion={version}")).await??);
+        let mut theirs =
+            format_events(&both.their_events(&format!("resourceVersion={version}")).await??);
         theirs.sort_unstable();
-        let selection = both.selection("", "").map_err(refused)?;
+        let selection = both.selection("", "").map_err(status_error)?;
         let ours = both.our_events(selection, WatchFrom::parse(version, "")?)?;
-        assert_eq!(told(&ours), theirs, "from {version:?}");
+        assert_eq!(format_events(&ours), theirs, "from {version:?}");
     }
     Ok(())
 }

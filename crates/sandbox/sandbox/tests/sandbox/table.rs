@@ -1,4 +1,4 @@
-//! Tables beside a real API server: the same columns and the same cells.
+//! Tables compared with an API server: columns and cells.
 
 mod custom;
 mod objects;
@@ -22,7 +22,7 @@ const PARTIAL_LIST: &str = "application/json;as=PartialObjectMetadataList;v=v1;g
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn built_in_kinds_have_tables_as_on_a_real_api_server() -> Result<()> {
+async fn tables_of_builtin_kinds_match_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("table").await?;
     let client = cluster.client();
@@ -36,13 +36,13 @@ async fn built_in_kinds_have_tables_as_on_a_real_api_server() -> Result<()> {
     .await;
     for (path, object) in &cluster_wide {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        // What could not be created is not there; the comparison says why.
+        // Objects that were not created are missing; the comparison reports why.
         send(&client, "DELETE", &format!("{path}/{name}"), "application/json", None).await.ok();
     }
     compared
 }
 
-/// Retries while the namespace's ServiceAccount is not there.
+/// Creates an object. Retries while the default ServiceAccount is missing.
 async fn create(client: &Client, path: &str, object: &Value) -> Result<()> {
     let post = || send(client, "POST", path, "application/json", Some(object));
     let created = wait::until("the object to be created", || async {
@@ -77,7 +77,7 @@ async fn compare_all(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// A row with its object makes it certain that both sides see the same.
+/// Compares tables. The rows include their objects, so that both sides show the same state.
 async fn compare(client: &Client, resource: &Resource, path: &str) -> Result<Vec<String>> {
     let theirs = get(client, &format!("{path}?includeObject=Object"), TABLE).await?;
     let rows = theirs["rows"].as_array().context("rows")?;
@@ -102,7 +102,7 @@ async fn compare(client: &Client, resource: &Resource, path: &str) -> Result<Vec
     Ok(problems)
 }
 
-/// Long after all objects were made: ages are compared by their presence alone.
+/// Long after the creation of all objects: ages are compared by presence only.
 fn now() -> Timestamp {
     "2990-01-01T00:00:00Z".parse().unwrap()
 }
@@ -112,7 +112,7 @@ fn columns(table: &Value) -> Vec<Value> {
     columns.map(|it| json!([it["name"], it["type"], it["format"], it["priority"]])).collect()
 }
 
-/// The cells and conditions, with `<age>` for what is one.
+/// Cells and conditions, with ages replaced by `<age>`.
 fn shown(row: &Value) -> Value {
     let cells = row["cells"].as_array().into_iter().flatten();
     let cells: Vec<_> =
@@ -129,7 +129,7 @@ fn is_age(cell: &Value) -> bool {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn custom_resources_have_tables_as_on_a_real_api_server() -> Result<()> {
+async fn tables_of_custom_resources_match_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("table").await?;
     let group = format!("{}.fairway.test", namespace.name());
@@ -168,7 +168,7 @@ async fn compare_custom(
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn objects_are_reduced_as_on_a_real_api_server() -> Result<()> {
+async fn partial_objects_match_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("table").await?;
     let client = cluster.client();

@@ -1,9 +1,9 @@
-//! What a cluster adds to objects, and demands of them.
+//! Admission of pods and Services.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, line};
+use super::{Cluster, line};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const SERVICES: &str = "/api/v1/namespaces/default/services";
@@ -20,7 +20,7 @@ fn pod(spec: Value) -> Value {
 }
 
 #[test]
-fn a_pod_gets_an_account_patience_and_a_priority() {
+fn pod_create_sets_service_account_tolerations_and_priority() {
     let cluster = Cluster::new();
     let made = cluster.made(PODS, &pod(json!({})));
     let spec = &made["spec"];
@@ -37,7 +37,7 @@ fn a_pod_gets_an_account_patience_and_a_priority() {
 }
 
 #[test]
-fn a_pod_can_do_without_a_token() {
+fn pod_create_without_automount_has_no_token_volume() {
     let cluster = Cluster::new();
     let made = cluster.made(PODS, &pod(json!({ "automountServiceAccountToken": false })));
     assert_eq!(made["spec"]["volumes"], Value::Null);
@@ -45,7 +45,7 @@ fn a_pod_can_do_without_a_token() {
 }
 
 #[test]
-fn the_default_priority_is_that_of_a_class() {
+fn pod_create_uses_global_default_priority_class() {
     let cluster = Cluster::new();
     let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
     cluster.made(
@@ -71,7 +71,7 @@ fn the_default_priority_is_that_of_a_class() {
 }
 
 #[test]
-fn refusals_of_pods() {
+fn pod_create_with_invalid_references_is_refused() {
     let cluster = Cluster::new();
     let refused = |spec| line(&cluster.post(PODS, &pod(spec)));
     assert_snapshot!(
@@ -91,7 +91,7 @@ fn refusals_of_pods() {
 }
 
 #[test]
-fn services_get_addresses_of_their_own() {
+fn service_create_allocates_unique_cluster_ips() {
     let cluster = Cluster::new();
     let made = |name: &str, spec: Value| {
         let mut service =

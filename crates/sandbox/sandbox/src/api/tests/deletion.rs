@@ -1,15 +1,13 @@
-//! How objects end.
+//! Deletion.
 
-use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, line};
-use crate::api::PatchKind;
+use super::Cluster;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
-/// A cluster with a ConfigMap that has these finalizers, and the address of that.
+/// A cluster with a ConfigMap with these finalizers, and its URL.
 fn with_map(finalizers: &[&str]) -> (Cluster, String) {
     let cluster = Cluster::new();
     let object = json!({ "metadata": { "name": "a", "finalizers": finalizers } });
@@ -18,7 +16,7 @@ fn with_map(finalizers: &[&str]) -> (Cluster, String) {
 }
 
 #[test]
-fn what_a_deletion_leaves() {
+fn delete_with_propagation_policy_sets_finalizers() {
     type Case<'a> = (&'a [&'a str], Option<Value>, u16, Option<Value>);
     let policy = |policy: &str| Some(json!({ "propagationPolicy": policy }));
     let cases: [Case<'_>; 7] = [
@@ -48,49 +46,7 @@ fn what_a_deletion_leaves() {
 }
 
 #[test]
-fn the_last_finalizer_is_the_end() {
-    let (cluster, url) = with_map(&["x.y/z"]);
-    cluster.delete(&url, None);
-    let more = json!({ "metadata": { "annotations": { "still": "here" } } });
-    assert_eq!(cluster.patch(&url, PatchKind::Merge, &more).0, 200);
-    let none = json!({ "metadata": { "finalizers": null } });
-    let (code, last) = cluster.patch(&url, PatchKind::Merge, &none);
-    assert_eq!((code, &last["metadata"]["finalizers"]), (200, &Value::Null));
-    assert_eq!(cluster.get(&url).0, 404);
-}
-
-#[test]
-fn refusals_of_a_deletion() {
-    let (cluster, url) = with_map(&[]);
-    let (_, object) = cluster.get(&url);
-    let uid = object["metadata"]["uid"].as_str().unwrap();
-    let refused = |options: Value| line(&cluster.delete(&url, Some(options))).replace(uid, "UID");
-    assert_snapshot!(
-        [
-            refused(json!({ "preconditions": { "uid": "x" } })),
-            refused(json!({ "preconditions": { "resourceVersion": "1" } })),
-            refused(json!({ "propagationPolicy": "X" })),
-            refused(json!({ "propagationPolicy": "Orphan", "orphanDependents": true })),
-            refused(json!({ "dryRun": ["Some"] })),
-            refused(json!({ "kind": "Foo", "apiVersion": "v1" })),
-            line(&cluster.delete(&format!("{MAPS}/zz"), None)),
-            line(&cluster.delete("/api/v1/namespaces/default", None)),
-        ].join("\n"),
-        @r#"
-    409 Conflict: Operation cannot be fulfilled on ConfigMap "a": the UID in the precondition (x) does not match the UID in record (UID). The object might have been deleted and then recreated
-    409 Conflict: Operation cannot be fulfilled on ConfigMap "a": the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (6). The object might have been modified
-    422 Invalid: DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "X": supported values: "Foreground", "Background", "Orphan", "nil"
-    422 Invalid: DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set
-    422 Invalid: DeleteOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: []string{"Some"}: supported values: "All"
-    500 : no kind "Foo" is registered for version "v1" in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
-    404 NotFound: configmaps "zz" not found
-    403 Forbidden: namespaces "default" is forbidden: this namespace may not be deleted
-    "#
-    );
-}
-
-#[test]
-fn pods_get_time_to_stop() {
+fn pod_delete_uses_grace_period() {
     let node = |name: &str| json!({ "nodeName": name, "terminationGracePeriodSeconds": 7 });
     let cases = [
         (json!({}), None, None),
@@ -123,40 +79,7 @@ fn pods_get_time_to_stop() {
 }
 
 #[test]
-fn a_namespace_goes_when_it_is_finalized() {
-    let cluster = Cluster::new();
-    let url = "/api/v1/namespaces/other";
-    for _ in 0..2 {
-        let (code, marked) = cluster.delete(url, None);
-        assert_eq!((code, &marked["status"]["phase"]), (200, &json!("Terminating")));
-    }
-    assert_eq!(
-        line(&cluster.post(&format!("{url}/configmaps"), &json!({ "metadata": { "name": "g" } }))),
-        "403 Forbidden: configmaps \"g\" is forbidden: unable to create new content in namespace \
-         other because it is being terminated"
-    );
-    let (_, mut namespace) = cluster.get(url);
-    namespace["spec"]["finalizers"] = json!([]);
-    assert_eq!(cluster.put(&format!("{url}/finalize"), &namespace).0, 200);
-    assert_eq!(cluster.get(url).0, 404);
-}
-
-#[test]
-fn collections_go_by_selection() {
-    let cluster = Cluster::new();
-    for (name, label) in [("a", "x"), ("b", "y"), ("c", "x")] {
-        let labels = json!({ "l": label });
-        cluster.made(MAPS, &json!({ "metadata": { "name": name, "labels": labels } }));
-    }
-    let (code, gone) = cluster.delete(&format!("{MAPS}?labelSelector=l=x"), None);
-    assert_eq!((code, gone["items"].as_array().unwrap().len()), (200, 2));
-    let (_, left) = cluster.get(MAPS);
-    assert_eq!(left["items"][0]["metadata"]["name"], "b");
-    assert_eq!(left["items"].as_array().unwrap().len(), 1);
-}
-
-#[test]
-fn jobs_leave_their_pods_unless_told_otherwise() {
+fn job_delete_orphans_pods_by_default() {
     let cluster = Cluster::new();
     let jobs = "/apis/batch/v1/namespaces/default/jobs";
     let pod = json!({ "restartPolicy": "Never", "containers": [{ "name": "a", "image": "b" }] });

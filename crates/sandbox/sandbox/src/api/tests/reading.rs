@@ -3,29 +3,25 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use super::cluster::{Cluster, line};
+use super::{Cluster, line};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 #[test]
-fn refusals_of_reading() {
+fn read_errors() {
     let cluster = Cluster::new();
+    #[rustfmt::skip]
     let urls = [
         "/api/v1/namespaces/default/configmaps/zz",
         "/api/v1/namespaces/default/configmaps?labelSelector=a%20b",
-        "/api/v1/configmaps?fieldSelector=spec.x=b",
-        "/api/v1/pods?fieldSelector=spec.x=b",
-        "/api/v1/namespaces?fieldSelector=spec.x=b",
-        "/api/v1/secrets?fieldSelector=spec.x=b",
+        "/api/v1/configmaps?fieldSelector=spec.x=b", "/api/v1/pods?fieldSelector=spec.x=b",
+        "/api/v1/namespaces?fieldSelector=spec.x=b", "/api/v1/secrets?fieldSelector=spec.x=b",
         "/apis/apps/v1/deployments?fieldSelector=spec.x=b",
-        "/apis/batch/v1/jobs?fieldSelector=spec.x=b",
-        "/api/v1/configmaps?resourceVersion=x",
-        "/api/v1/configmaps?resourceVersion=999",
-        "/api/v1/namespaces/default?resourceVersion=999",
+        "/apis/batch/v1/jobs?fieldSelector=spec.x=b", "/api/v1/configmaps?resourceVersion=x",
+        "/api/v1/configmaps?resourceVersion=999", "/api/v1/namespaces/default?resourceVersion=999",
         "/api/v1/configmaps?resourceVersionMatch=Exact",
         "/api/v1/configmaps?resourceVersionMatch=Foo&resourceVersion=1",
-        "/api/v1/configmaps?limit=x",
-        "/api/v1/configmaps?watch=1&resourceVersion=x",
+        "/api/v1/configmaps?limit=x", "/api/v1/configmaps?watch=1&resourceVersion=x",
         "/api/v1/configmaps?watch=1&resourceVersionMatch=Exact&resourceVersion=1",
         "/api/v1/configmaps?watch=1&fieldSelector=a",
     ];
@@ -64,7 +60,7 @@ fn refusals_of_reading() {
 }
 
 #[test]
-fn a_list_goes_on_where_it_stopped_or_says_that_it_cannot() {
+fn list_with_expired_continue_token_returns_new_token() {
     let cluster = Cluster::new();
     for name in ["a", "b", "c"] {
         cluster.made(MAPS, &json!({ "metadata": { "name": name } }));
@@ -82,7 +78,7 @@ fn a_list_goes_on_where_it_stopped_or_says_that_it_cannot() {
 }
 
 #[test]
-fn events_have_two_forms() {
+fn event_is_served_in_both_api_groups() {
     let cluster = Cluster::new();
     cluster.made(
         "/api/v1/namespaces/default/events",

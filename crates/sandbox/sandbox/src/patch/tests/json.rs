@@ -8,7 +8,7 @@ fn object() -> Value {
 }
 
 #[test]
-fn operations_do_what_they_say() {
+fn json_patch_operations() {
     let op =
         |op: &str, path: &str, value: Value| json!([{ "op": op, "path": path, "value": value }]);
     let from = |op: &str, from: &str, path: &str| json!([{ "op": op, "from": from, "path": path }]);
@@ -74,7 +74,7 @@ fn operations_do_what_they_say() {
 }
 
 #[test]
-fn hostile_patches_end_at_limits() {
+fn json_patch_limits() {
     let many =
         |count: usize| json!(vec![json!({ "op": "test", "path": "/l/0", "value": 1 }); count]);
     let add = json!({ "op": "add", "path": "/x", "value": { "y": "z".repeat(100_000) } });
@@ -108,7 +108,7 @@ fn hostile_patches_end_at_limits() {
 }
 
 #[test]
-fn errors_say_which_operation_failed() {
+fn json_patch_error_names_operation() {
     let patch =
         json!([{ "op": "test", "path": "/l/0", "value": 1 }, { "op": "remove", "path": "/m/x" }]);
     let error = apply(&patch, &object()).unwrap_err();

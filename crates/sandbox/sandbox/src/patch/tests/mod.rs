@@ -1,4 +1,4 @@
-//! Examples of every directive and operation, and what holds for all patches.
+//! Tables of patches and their results.
 
 mod json;
 mod properties;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{PatchError, merge};
 
-/// A patch, and what becomes of the object or with which status it is refused.
+/// A patch with the expected object or HTTP status.
 struct Example {
     what: &'static str,
     patch: Value,
@@ -30,13 +30,13 @@ fn check(examples: Vec<Example>, apply: impl Fn(&Value) -> Result<Value, PatchEr
     }
 }
 
-/// As many lists around each other.
+/// Nested lists.
 fn nested(levels: usize) -> Value {
     (0..levels).fold(json!(1), |inner, _| json!([inner]))
 }
 
 #[test]
-fn merge_patches_follow_the_rfc() {
+fn merge_patch_follows_rfc_7386() {
     let object = json!({ "a": { "b": 1, "c": [1, 2] }, "d": "x" });
     let examples = vec![
         gives("nothing", json!({}), object.clone()),

@@ -4,43 +4,17 @@ use serde_json::{Map, Value};
 use crate::patch::{json, merge, strategic};
 use crate::schema::Schema;
 
-/// Words that mean something to patches, besides others.
+/// Names and values that have a meaning in patches.
 fn word() -> impl Strategy<Value = String> {
-    prop::sample::select(vec![
-        "a",
-        "b",
-        "",
-        "-",
-        "0",
-        "-1",
-        "name",
-        "op",
-        "path",
-        "from",
-        "value",
-        "add",
-        "move",
-        "copy",
-        "test",
-        "/a",
-        "/a/b",
-        "/0",
-        "/spec/containers/0",
-        "spec",
-        "metadata",
-        "containers",
-        "env",
-        "volumes",
-        "finalizers",
-        "$patch",
-        "replace",
-        "delete",
-        "$retainKeys",
-        "$setElementOrder/containers",
-        "$setElementOrder/finalizers",
+    #[rustfmt::skip]
+    let words = vec![
+        "a", "b", "", "-", "0", "-1", "name", "op", "path", "from", "value", "add", "move",
+        "copy", "test", "/a", "/a/b", "/0", "/spec/containers/0", "spec", "metadata",
+        "containers", "env", "volumes", "finalizers", "$patch", "replace", "delete",
+        "$retainKeys", "$setElementOrder/containers", "$setElementOrder/finalizers",
         "$deleteFromPrimitiveList/finalizers",
-    ])
-    .prop_map(str::to_owned)
+    ];
+    prop::sample::select(words).prop_map(str::to_owned)
 }
 
 fn value() -> impl Strategy<Value = Value> {
@@ -64,7 +38,7 @@ fn object() -> impl Strategy<Value = Value> {
         .prop_map(|map| Value::Object(map.into_iter().collect()))
 }
 
-/// The merge patch that makes `after` of `before`; nulls in `after` cannot be had by one.
+/// The merge patch from `before` to `after`, which have no nulls.
 fn difference(before: &Value, after: &Value) -> Value {
     let (Value::Object(before), Value::Object(after)) = (before, after) else {
         return after.clone();
@@ -81,7 +55,7 @@ fn difference(before: &Value, after: &Value) -> Value {
     Value::Object(patch)
 }
 
-/// Without the fields that are unwanted.
+/// Removes unwanted fields.
 fn without(value: Value, unwanted: &dyn Fn(&str, &Value) -> bool) -> Value {
     match value {
         Value::Object(map) => {
@@ -99,13 +73,13 @@ fn without_nulls(value: Value) -> Value {
 
 proptest! {
     #[test]
-    fn merging_an_object_with_itself_changes_nothing(object in object()) {
+    fn merge_with_itself_changes_nothing(object in object()) {
         let object = without_nulls(object);
         prop_assert_eq!(merge(&object, &object).unwrap(), object);
     }
 
     #[test]
-    fn the_difference_of_two_objects_makes_one_of_the_other(before in object(), after in object()) {
+    fn merge_of_difference_returns_other_object(before in object(), after in object()) {
         let (before, after) = (without_nulls(before), without_nulls(after));
         prop_assert_eq!(merge(&difference(&before, &after), &before).unwrap(), after.clone());
         let operations = serde_json::to_value(json_patch::diff(&before, &after)).unwrap();
@@ -117,14 +91,14 @@ proptest! {
     }
 
     #[test]
-    fn a_strategic_merge_where_nothing_is_known_is_a_merge(before in object(), patch in object()) {
+    fn strategic_merge_without_schema_equals_merge(before in object(), patch in object()) {
         let patch = without(patch, &|key, _| key.starts_with('$'));
         let strategic = strategic(&patch, &before, &Schema::Deduced).unwrap();
         prop_assert_eq!(without_nulls(strategic), without_nulls(merge(&patch, &before).unwrap()));
     }
 
     #[test]
-    fn no_patch_panics(patch in value(), more in prop::collection::vec(object(), 0..4), object in object()) {
+    fn any_patch_does_not_panic(patch in value(), more in prop::collection::vec(object(), 0..4), object in object()) {
         let pod = Schema::builtin("", "Pod").unwrap();
         for patch in [patch, Value::from(more)] {
             let _ = json(&patch, &object);

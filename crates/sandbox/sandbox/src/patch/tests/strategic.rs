@@ -8,7 +8,7 @@ fn schema(group: &str, kind: &str) -> Schema {
     Schema::builtin(group, kind).unwrap()
 }
 
-/// The fields of a pod that the examples change.
+/// A pod with the fields that the tests patch.
 fn pod() -> Value {
     json!({
         "metadata": { "labels": { "a": "1", "b": "2" }, "finalizers": ["x", "y"] },
@@ -24,7 +24,7 @@ fn pod() -> Value {
     })
 }
 
-/// Examples that change one part of the pod.
+/// Applies patches to one part of the pod.
 fn check_at(pointer: &str, examples: Vec<Example>) {
     for Example { what, patch, result } in examples {
         let mut whole = patch.clone();
@@ -44,7 +44,7 @@ fn check_at(pointer: &str, examples: Vec<Example>) {
 }
 
 #[test]
-fn objects_merge_and_follow_directives() {
+fn strategic_merge_of_objects() {
     check_at(
         "/metadata/labels",
         vec![
@@ -83,7 +83,7 @@ fn objects_merge_and_follow_directives() {
 }
 
 #[test]
-fn lists_merge_by_their_key() {
+fn strategic_merge_of_lists_by_key() {
     let item = |name: &str| json!({ "name": name });
     let a = || pod()["spec"]["containers"][0].clone();
     let deleted = |name: &str| json!({ "name": name, "$patch": "delete" });
@@ -175,7 +175,7 @@ fn lists_merge_by_their_key() {
 }
 
 #[test]
-fn values_are_added_and_deleted() {
+fn strategic_merge_of_primitive_lists() {
     let metadata =
         |finalizers: Value| json!({ "labels": { "a": "1", "b": "2" }, "finalizers": finalizers });
     check_at(
@@ -219,7 +219,7 @@ fn values_are_added_and_deleted() {
 }
 
 #[test]
-fn items_are_put_in_order() {
+fn strategic_merge_orders_items() {
     let item = |name: &str| json!({ "name": name });
     let a = || pod()["spec"]["containers"][0].clone();
     let spec = |containers: Value| {
@@ -277,7 +277,7 @@ fn items_are_put_in_order() {
 }
 
 #[test]
-fn selectors_merge_though_apply_takes_them_whole() {
+fn strategic_merge_merges_selectors_that_are_atomic_for_apply() {
     let object = json!({ "spec": { "selector": { "matchLabels": { "a": "1" } } } });
     let patch = json!({ "spec": { "selector": { "matchLabels": { "b": "2" } } } });
     let merged = strategic(&patch, &object, &schema("apps", "Deployment")).unwrap();
@@ -287,7 +287,7 @@ fn selectors_merge_though_apply_takes_them_whole() {
 }
 
 #[test]
-fn errors_say_where() {
+fn strategic_merge_error_names_field() {
     let patch = json!({ "spec": { "containers": [{ "name": "a", "env": [{ "value": "1" }] }] } });
     let error = strategic(&patch, &pod(), &schema("", "Pod")).unwrap_err();
     insta::assert_snapshot!(

@@ -1,4 +1,4 @@
-//! What is selected, what is refused, and that nothing panics.
+//! Tables of selectors and their results.
 
 use std::fmt::Write;
 
@@ -24,122 +24,46 @@ fn matches(selector: &str) -> bool {
 }
 
 #[test]
-fn labels_that_match() {
-    for selector in [
-        "",
-        " ",
-        "app",
-        "app=web",
-        "app==web",
-        "app = web",
-        "app!=db",
-        "absent!=x",
-        "!absent",
-        "app in (web,db)",
-        "app in(web)",
-        "app notin (db)",
-        "absent notin (db)",
-        "n>6",
-        "n<8",
-        "n > 6 , n < 8",
-        "tier=",
-        "tier==,app",
-        "tier in ()",
-        "tier in (,)",
-        "tier in (x,)",
-        "tier in (,x)",
-        "tier in (x,,y)",
-        "example.com/x=in",
-        "example.com/x in (in)",
-        "in",
-        "in in (notin)",
-        "in notin (in)",
-        "in=notin",
-        "!notin",
-        "app\t=\r\nweb",
-        "absent!=",
-        "\0garbage",
-        "app=web\0",
-        "app\0=web",
-    ] {
+fn label_selector_matches() {
+    #[rustfmt::skip]
+    let selectors = [
+        "", " ", "app", "app=web", "app==web", "app = web", "app!=db", "absent!=x", "!absent",
+        "app in (web,db)", "app in(web)", "app notin (db)", "absent notin (db)", "n>6", "n<8",
+        "n > 6 , n < 8", "tier=", "tier==,app", "tier in ()", "tier in (,)", "tier in (x,)",
+        "tier in (,x)", "tier in (x,,y)", "example.com/x=in", "example.com/x in (in)", "in",
+        "in in (notin)", "in notin (in)", "in=notin", "!notin", "app\t=\r\nweb", "absent!=",
+        "\0garbage", "app=web\0", "app\0=web",
+    ];
+    for selector in selectors {
         assert!(matches(selector), "{selector:?}");
     }
 }
 
 #[test]
-fn labels_that_do_not_match() {
-    for selector in [
-        "absent",
-        "!app",
-        "app=",
-        "app=db",
-        "app!=web",
-        "app in (db)",
-        "app notin (web)",
-        "app in ()",
-        "n>7",
-        "n<7",
-        "app>1",
-        "absent<1",
-        "tier!=",
-        "tier notin ()",
-        "app,absent",
-    ] {
+fn label_selector_does_not_match() {
+    #[rustfmt::skip]
+    let selectors = [
+        "absent", "!app", "app=", "app=db", "app!=web", "app in (db)", "app notin (web)",
+        "app in ()", "n>7", "n<7", "app>1", "absent<1", "tier!=", "tier notin ()", "app,absent",
+    ];
+    for selector in selectors {
         assert!(!matches(selector), "{selector:?}");
     }
 }
 
 #[test]
-fn no_label_selectors() {
-    let mut told = String::new();
-    for selector in [
-        ",",
-        "app,",
-        ",app",
-        "app,,tier",
-        "=",
-        "=web",
-        "!",
-        "!!app",
-        "!app=web",
-        "app web",
-        "app=web tier",
-        "app=!web",
-        "app===web",
-        "app>=1",
-        "app=>1",
-        "app in",
-        "app in web",
-        "app in (",
-        "app in (web",
-        "app in (web,",
-        "app in (web db)",
-        "app in ((web))",
-        "app in )",
-        "app in (web))",
-        "app notin",
-        "(app)",
-        "app>",
-        "app>x",
-        "app>-1",
-        "app<1.5",
-        "app>99999999999999999999",
-        "-app",
-        "app-",
-        "a/b/c",
-        "/app",
-        "app/",
-        "UP/x",
-        "a_b/x",
-        "x..y/z",
-        "app=-",
-        "app=we/b",
-        "app=ü",
-        "ü",
-        "app in (web,-)",
-        "a\0b",
-        "app!web",
-    ] {
+fn label_selector_errors() {
+    let mut errors = String::new();
+    #[rustfmt::skip]
+    let selectors = [
+        ",", "app,", ",app", "app,,tier", "=", "=web", "!", "!!app", "!app=web", "app web",
+        "app=web tier", "app=!web", "app===web", "app>=1", "app=>1", "app in", "app in web",
+        "app in (", "app in (web", "app in (web,", "app in (web db)", "app in ((web))", "app in )",
+        "app in (web))", "app notin", "(app)", "app>", "app>x", "app>-1", "app<1.5",
+        "app>99999999999999999999", "-app", "app-", "a/b/c", "/app", "app/", "UP/x", "a_b/x",
+        "x..y/z", "app=-", "app=we/b", "app=ü", "ü", "app in (web,-)", "a\0b", "app!web",
+    ];
+    for selector in selectors {
         let error = LabelSelector::parse(selector).expect_err(selector);
         let position = match &error {
             LabelSelectorError::Unexpected { position, .. }
@@ -148,13 +72,13 @@ fn no_label_selectors() {
         };
         assert!(selector.is_char_boundary(position), "{selector:?}: {position}");
         let text: String = error.to_string().chars().take(110).collect();
-        writeln!(told, "{selector:?} at {position}: {text}").unwrap();
+        writeln!(errors, "{selector:?} at {position}: {text}").unwrap();
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(errors);
 }
 
 #[test]
-fn keys_and_values_have_limits() {
+fn label_selector_limits_keys_and_values() {
     let long = |n: usize| "a".repeat(n);
     let fits = [long(63), format!("{}/{}", long(253), long(63)), format!("a={}", long(63))];
     for selector in fits {
@@ -193,7 +117,7 @@ fn structured(selector: Value) -> Result<LabelSelector, RequirementError> {
 }
 
 #[test]
-fn selectors_in_objects() {
+fn label_selector_from_structured() {
     let term = |key: &str, operator: &str, values: Value| json!({ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] });
     for (selector, selects) in [
         (json!({}), true),
@@ -230,7 +154,7 @@ const FIELDS: [Field; 6] = [
 ];
 
 #[test]
-fn fields() {
+fn field_selector_matches() {
     for (selector, selects) in [
         ("", true),
         (",,", true),
@@ -259,8 +183,8 @@ fn fields() {
 }
 
 #[test]
-fn no_field_selectors() {
-    let mut told = String::new();
+fn field_selector_errors() {
+    let mut errors = String::new();
     for selector in [
         "metadata.name",
         "metadata.name,metadata.namespace=n",
@@ -278,13 +202,13 @@ fn no_field_selectors() {
         "status.succeeded=0",
     ] {
         let error = FieldSelector::parse(selector, &FIELDS).expect_err(selector);
-        writeln!(told, "{selector}\n    {error}").unwrap();
+        writeln!(errors, "{selector}\n    {error}").unwrap();
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(errors);
 }
 
 #[test]
-fn the_one_value_of_a_field() {
+fn field_selector_exact() {
     let of = |text| FieldSelector::parse(text, &FIELDS).unwrap();
     let name = "metadata.name";
     assert_eq!(of("metadata.name=x").exact(name), Some("x"));
@@ -294,7 +218,7 @@ fn the_one_value_of_a_field() {
 }
 
 #[test]
-fn fields_of_custom_resources() {
+fn field_selector_by_crd_field() {
     let color = Field::of_json_path(".spec.nodeName");
     assert_eq!(color.label(), "spec.nodeName");
     let selector = FieldSelector::parse("spec.nodeName=", &[color]).unwrap();
@@ -303,14 +227,14 @@ fn fields_of_custom_resources() {
 
 proptest! {
     #[test]
-    fn nothing_panics(text in "[ab,=!<>()\\\\ \0ü./innot0-9-]{0,40}|\\PC{0,40}") {
+    fn parse_of_any_text_does_not_panic(text in "[ab,=!<>()\\\\ \0ü./innot0-9-]{0,40}|\\PC{0,40}") {
         let object = object();
         let _ = LabelSelector::parse(&text).map(|selector| selector.matches(&object));
         let _ = FieldSelector::parse(&text, &FIELDS).map(|selector| selector.matches(&object));
     }
 
     #[test]
-    fn whatever_is_equal_is_selected(
+    fn label_selector_operators_agree_with_equality(
         key in "[a-z]([a-z0-9.-]{0,9}[a-z0-9])?",
         value in "[a-zA-Z0-9]([a-zA-Z0-9_.-]{0,9}[a-zA-Z0-9])?",
         other in "[a-zA-Z0-9]{1,9}",

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A field whose content is bytes.
+/// A length-delimited field.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![number << 3 | 2];
     bytes.extend(varint(content.len() as u64));
@@ -33,9 +33,9 @@ fn object(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn an_object_is_what_its_json_would_be() {
+fn decode_of_config_map_equals_its_json() {
     let label = [field(1, b"a"), field(2, b"b")].concat();
-    // Empty texts and times are written although they are not set.
+    // Go encodes unset strings and times as empty values.
     let metadata =
         [field(1, b"x"), field(2, b""), field(3, b""), field(8, b""), field(11, &label)].concat();
     let data = [field(1, b"key"), field(2, b"text")].concat();
@@ -57,7 +57,7 @@ fn an_object_is_what_its_json_would_be() {
 }
 
 #[test]
-fn what_is_embedded_stands_beside_in_json() {
+fn decode_inlines_embedded_messages() {
     let path = field(1, b"/tmp");
     let volume = [field(1, b"v"), field(2, &field(1, &path))].concat();
     let volume = message(&volume, "core.v1.Volume", MAX_DEPTH).unwrap();
@@ -65,7 +65,7 @@ fn what_is_embedded_stands_beside_in_json() {
 }
 
 #[test]
-fn some_types_have_a_form_of_their_own() {
+fn decode_of_special_types() {
     let as_text = [number_field(1, 1), field(3, b"http")].concat();
     let minus_one = number_field(1, u64::MAX);
     for (type_, bytes, expected) in [
@@ -79,18 +79,18 @@ fn some_types_have_a_form_of_their_own() {
         ("Json", field(1, br#"{"f:a":{}}"#), json!({ "f:a": {} })),
         ("Texts", [field(1, b"a"), field(1, b"b")].concat(), json!(["a", "b"])),
     ] {
-        assert_eq!(value(Content::Bytes(&bytes), type_, 1), Ok(expected), "{type_}");
+        assert_eq!(value(FieldContent::Bytes(&bytes), type_, 1), Ok(expected), "{type_}");
     }
-    assert_eq!(values(Content::Bytes(&[1, 2]), "int64", 1), Ok(vec![json!(1), json!(2)]));
-    assert_eq!(values(Content::Number(7), "int64", 1), Ok(vec![json!(7)]));
+    assert_eq!(values(FieldContent::Bytes(&[1, 2]), "int64", 1), Ok(vec![json!(1), json!(2)]));
+    assert_eq!(values(FieldContent::Number(7), "int64", 1), Ok(vec![json!(7)]));
 }
 
 #[test]
-fn what_is_no_message_is_refused() {
+fn decode_of_invalid_message_is_refused() {
     let unknown = object("example.com/v1", "Widget", b"");
     assert!(matches!(decode(&unknown), Err(ProtobufError::Unknown { .. })));
     let valid = object("v1", "ConfigMap", &field(1, &field(1, b"x")));
-    // What ends behind the type is an object without content.
+    // A message that ends after its type is an object without content.
     let type_alone = object("v1", "ConfigMap", b"").len() - field(2, b"").len();
     for length in (0..valid.len()).filter(|length| *length != type_alone) {
         assert!(decode(&valid[..length]).is_err(), "{length}");
@@ -100,9 +100,23 @@ fn what_is_no_message_is_refused() {
     }
 }
 
+#[test]
+fn table_defines_every_type_it_uses() {
+    let scalars = ["string", "bytes", "bool", "int32", "int64", "double"];
+    let special = ["Time", "MicroTime", "Quantity", "IntOrString", "Json", "Texts"];
+    for text in MESSAGE_TABLE.lines().filter(|line| !line.starts_with('#')) {
+        let (name, message) = parse_message(text).unwrap();
+        assert_eq!(message.len(), text.split(',').count(), "{name}");
+        for MessageField { type_, .. } in message.values() {
+            let known = scalars.contains(type_) || special.contains(type_);
+            assert!(known || find_message(type_).is_some(), "{name}: {type_}");
+        }
+    }
+}
+
 proptest! {
     #[test]
-    fn nothing_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn decode_of_any_bytes_does_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = decode(&bytes);
         let _ = decode(&object("v1", "Pod", &bytes));
         let _ = message(&bytes, "core.v1.PodSpec", MAX_DEPTH);

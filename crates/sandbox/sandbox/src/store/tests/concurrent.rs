@@ -1,4 +1,4 @@
-//! Writers, watches and lists at once.
+//! Concurrent writers, watches and lists.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ const WRITERS: usize = 4;
 const WRITES: usize = 300;
 const LAST: &str = "last";
 
-/// Each writer changes objects of its own and one that all share, and deletes some.
+/// Each writer changes its own objects and a shared one, and deletes some.
 fn write(store: &Store, writer: usize) {
     for count in 0..WRITES {
         let own = format!("own-{writer}-{}", count % 5);
@@ -17,18 +17,26 @@ fn write(store: &Store, writer: usize) {
         } else {
             put(store, &own, &count.to_string());
         }
-        let increment = |current: &Arc<Value>| -> Result<_, StoreError> {
-            let app = &current["metadata"]["labels"]["app"];
-            let number: usize = app.as_str().unwrap().parse().unwrap();
-            let mut object = Value::clone(current);
-            object["metadata"]["labels"]["app"] = (number + 1).to_string().into();
-            Ok(Some(object))
-        };
-        store.modify(&key("n", "shared"), increment).unwrap();
+        increment(store);
     }
 }
 
-/// Lists in pages, then watches up to the last object; returns what it knows in the end.
+/// Increments the shared counter. Retries after concurrent writes.
+fn increment(store: &Store) {
+    let shared = key("n", "shared");
+    loop {
+        let current = store.get(&shared).unwrap();
+        let number: usize = current["metadata"]["labels"]["app"].as_str().unwrap().parse().unwrap();
+        let mut object = Value::clone(&current);
+        object["metadata"]["labels"]["app"] = (number + 1).to_string().into();
+        match store.update(&shared, object, Some(resource_version(&current))) {
+            Err(StoreError::Conflict { .. }) => {}
+            result => return drop(result.unwrap()),
+        }
+    }
+}
+
+/// Lists in pages, then watches up to the last object. Returns its copy.
 async fn follow(store: Store) -> BTreeMap<String, Arc<Value>> {
     let mut options = ListOptions { limit: Some(3), ..ListOptions::default() };
     let mut copy = BTreeMap::new();
@@ -45,7 +53,7 @@ async fn follow(store: Store) -> BTreeMap<String, Arc<Value>> {
     let mut watcher = store.watch(&configmaps(), Selection::default(), from).unwrap();
     let mut seen = revision;
     while !copy.contains_key(LAST) {
-        let event = watcher.next().await.expect("the watch goes on");
+        let event = watcher.next().await.expect("the watch continues");
         let (name, revision) = (name(&event.object).to_owned(), version(&event.object));
         assert!(revision > seen, "{revision} after {seen}");
         seen = revision;
@@ -53,13 +61,13 @@ async fn follow(store: Store) -> BTreeMap<String, Arc<Value>> {
             EventKind::Deleted => copy.remove(&name),
             _ => copy.insert(name, event.object.clone()),
         };
-        assert_eq!(before.is_none(), event.kind == EventKind::Added, "{}", told(&event));
+        assert_eq!(before.is_none(), event.kind == EventKind::Added, "{}", format_event(&event));
     }
     copy
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn everybody_sees_the_same() {
+async fn concurrent_readers_see_the_same_objects() {
     let store = Store::new(2 * WRITERS * WRITES + 2);
     put(&store, "shared", "0");
     let writers: Vec<_> = (0..WRITERS)

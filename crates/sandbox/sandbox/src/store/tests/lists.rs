@@ -33,7 +33,7 @@ fn five() -> Store {
 }
 
 #[test]
-fn lists_are_in_the_order_of_etcd() {
+fn list_is_sorted_as_in_etcd() {
     let store = Store::default();
     for (namespace, name) in [("a", "z"), ("a-b", "y"), ("a", "b"), ("a.c", "x"), ("b", "a")] {
         put_in(&store, namespace, name, "x");
@@ -44,13 +44,13 @@ fn lists_are_in_the_order_of_etcd() {
     let one = Selection::in_namespace("a");
     let one = store.list(&configmaps(), &one, &ListOptions::default()).unwrap();
     assert_eq!(names(&one), ["b", "z"]);
-    let none = store.list(&Resource::new("", "pods"), &Selection::default(), &query("", "", 1));
+    let none = store.list(&ResourceKey::new("", "pods"), &Selection::default(), &query("", "", 1));
     let nothing = List { items: vec![], revision: 6, continue_token: None, remaining: None };
     assert_eq!(none, Ok(nothing));
 }
 
 #[test]
-fn pages_are_of_one_moment() {
+fn pages_have_one_revision() {
     let store = five();
     let first = list(&store, &query("", "", 2)).unwrap();
     assert_eq!((names(&first), first.remaining), (vec!["a", "b"], Some(3)));
@@ -69,7 +69,7 @@ fn pages_are_of_one_moment() {
 }
 
 #[test]
-fn pages_of_what_selectors_choose() {
+fn pages_with_selector() {
     let store = five();
     let labelled = labelled("app=x");
     let first = store.list(&configmaps(), &labelled, &query("", "", 2)).unwrap();
@@ -80,7 +80,7 @@ fn pages_of_what_selectors_choose() {
 }
 
 #[test]
-fn behind_the_one_object_of_a_name_is_nothing() {
+fn list_by_name_has_one_page() {
     let store = five();
     let of = |selection| store.list(&configmaps(), &selection, &query("", "", 1)).unwrap();
     let one = of(named(Some("n"), "b"));
@@ -92,7 +92,7 @@ fn behind_the_one_object_of_a_name_is_nothing() {
 }
 
 #[test]
-fn a_page_that_came_too_late_can_go_on_with_now() {
+fn expired_page_continues_with_current_objects() {
     let store = five();
     let token = list(&store, &query("", "", 2)).unwrap().continue_token.unwrap();
     put(&store, "bb", "x");
@@ -105,7 +105,7 @@ fn a_page_that_came_too_late_can_go_on_with_now() {
 }
 
 #[test]
-fn as_of_when_a_list_is() {
+fn list_by_resource_version_and_match() {
     let store = five();
     store.compact(4);
     let of = |options: ListOptions| {
@@ -116,7 +116,7 @@ fn as_of_when_a_list_is() {
     let too_large = Err(ReadError::TooLarge { requested: 7, current: 6 });
     assert_eq!(of(query("", "", 0)), all);
     assert_eq!(of(query("0", "", 0)), all);
-    assert_eq!(of(query("0", "", 2)), all, "a cache knows no pages");
+    assert_eq!(of(query("0", "", 2)), all, "the watch cache ignores limits");
     assert_eq!(of(query("0", "NotOlderThan", 0)), all);
     assert_eq!(of(query("3", "NotOlderThan", 0)), all);
     assert_eq!(of(query("6", "NotOlderThan", 0)), all);
@@ -132,7 +132,7 @@ fn as_of_when_a_list_is() {
 }
 
 #[test]
-fn a_full_history_forgets_the_oldest() {
+fn history_evicts_oldest_changes() {
     let store = Store::new(2);
     for name in ["a", "b", "c", "d"] {
         put(&store, name, "x");
@@ -143,13 +143,13 @@ fn a_full_history_forgets_the_oldest() {
 }
 
 #[test]
-fn parameters_that_make_no_sense() {
+fn query_errors() {
     let of = |resource_version, resource_version_match, continue_token| {
         let limit = 0;
         let query = ListQuery { resource_version, resource_version_match, continue_token, limit };
         ListOptions::parse(&query).unwrap_err().to_string()
     };
-    let told = [
+    let events = [
         of("x", "", ""),
         of("-1", "", ""),
         of("", "Exact", ""),
@@ -160,11 +160,11 @@ fn parameters_that_make_no_sense() {
         WatchFrom::parse("x", "").unwrap_err().to_string(),
         WatchFrom::parse("5", "Exact").unwrap_err().to_string(),
     ];
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(events.join("\n"));
 }
 
 #[test]
-fn tokens_of_others() {
+fn continue_token_errors() {
     let store = five();
     let encode = |json: &str| URL_SAFE_NO_PAD.encode(json);
     let of = |rv: &str, start: &str| {
@@ -198,7 +198,7 @@ fn tokens_of_others() {
 }
 
 #[test]
-fn a_token_stays_in_its_namespace() {
+fn continue_token_stays_in_namespace() {
     let store = five();
     put_in(&store, "o", "secret", "x");
     let token = URL_SAFE_NO_PAD.encode(r#"{"v":"meta.k8s.io/v1","rv":6,"start":"o/a"}"#);
@@ -209,7 +209,7 @@ fn a_token_stays_in_its_namespace() {
 
 proptest! {
     #[test]
-    fn no_token_panics(
+    fn any_continue_token_does_not_panic(
         text in "\\PC{0,40}",
         v in "(meta.k8s.io/v1|\\PC{0,9})",
         rv in any::<i64>(),

@@ -1,4 +1,4 @@
-//! The store beside a simple model, and the edges one by one.
+//! Tests of single operations, and a comparison with a model.
 
 mod concurrent;
 mod lists;
@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 use super::*;
 use crate::selector::{Field, FieldSelector, LabelSelector};
 
-fn configmaps() -> Resource {
-    Resource::new("", "configmaps")
+fn configmaps() -> ResourceKey {
+    ResourceKey::new("", "configmaps")
 }
 
 fn key(namespace: &str, name: &str) -> Key {
     Key::new(&configmaps(), Some(namespace), name).unwrap()
 }
 
-/// A ConfigMap in namespace `n` with one label.
+/// Creates or updates a ConfigMap in namespace `n` with one label.
 fn put(store: &Store, name: &str, app: &str) -> Arc<Value> {
     put_in(store, "n", name, app)
 }
@@ -37,7 +37,7 @@ fn put_in(store: &Store, namespace: &str, name: &str, app: &str) -> Arc<Value> {
 }
 
 fn delete(store: &Store, name: &str) {
-    store.delete(&key("n", name), &Preconditions::default()).unwrap();
+    store.delete(&key("n", name), None).unwrap();
 }
 
 fn labelled(selector: &str) -> Selection {
@@ -61,13 +61,13 @@ fn version(object: &Value) -> u64 {
     resource_version(object).parse().unwrap()
 }
 
-/// `ADDED a=x@2`: what happened, the name, its label and the resource version.
-fn told(event: &WatchEvent) -> String {
+/// Formats an event as `ADDED a=x@2`: type, name, label and resource version.
+fn format_event(event: &WatchEvent) -> String {
     let app = event.object["metadata"]["labels"]["app"].as_str().unwrap();
     let (kind, name, version) = (event.kind.as_str(), name(&event.object), version(&event.object));
     format!("{kind} {name}={app}@{version}")
 }
 
-fn all_told(watcher: &mut Watcher) -> Vec<String> {
-    std::iter::from_fn(|| watcher.try_next().as_ref().map(told)).collect()
+fn drain_events(watcher: &mut Watcher) -> Vec<String> {
+    std::iter::from_fn(|| watcher.try_next().as_ref().map(format_event)).collect()
 }

@@ -1,4 +1,4 @@
-//! Random writes, lists and watches beside a model that keeps every state there ever was.
+//! Random operations, compared with a model that keeps every state.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What there is, by path, at one revision.
+/// Objects by path, at one revision.
 type State = BTreeMap<String, Value>;
 
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ fn selection(index: usize) -> Selection {
     }
 }
 
-/// A client that builds its own copy of what it watches.
+/// A client that maintains a copy by watching.
 struct Client {
     watcher: Watcher,
     selection: Selection,
@@ -57,7 +57,7 @@ struct Client {
     seen: u64,
 }
 
-/// A client that reads a list in pages, and then watches.
+/// A client that lists in pages, then watches.
 struct Pager {
     selection: Selection,
     limit: usize,
@@ -105,11 +105,11 @@ impl Client {
         Ok(Self { watcher, selection, copy, seen })
     }
 
-    /// Every event has to follow from what was seen before it.
+    /// Checks that an event follows from the copy.
     fn apply(&mut self, event: &WatchEvent, from_the_beginning: bool) {
         let revision = version(&event.object);
         if !from_the_beginning {
-            assert!(revision > self.seen, "{} after {}", told(event), self.seen);
+            assert!(revision > self.seen, "{} after {}", format_event(event), self.seen);
             self.seen = revision;
         }
         let path = path(&event.object);
@@ -117,7 +117,7 @@ impl Client {
             EventKind::Deleted => self.copy.remove(&path),
             _ => self.copy.insert(path, Value::clone(&event.object)),
         };
-        assert_eq!(before.is_none(), event.kind == EventKind::Added, "{}", told(event));
+        assert_eq!(before.is_none(), event.kind == EventKind::Added, "{}", format_event(event));
     }
 
     fn read(&mut self, most: usize) {
@@ -163,7 +163,7 @@ impl World {
             }
             Step::Delete { namespace, name } => {
                 let key = key(NAMESPACES[namespace], NAMES[name]);
-                if self.store.delete(&key, &Preconditions::default()).is_ok() {
+                if self.store.delete(&key, None).is_ok() {
                     self.remember(key.path(), None);
                 }
             }
@@ -216,13 +216,16 @@ impl World {
         self.page();
     }
 
-    /// Reads one more page of a list; after the last one, watches from there.
+    /// Reads one more page. After the last one, watches.
     fn page(&mut self) {
         let Some(mut pager) = self.pagers.pop() else { return };
         let token = Some(pager.token.clone()).filter(|token| !token.is_empty());
         let first = token.is_none();
-        let options =
-            ListOptions { at: At::Newest, limit: Some(pager.limit), continue_token: token };
+        let options = ListOptions {
+            at: ListRevision::Newest,
+            limit: Some(pager.limit),
+            continue_token: token,
+        };
         let list = match self.store.list(&configmaps(), &pager.selection, &options) {
             Err(ReadError::ContinueExpired { .. }) => return,
             list => list.unwrap(),
@@ -248,11 +251,12 @@ impl World {
         }
     }
 
-    /// In the end everybody who was not cut off has the same picture.
+    /// All clients that are still connected have the same objects.
     fn check(mut self) {
         let now = self.store.revision();
         for revision in self.oldest..=now {
-            let options = ListOptions { at: At::Exact(revision), ..ListOptions::default() };
+            let options =
+                ListOptions { at: ListRevision::Exact(revision), ..ListOptions::default() };
             match self.store.list(&configmaps(), &Selection::default(), &options) {
                 Ok(list) => assert_eq!(&by_path(list.items), self.at(revision)),
                 Err(error) => assert!(matches!(error, ReadError::ListExpired { .. }), "{error}"),
@@ -272,7 +276,7 @@ impl World {
 
 proptest! {
     #[test]
-    fn nothing_is_lost_or_doubled(
+    fn lists_and_watches_agree_with_model(
         history in prop_oneof![3 => Just(1000_usize), 1 => 0..12_usize],
         steps in prop::collection::vec(step(), 0..60),
     ) {

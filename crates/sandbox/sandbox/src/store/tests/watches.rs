@@ -12,7 +12,7 @@ fn everything(store: &Store) -> Watcher {
 }
 
 #[test]
-fn from_the_beginning_and_from_a_revision() {
+fn watch_from_beginning_and_from_revision() {
     let store = Store::default();
     put(&store, "b", "x");
     put(&store, "a", "x");
@@ -22,16 +22,16 @@ fn from_the_beginning_and_from_a_revision() {
     delete(&store, "a");
     put(&store, "a", "z");
     let later = ["MODIFIED b=y@4", "DELETED a=x@5", "ADDED a=z@6"];
-    let told = all_told(&mut everything);
-    assert_eq!(told[..2], ["ADDED a=x@3", "ADDED b=x@2"]);
-    assert_eq!(told[2..], later);
-    let told = all_told(&mut since);
-    assert_eq!(told[..1], ["ADDED a=x@3"]);
-    assert_eq!(told[1..], later);
+    let events = drain_events(&mut everything);
+    assert_eq!(events[..2], ["ADDED a=x@3", "ADDED b=x@2"]);
+    assert_eq!(events[2..], later);
+    let events = drain_events(&mut since);
+    assert_eq!(events[..1], ["ADDED a=x@3"]);
+    assert_eq!(events[1..], later);
 }
 
 #[test]
-fn what_begins_and_ceases_to_be_selected() {
+fn watch_with_selector_reports_changes_of_selection() {
     let store = Store::default();
     let mut watcher = watch(&store, labelled("app=x"), WatchFrom::Everything);
     for app in ["y", "x", "z", "x"] {
@@ -44,11 +44,11 @@ fn what_begins_and_ceases_to_be_selected() {
     delete(&store, "a");
     let expected =
         ["ADDED a=x@3", "DELETED a=x@4", "ADDED a=x@5", "MODIFIED a=x@6", "DELETED a=x@7"];
-    assert_eq!(all_told(&mut watcher), expected);
+    assert_eq!(drain_events(&mut watcher), expected);
 }
 
 #[test]
-fn other_namespaces_names_and_resources_are_not_seen() {
+fn watch_excludes_other_namespaces_names_and_resources() {
     let store = Store::default();
     let mut in_n = watch(&store, Selection::in_namespace("n"), WatchFrom::Everything);
     let mut named_a = watch(&store, named(None, "a"), WatchFrom::Everything);
@@ -56,14 +56,14 @@ fn other_namespaces_names_and_resources_are_not_seen() {
     put_in(&store, "n2", "b", "x");
     put(&store, "c", "x");
     store
-        .create(&Key::new(&Resource::new("", "secrets"), Some("n"), "a").unwrap(), json!({}))
+        .create(&Key::new(&ResourceKey::new("", "secrets"), Some("n"), "a").unwrap(), json!({}))
         .unwrap();
-    assert_eq!(all_told(&mut in_n), ["ADDED c=x@4"]);
-    assert_eq!(all_told(&mut named_a), ["ADDED a=x@2"]);
+    assert_eq!(drain_events(&mut in_n), ["ADDED c=x@4"]);
+    assert_eq!(drain_events(&mut named_a), ["ADDED a=x@2"]);
 }
 
 #[test]
-fn what_is_forgotten_cannot_be_watched() {
+fn watch_of_expired_revision_is_refused() {
     let store = Store::new(2);
     for name in ["a", "b", "c", "d"] {
         put(&store, name, "x");
@@ -71,39 +71,39 @@ fn what_is_forgotten_cannot_be_watched() {
     let watch = |after| store.watch(&configmaps(), Selection::default(), WatchFrom::After(after));
     let error = watch(2).err();
     assert_eq!(error, Some(ReadError::WatchExpired { requested: 2, oldest: 3 }));
-    assert_eq!(all_told(&mut watch(3).unwrap()), ["ADDED c=x@4", "ADDED d=x@5"]);
+    assert_eq!(drain_events(&mut watch(3).unwrap()), ["ADDED c=x@4", "ADDED d=x@5"]);
     store.compact(4);
     assert!(watch(3).is_err());
-    assert_eq!(all_told(&mut watch(4).unwrap()), ["ADDED d=x@5"]);
+    assert_eq!(drain_events(&mut watch(4).unwrap()), ["ADDED d=x@5"]);
     store.compact_all();
     assert!(watch(4).is_err());
-    assert_eq!(all_told(&mut watch(5).unwrap()), [""; 0]);
-    assert_eq!(all_told(&mut everything(&store)).len(), 4);
+    assert_eq!(drain_events(&mut watch(5).unwrap()), [""; 0]);
+    assert_eq!(drain_events(&mut everything(&store)).len(), 4);
 }
 
 #[test]
-fn compaction_concerns_every_resource() {
+fn compaction_applies_to_all_resources() {
     let store = Store::default();
     put(&store, "a", "x");
     store.compact_all();
-    let pods = Resource::new("", "pods");
+    let pods = ResourceKey::new("", "pods");
     let error = store.watch(&pods, Selection::default(), WatchFrom::After(1)).err();
     assert_eq!(error, Some(ReadError::WatchExpired { requested: 1, oldest: 2 }));
 }
 
 #[test]
-fn a_revision_that_has_not_come_is_waited_for() {
+fn watch_of_future_revision_waits() {
     let store = Store::default();
     let mut watcher = watch(&store, Selection::default(), WatchFrom::After(3));
     assert_eq!(watcher.bookmark(), Some(3));
     for name in ["a", "b", "c"] {
         put(&store, name, "x");
     }
-    assert_eq!(all_told(&mut watcher), ["ADDED c=x@4"]);
+    assert_eq!(drain_events(&mut watcher), ["ADDED c=x@4"]);
 }
 
 #[tokio::test]
-async fn a_slow_reader_is_cut_off() {
+async fn slow_watch_ends_as_too_slow() {
     let store = Store::new(2);
     let (mut slow, mut quick) = (everything(&store), everything(&store));
     for name in ["a", "b", "c"] {
@@ -112,13 +112,13 @@ async fn a_slow_reader_is_cut_off() {
     }
     assert_eq!(slow.next().await, None);
     assert_eq!(slow.end(), Some(WatchEnd::TooSlow));
-    assert_eq!(slow.bookmark(), Some(1), "it can go on from where it was");
+    assert_eq!(slow.bookmark(), Some(1), "a client can resume there");
     assert_eq!(slow.next().await, None);
     assert_eq!(quick.end(), None);
 }
 
 #[tokio::test]
-async fn compaction_ends_those_who_have_not_read_it_all() {
+async fn compaction_ends_watches_with_unread_changes() {
     let store = Store::default();
     let (mut slow, mut quick) = (everything(&store), everything(&store));
     put(&store, "a", "x");
@@ -127,11 +127,11 @@ async fn compaction_ends_those_who_have_not_read_it_all() {
     put(&store, "b", "x");
     assert_eq!(slow.next().await, None);
     assert_eq!(slow.end(), Some(WatchEnd::Compacted));
-    assert_eq!(quick.next().await.as_ref().map(told).unwrap(), "ADDED b=x@3");
+    assert_eq!(quick.next().await.as_ref().map(format_event).unwrap(), "ADDED b=x@3");
 }
 
 #[tokio::test]
-async fn a_watch_ends_with_its_store() {
+async fn watch_ends_with_store() {
     let store = Store::default();
     put(&store, "a", "x");
     let mut watcher = everything(&store);
@@ -145,7 +145,7 @@ async fn a_watch_ends_with_its_store() {
 }
 
 #[test]
-fn nothing_is_lost_when_waiting_is_given_up() {
+fn watch_next_is_cancel_safe() {
     let store = Store::default();
     let mut watcher = everything(&store);
     let mut context = Context::from_waker(Waker::noop());
@@ -160,25 +160,27 @@ fn nothing_is_lost_when_waiting_is_given_up() {
 }
 
 #[test]
-fn bookmarks_tell_how_far_everything_was_seen() {
+fn bookmark_covers_all_returned_events() {
     let store = Store::default();
     put(&store, "a", "x");
     let mut watcher = watch(&store, labelled("app=x"), WatchFrom::Everything);
-    assert_eq!(watcher.bookmark(), None, "the beginning is not yet shown");
+    assert_eq!(watcher.bookmark(), None, "initial objects are pending");
     watcher.try_next().unwrap();
     assert_eq!(watcher.bookmark(), Some(2));
     put(&store, "b", "y");
     put(&store, "c", "x");
     put(&store, "d", "y");
-    assert_eq!(watcher.bookmark(), Some(3), "what is not selected counts as seen");
+    assert_eq!(watcher.bookmark(), Some(3), "unselected changes are skipped");
     watcher.try_next().unwrap();
     assert_eq!(watcher.bookmark(), Some(5));
-    store.create(&Key::new(&Resource::new("", "secrets"), None, "a").unwrap(), json!({})).unwrap();
-    assert_eq!(watcher.bookmark(), Some(6), "so does what other resources do");
+    store
+        .create(&Key::new(&ResourceKey::new("", "secrets"), None, "a").unwrap(), json!({}))
+        .unwrap();
+    assert_eq!(watcher.bookmark(), Some(6), "other resources count as well");
 }
 
 #[tokio::test]
-async fn every_write_wakes_those_who_wait() {
+async fn watch_wakes_on_every_write() {
     let store = Store::default();
     let mut watcher = everything(&store);
     for name in ["a", "b", "c"] {

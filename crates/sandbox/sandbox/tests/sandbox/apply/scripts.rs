@@ -1,26 +1,26 @@
-//! Writes that chance would hardly make.
+//! Sequences of writes that random generation is unlikely to produce.
 
 use serde_json::{Value, json};
 
-use super::subject::Step;
+use super::kinds::WriteStep;
 
-fn apply(manager: &'static str, content: Value) -> Step {
-    Step::Apply { manager, force: false, content }
+fn apply(manager: &'static str, content: Value) -> WriteStep {
+    WriteStep::Apply { manager, force: false, content }
 }
 
-fn force(manager: &'static str, content: Value) -> Step {
-    Step::Apply { manager, force: true, content }
+fn force(manager: &'static str, content: Value) -> WriteStep {
+    WriteStep::Apply { manager, force: true, content }
 }
 
-fn put(manager: &'static str, content: Value) -> Step {
-    Step::Put { manager, content }
+fn put(manager: &'static str, content: Value) -> WriteStep {
+    WriteStep::Put { manager, content }
 }
 
-fn merge(manager: &'static str, content: Value) -> Step {
-    Step::Merge { manager, content }
+fn merge(manager: &'static str, content: Value) -> WriteStep {
+    WriteStep::Merge { manager, content }
 }
 
-pub(crate) fn config_map_scripts() -> Vec<Vec<Step>> {
+pub(crate) fn config_map_scripts() -> Vec<Vec<WriteStep>> {
     let data = |value: Value| json!({ "data": value });
     let managers =
         ["m01", "m02", "m03", "m04", "m05", "m06", "m07", "m08", "m09", "m10", "m11", "m12", "m13"];
@@ -57,7 +57,7 @@ pub(crate) fn config_map_scripts() -> Vec<Vec<Step>> {
             put("carl", edited),
             apply("bert", data(json!({ "b": "red" }))),
         ],
-        // What two own goes with the second.
+        // A field with two owners is removed by the second.
         vec![
             apply("anna", both.clone()),
             apply("bert", both.clone()),
@@ -72,7 +72,7 @@ pub(crate) fn config_map_scripts() -> Vec<Vec<Step>> {
     ]
 }
 
-pub(crate) fn gadget_scripts() -> Vec<Vec<Step>> {
+pub(crate) fn gadget_scripts() -> Vec<Vec<WriteStep>> {
     let spec = |value: Value| json!({ "spec": value });
     let items = |value: Value| spec(json!({ "items": value }));
     let malformed = [
@@ -89,7 +89,7 @@ pub(crate) fn gadget_scripts() -> Vec<Vec<Step>> {
         json!({ "nested": "red" }),
         json!({ "nested": [] }),
     ];
-    let mut scripts: Vec<Vec<Step>> =
+    let mut scripts: Vec<Vec<WriteStep>> =
         malformed.map(|content| vec![apply("anna", spec(content))]).to_vec();
     scripts.extend([
         vec![
@@ -99,7 +99,7 @@ pub(crate) fn gadget_scripts() -> Vec<Vec<Step>> {
             apply("anna", items(json!([{ "name": "b" }]))),
             apply("bert", items(json!([{ "name": "b" }]))),
         ],
-        // What is there is not taken: the first owner keeps it.
+        // An equal value is not a conflict: the first owner keeps it.
         vec![
             put("anna", spec(json!({ "count": 1, "set": ["red"] }))),
             apply("bert", spec(json!({ "count": 1, "set": ["red", "green"] }))),
@@ -122,7 +122,7 @@ pub(crate) fn gadget_scripts() -> Vec<Vec<Step>> {
     scripts
 }
 
-pub(crate) fn deployment_script() -> Vec<Step> {
+pub(crate) fn deployment_script() -> Vec<WriteStep> {
     let deployment = |containers: Value, more: Value| {
         let mut spec = json!({
             "selector": { "matchLabels": { "app": "a" } },
@@ -142,7 +142,7 @@ pub(crate) fn deployment_script() -> Vec<Step> {
         "securityContext": { "capabilities": { "drop": ["ALL"] }, "runAsUser": 1 },
         "volumeMounts": [{ "name": "v", "mountPath": "/v" }],
     });
-    // The old server leaves a probe of nothing behind, and then refuses it.
+    // The old server leaves an empty probe behind, and then refuses it.
     let less = json!({ "name": "one", "args": ["a"], "livenessProbe": one["livenessProbe"] });
     let two = json!({ "name": "two", "image": "two:1" });
     let strategy = json!({ "replicas": 2, "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": 1 } } });

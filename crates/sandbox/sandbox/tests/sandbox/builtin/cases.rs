@@ -1,7 +1,7 @@
-//! Which objects are compared: some of each kind, and variations of them.
+//! Compared objects: some of each kind, with variations.
 //!
-//! A file has objects by name, each with the edits that make variations of it: what is to stand at
-//! a path, or `null` for what is to be gone.
+//! Each file has objects by name, with edits that create variations: the value at a path, or `null`
+//! to remove it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Case {
     }
 }
 
-/// All objects that are to be created.
+/// All objects to create.
 pub(super) fn to_create(namespace: &str) -> Vec<(Case, Value)> {
     let families = families().into_iter();
     let cases = families.flat_map(|family| {
@@ -59,7 +59,7 @@ pub(super) fn to_create(namespace: &str) -> Vec<(Case, Value)> {
     cases.collect()
 }
 
-/// All objects that are to be changed, with the changes.
+/// All objects to update, with their changes.
 pub(super) fn to_change(namespace: &str) -> Vec<(Arc<Resource>, Value, Vec<Case>)> {
     let places = [("update", None), ("status", Some(Subresource::Status))];
     let cases = families().into_iter().map(|family| {
@@ -70,7 +70,8 @@ pub(super) fn to_change(namespace: &str) -> Vec<(Arc<Resource>, Value, Vec<Case>
         let changes: Vec<_> = changes.collect();
         let mut object = family.object(namespace);
         if !family.resource.namespaced && family.resource.kind != "CustomResourceDefinition" {
-            // Whatever is being deleted since another run is in nobody's way.
+            // A unique name avoids conflicts with an object of an earlier run that is being
+            // deleted.
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
             object["metadata"]["name"] = format!("{name}-{namespace}").into();
         }
@@ -85,13 +86,13 @@ pub(super) fn kinds() -> impl Iterator<Item = (String, String)> {
 }
 
 /// An object with its variations.
-struct Family {
+struct ObjectFamily {
     name: String,
     resource: Arc<Resource>,
     content: Value,
 }
 
-fn families() -> Vec<Family> {
+fn families() -> Vec<ObjectFamily> {
     let catalog = Catalog::default();
     let files = FILES.iter().flat_map(|file| {
         let file: Map<String, Value> = serde_json::from_str(file).unwrap();
@@ -102,12 +103,12 @@ fn families() -> Vec<Family> {
         let version = object["apiVersion"].as_str().unwrap();
         let group = version.split_once('/').map_or("", |(group, _)| group);
         let resource = catalog.kind(group, object["kind"].as_str().unwrap()).unwrap().clone();
-        Family { name, resource, content }
+        ObjectFamily { name, resource, content }
     });
     families.collect()
 }
 
-impl Family {
+impl ObjectFamily {
     fn object(&self, namespace: &str) -> Value {
         let object = self.content["object"].to_string().replace("$NAMESPACE", namespace);
         let mut object: Value = serde_json::from_str(&object).unwrap();

@@ -1,47 +1,47 @@
-//! Patches of every form, on objects that nothing acts upon.
+//! Patches of all types, for objects that no controller changes.
 
 use serde_json::{Value, json};
 
-/// How a patch is meant.
+/// Type of a patch.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Type {
+pub(super) enum PatchType {
     Json,
     Merge,
     Strategic,
 }
 
 /// A patch.
-pub(super) struct Example {
-    pub(super) kind: Type,
+pub(super) struct PatchExample {
+    pub(super) kind: PatchType,
     pub(super) patch: Value,
 }
 
-impl std::fmt::Display for Example {
+impl std::fmt::Display for PatchExample {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let patch: String = self.patch.to_string().chars().take(300).collect();
         write!(f, "{:?} {patch}", self.kind)
     }
 }
 
-fn examples(kind: Type, patches: Vec<Value>) -> impl Iterator<Item = Example> {
-    patches.into_iter().map(move |patch| Example { kind, patch })
+fn examples(kind: PatchType, patches: Vec<Value>) -> impl Iterator<Item = PatchExample> {
+    patches.into_iter().map(move |patch| PatchExample { kind, patch })
 }
 
-/// Group and version, kind, an object, and what to do with it.
-pub(super) fn all() -> Vec<(&'static str, &'static str, Value, Vec<Example>)> {
-    let deployments = examples(Type::Strategic, pod_specs())
-        .chain(examples(Type::Strategic, metadata()))
-        .chain(examples(Type::Strategic, specs()))
-        .chain(examples(Type::Merge, merges()))
-        .chain(examples(Type::Json, operations()));
+/// Group and version, kind, object, and its patches.
+pub(super) fn all() -> Vec<(&'static str, &'static str, Value, Vec<PatchExample>)> {
+    let deployments = examples(PatchType::Strategic, pod_specs())
+        .chain(examples(PatchType::Strategic, metadata()))
+        .chain(examples(PatchType::Strategic, specs()))
+        .chain(examples(PatchType::Merge, merges()))
+        .chain(examples(PatchType::Json, operations()));
     vec![
         ("apps/v1", "Deployment", deployment(), deployments.collect()),
-        ("v1", "Service", service(), examples(Type::Strategic, of_service()).collect()),
-        ("v1", "ConfigMap", config_map(), of_config_map().collect()),
+        ("v1", "Service", service(), examples(PatchType::Strategic, service_patches()).collect()),
+        ("v1", "ConfigMap", config_map(), config_map_patches().collect()),
     ]
 }
 
-/// Nothing runs of it.
+/// A paused Deployment without replicas.
 fn deployment() -> Value {
     let container = |name: &str| {
         json!({
@@ -278,7 +278,7 @@ fn service() -> Value {
     })
 }
 
-fn of_service() -> Vec<Value> {
+fn service_patches() -> Vec<Value> {
     let specs = vec![
         json!({ "ports": [{ "name": "d", "port": 83 }] }),
         json!({ "ports": [{ "port": 80, "targetPort": "http" }] }),
@@ -299,7 +299,7 @@ fn of_service() -> Vec<Value> {
 
 const FINALIZER: &str = "foregroundDeletion";
 
-/// The garbage collector removes its finalizer when the object is deleted.
+/// A ConfigMap with a finalizer that the garbage collector removes on deletion.
 fn config_map() -> Value {
     json!({
         "apiVersion": "v1",
@@ -309,7 +309,7 @@ fn config_map() -> Value {
     })
 }
 
-fn of_config_map() -> impl Iterator<Item = Example> {
+fn config_map_patches() -> impl Iterator<Item = PatchExample> {
     let both = || {
         vec![
             json!({ "data": { "a": null, "c": "3", "z": null } }),
@@ -343,9 +343,9 @@ fn of_config_map() -> impl Iterator<Item = Example> {
         json!([{ "op": "remove", "path": "/data" }, { "op": "add", "path": "/data", "value": {} }]),
         json!([{ "op": "copy", "from": "/data", "path": "/data/a" }, { "op": "remove", "path": "/data/a" }]),
     ];
-    examples(Type::Strategic, both())
-        .chain(examples(Type::Strategic, directives))
-        .chain(examples(Type::Strategic, finalizers.collect()))
-        .chain(examples(Type::Merge, both()))
-        .chain(examples(Type::Json, operations))
+    examples(PatchType::Strategic, both())
+        .chain(examples(PatchType::Strategic, directives))
+        .chain(examples(PatchType::Strategic, finalizers.collect()))
+        .chain(examples(PatchType::Merge, both()))
+        .chain(examples(PatchType::Json, operations))
 }

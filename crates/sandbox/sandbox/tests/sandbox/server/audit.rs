@@ -1,21 +1,21 @@
-//! The audit log, as its readers find it.
+//! The audit log.
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::raw::{self, request};
-use super::{nobody, start};
+use super::{start, user};
 
 #[tokio::test]
-async fn who_asked_for_what_can_be_read_as_soon_as_it_was_answered() -> Result<()> {
-    let started = start().await?;
+async fn request_is_logged_before_its_response() -> Result<()> {
+    let test = start().await?;
     let path = "/api/v1/namespaces/a/pods/x/log?follow=true";
-    let ann = nobody("ann");
+    let ann = user("ann");
     let get = request("GET", path, &["User-Agent: test/1"], "");
-    let answer = raw::send_as(&started.sandbox, Some(&ann), &get).await?;
-    assert_eq!(answer.status, 403);
+    let response = raw::send_as(&test.sandbox, Some(&ann), &get).await?;
+    assert_eq!(response.status, 403);
 
-    let text = std::fs::read_to_string(started.sandbox.audit_log())?;
+    let text = std::fs::read_to_string(test.sandbox.audit_log())?;
     let event: Value = serde_json::from_str(text.lines().last().unwrap_or_default())?;
     for (field, expected) in [
         ("/verb", json!("get")),
@@ -36,17 +36,17 @@ async fn who_asked_for_what_can_be_read_as_soon_as_it_was_answered() -> Result<(
         assert_eq!(event.pointer(field), Some(&expected), "{field}");
     }
     let id = event["auditID"].as_str().unwrap_or_default();
-    assert!(answer.head.contains(&format!("audit-id: {id}")), "{}", answer.head);
+    assert!(response.head.contains(&format!("audit-id: {id}")), "{}", response.head);
     Ok(())
 }
 
 #[tokio::test]
-async fn a_watch_is_logged_when_it_begins_and_when_it_ends() -> Result<()> {
-    let started = start().await?;
+async fn watch_is_logged_at_start_and_end() -> Result<()> {
+    let test = start().await?;
     let watch = request("GET", "/api/v1/pods?watch=1&timeoutSeconds=1", &[], "");
-    raw::send(&started.sandbox, &watch).await?;
-    let log = started.sandbox.audit_log().to_owned();
-    started.sandbox.stop().await;
+    raw::send(&test.sandbox, &watch).await?;
+    let log = test.sandbox.audit_log().to_owned();
+    test.sandbox.stop().await;
     let text = std::fs::read_to_string(log)?;
     let events: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     let stages: Vec<_> = events

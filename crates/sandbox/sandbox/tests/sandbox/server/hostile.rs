@@ -1,9 +1,9 @@
-//! Clients that mean no good, or do not know better: each gets an answer, and the others go on.
+//! Hostile and broken clients: each gets an error, and the server continues to serve others.
 
 use std::time::Duration;
 
 use anyhow::Result;
-use fairway_sandbox::server::Limits;
+use fairway_sandbox::server::ServerLimits;
 use tokio::io::AsyncWriteExt as _;
 
 use super::raw::{self, request};
@@ -14,10 +14,10 @@ const JSON: &str = "Content-Type: application/json";
 const UNRECOGNIZED: &str = "the object provided is unrecognized (must be of type ConfigMap)";
 
 #[tokio::test]
-async fn bodies_that_make_no_sense_are_refused_and_named() -> Result<()> {
-    let started = start().await?;
+async fn invalid_bodies_are_refused() -> Result<()> {
+    let test = start().await?;
     let deep = format!("{}1{}", r#"{"a":"#.repeat(20_000), "}".repeat(20_000));
-    // Nine of nine of nine … nine times.
+    // Nine to the power of nine items.
     let levels = ('b'..='j').zip('a'..).map(|(name, before)| {
         let nine = vec![format!("*{before}"); 9].join(",");
         format!("{name}: &{name} [{nine}]")
@@ -38,36 +38,36 @@ async fn bodies_that_make_no_sense_are_refused_and_named() -> Result<()> {
         ("PATCH", "/api/v1/namespaces/default", JSON, "{}", 415, "Unsupported Media Type"),
         ("DELETE", "/api/v1/namespaces/default", JSON, "{", 500, "couldn't get version/kind"),
     ] {
-        let answer = raw::send(&started.sandbox, &request(method, path, &[header], body)).await?;
-        assert_eq!(answer.status, status, "{method} {header} {body:.40}: {answer:?}");
-        assert!(answer.message().contains(message), "{body:.40}: {}", answer.message());
-        assert_eq!(answer.json()["kind"], "Status");
+        let response = raw::send(&test.sandbox, &request(method, path, &[header], body)).await?;
+        assert_eq!(response.status, status, "{method} {header} {body:.40}: {response:?}");
+        assert!(response.message().contains(message), "{body:.40}: {}", response.message());
+        assert_eq!(response.json()["kind"], "Status");
     }
-    assert_still_serves(&started).await
+    assert_still_serves(&test).await
 }
 
 #[tokio::test]
-async fn bodies_that_are_too_long_are_refused_whether_announced_or_not() -> Result<()> {
-    let started = start().await?;
+async fn bodies_above_the_limit_are_refused() -> Result<()> {
+    let test = start().await?;
     let long = " ".repeat(100 << 20);
     let announced = request("POST", CONFIG_MAPS, &[JSON], &long);
-    let answer = raw::send(&started.sandbox, &announced).await?;
-    assert_eq!(answer.status, 413);
-    assert_eq!(answer.message(), "Request entity too large: limit is 3145728");
+    let response = raw::send(&test.sandbox, &announced).await?;
+    assert_eq!(response.status, 413);
+    assert_eq!(response.message(), "Request entity too large: limit is 3145728");
 
     let chunked = format!(
         "POST {CONFIG_MAPS} HTTP/1.1\r\nHost: localhost\r\n{JSON}\r\nConnection: close\r\n\
          Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{long}\r\n0\r\n\r\n",
         long.len()
     );
-    let answer = raw::send(&started.sandbox, chunked.as_bytes()).await?;
-    assert_eq!(answer.status, 413);
-    assert_still_serves(&started).await
+    let response = raw::send(&test.sandbox, chunked.as_bytes()).await?;
+    assert_eq!(response.status, 413);
+    assert_still_serves(&test).await
 }
 
 #[tokio::test]
-async fn paths_and_parameters_that_make_no_sense_are_refused() -> Result<()> {
-    let started = start().await?;
+async fn invalid_paths_and_parameters_are_refused() -> Result<()> {
+    let test = start().await?;
     let long_path = format!("/{}", "a".repeat(5000));
     let long_query = format!("{CONFIG_MAPS}?labelSelector={}", "a".repeat(30_000));
     let many = format!("{CONFIG_MAPS}?labelSelector={}", vec!["a%3Db"; 5000].join("%2C"));
@@ -92,8 +92,13 @@ async fn paths_and_parameters_that_make_no_sense_are_refused() -> Result<()> {
         ("/apis/nothing", &[404]),
         ("/nothing", &[404]),
     ] {
-        let answer = raw::send(&started.sandbox, &request("GET", path, &[], "")).await?;
-        assert!(statuses.contains(&answer.status), "{path:.60}: {} {}", answer.status, answer.body);
+        let response = raw::send(&test.sandbox, &request("GET", path, &[], "")).await?;
+        assert!(
+            statuses.contains(&response.status),
+            "{path:.60}: {} {}",
+            response.status,
+            response.body
+        );
     }
     for (method, path, status) in [
         ("HEAD", CONFIG_MAPS, 405),
@@ -102,15 +107,15 @@ async fn paths_and_parameters_that_make_no_sense_are_refused() -> Result<()> {
         ("POST", "/api/v1/namespaces/default/configmaps/x", 405),
         ("PUT", CONFIG_MAPS, 405),
     ] {
-        let answer = raw::send(&started.sandbox, &request(method, path, &[], "")).await?;
-        assert_eq!(answer.status, status, "{method} {path}");
+        let response = raw::send(&test.sandbox, &request(method, path, &[], "")).await?;
+        assert_eq!(response.status, status, "{method} {path}");
     }
-    assert_still_serves(&started).await
+    assert_still_serves(&test).await
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_answered_shortly_or_not_at_all() -> Result<()> {
-    let started = start().await?;
+async fn invalid_http_does_not_break_the_server() -> Result<()> {
+    let test = start().await?;
     let long_header = format!("GET / HTTP/1.1\r\nA: {}\r\n\r\n", "a".repeat(200_000));
     let many_headers = format!("GET / HTTP/1.1\r\n{}\r\n", "A: a\r\n".repeat(500));
     for garbage in [
@@ -122,34 +127,34 @@ async fn what_is_no_http_is_answered_shortly_or_not_at_all() -> Result<()> {
         &long_header,
         &many_headers,
     ] {
-        // An answer or none: what counts is that the server goes on.
-        if let Ok(answer) = raw::send(&started.sandbox, garbage.as_bytes()).await {
-            assert!((400..500).contains(&answer.status), "{garbage:.40}: {answer:?}");
+        // A response is optional; the server must continue to serve.
+        if let Ok(response) = raw::send(&test.sandbox, garbage.as_bytes()).await {
+            assert!((400..500).contains(&response.status), "{garbage:.40}: {response:?}");
         }
     }
-    let mut plain = tokio::net::TcpStream::connect(started.sandbox.address()).await?;
+    let mut plain = tokio::net::TcpStream::connect(test.sandbox.address()).await?;
     plain.write_all(b"GET / HTTP/1.1\r\n\r\n").await?;
-    assert_still_serves(&started).await
+    assert_still_serves(&test).await
 }
 
 #[tokio::test]
-async fn whoever_is_slow_is_not_waited_for() -> Result<()> {
-    let limits = Limits { body_time: Duration::from_millis(200), ..Limits::default() };
-    let started = start_with(|options| options.limits(limits)).await?;
-    let mut stream = raw::connect(&started.sandbox, Some(&admin())).await?;
+async fn slow_body_times_out() -> Result<()> {
+    let limits = ServerLimits { body_time: Duration::from_millis(200), ..ServerLimits::default() };
+    let test = start_with(|options| options.limits(limits)).await?;
+    let mut stream = raw::connect(&test.sandbox, Some(&admin())).await?;
     let beginning = format!(
         "POST {CONFIG_MAPS} HTTP/1.1\r\nHost: localhost\r\n{JSON}\r\nConnection: close\r\n\
          Content-Length: 1000\r\n\r\n{{"
     );
     stream.write_all(beginning.as_bytes()).await?;
-    let answer = raw::receive(&mut stream).await?;
-    assert_eq!(answer.status, 504);
-    assert_still_serves(&started).await
+    let response = raw::receive(&mut stream).await?;
+    assert_eq!(response.status, 504);
+    assert_still_serves(&test).await
 }
 
 #[tokio::test]
-async fn answers_come_in_the_form_that_was_asked_for_or_not_at_all() -> Result<()> {
-    let started = start().await?;
+async fn response_has_accepted_media_type() -> Result<()> {
+    let test = start().await?;
     for (accept, status, media_type) in [
         ("*/*", 200, "application/json"),
         ("application/yaml", 200, "application/yaml"),
@@ -160,18 +165,22 @@ async fn answers_come_in_the_form_that_was_asked_for_or_not_at_all() -> Result<(
     ] {
         let header = format!("Accept: {accept}");
         let request = request("GET", CONFIG_MAPS, &[&header], "");
-        let answer = raw::send(&started.sandbox, &request).await?;
-        assert_eq!(answer.status, status, "{accept}: {}", answer.body);
-        assert!(answer.head.contains(&format!("content-type: {media_type}")), "{}", answer.head);
+        let response = raw::send(&test.sandbox, &request).await?;
+        assert_eq!(response.status, status, "{accept}: {}", response.body);
+        assert!(
+            response.head.contains(&format!("content-type: {media_type}")),
+            "{}",
+            response.head
+        );
         for header in ["audit-id: ", "cache-control: no-cache, private"] {
-            assert!(answer.head.contains(header), "{}", answer.head);
+            assert!(response.head.contains(header), "{}", response.head);
         }
     }
     Ok(())
 }
 
-async fn assert_still_serves(started: &super::Started) -> Result<()> {
-    let answer = raw::send(&started.sandbox, &request("GET", "/readyz", &[], "")).await?;
-    assert_eq!((answer.status, answer.body.as_str()), (200, "ok"));
+async fn assert_still_serves(test: &super::TestSandbox) -> Result<()> {
+    let response = raw::send(&test.sandbox, &request("GET", "/readyz", &[], "")).await?;
+    assert_eq!((response.status, response.body.as_str()), (200, "ok"));
     Ok(())
 }

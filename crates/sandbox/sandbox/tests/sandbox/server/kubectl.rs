@@ -1,4 +1,4 @@
-//! An unmodified `kubectl`, here and on a real cluster: it prints the same.
+//! An unmodified `kubectl`, here and on an API server: its output is the same.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -14,8 +14,8 @@ const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {
 const OTHER: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: l}\ndata: {a: b}\n";
 const MISSPELT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: l}\ndate: {a: b}\n";
 
-/// What is typed, in this order, and on standard input. `NS` is the namespace. An old `kubectl`
-/// checks what it applies by a document that is not served here, so it is told not to.
+/// Arguments and standard input, in this order. `NS` is the namespace. An old `kubectl` validates
+/// with a document that the sandbox does not serve, hence `--validate=false`.
 const SESSION: &[(&str, &str)] = &[
     ("create configmap c --from-literal=a=b -n NS", ""),
     ("create configmap c --from-literal=a=b -n NS", ""),
@@ -39,7 +39,7 @@ const SESSION: &[(&str, &str)] = &[
     ("auth can-i get pods -n NS --as bob", ""),
     ("auth can-i delete pods -n NS --as bob", ""),
     ("get pods -n NS --as bob", ""),
-    ("get configmaps -n NS --as nobody", ""),
+    ("get configmaps -n NS --as stranger", ""),
     ("describe role reader -n NS", ""),
     ("describe configmap m -n NS", ""),
     ("wait --for=jsonpath={.data.a}=b configmap/m -n NS --timeout=5s", ""),
@@ -52,11 +52,11 @@ const SESSION: &[(&str, &str)] = &[
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn prints_the_same_here_and_there() -> Result<()> {
+async fn output_matches_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("kubectl").await?;
-    let started = start().await?;
-    let here = started.sandbox.kubeconfig();
+    let test = start().await?;
+    let here = test.sandbox.kubeconfig();
     run(&here, "create namespace NS", "", namespace.name()).await?;
     for (words, input) in SESSION {
         let there = run(cluster.kubeconfig(), words, input, namespace.name()).await?;
@@ -68,9 +68,9 @@ async fn prints_the_same_here_and_there() -> Result<()> {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn works_where_the_real_server_is_too_old() -> Result<()> {
-    let started = start().await?;
-    let kubeconfig = started.sandbox.kubeconfig();
+async fn commands_that_old_api_servers_lack() -> Result<()> {
+    let test = start().await?;
+    let kubeconfig = test.sandbox.kubeconfig();
     if !has_its_schemas_from_open_api_v3(&kubeconfig).await? {
         skip::test("kubectl is older than 1.27 and does not read OpenAPI v3");
         return Ok(());
@@ -91,7 +91,7 @@ async fn works_where_the_real_server_is_too_old() -> Result<()> {
     Ok(())
 }
 
-/// Since 1.27 it has.
+/// Whether `kubectl` reads `OpenAPI` v3 schemas, which it does since 1.27.
 async fn has_its_schemas_from_open_api_v3(kubeconfig: &Path) -> Result<bool> {
     let version = run(kubeconfig, "version --client -o json", "", "").await?;
     let version: serde_json::Value = serde_json::from_str(&version)?;
@@ -100,7 +100,7 @@ async fn has_its_schemas_from_open_api_v3(kubeconfig: &Path) -> Result<bool> {
     Ok(minor.parse::<u32>()? >= 27)
 }
 
-/// What `kubectl` prints on both streams, without what is different every time.
+/// Output of `kubectl` on both streams, without ages.
 async fn run(kubeconfig: &Path, words: &str, input: &str, namespace: &str) -> Result<String> {
     let words = words.split(' ').map(|word| if word == "NS" { namespace } else { word });
     let mut child = Command::new("kubectl")
@@ -123,14 +123,14 @@ async fn run(kubeconfig: &Path, words: &str, input: &str, namespace: &str) -> Re
     Ok(text.lines().map(without_age).collect::<Vec<_>>().join("\n"))
 }
 
-/// What it remembers of one server must not be taken for another's.
+/// A home directory for this process, so that discovery caches of different servers do not mix.
 fn home() -> Result<PathBuf> {
     let home = std::env::temp_dir().join(format!("fairway-kubectl-{}", std::process::id()));
     std::fs::create_dir_all(&home)?;
     Ok(home)
 }
 
-/// The last column of a table is the age.
+/// Removes the last column of a table if it is an age.
 fn without_age(line: &str) -> String {
     match line.rsplit_once("  ") {
         Some((rest, age)) if age.trim().ends_with('s') && age.trim().len() < 8 => rest.to_owned(),

@@ -1,4 +1,4 @@
-//! The sandbox from outside: over sockets, with clients that are kind, hostile, or `kubectl`.
+//! The sandbox from outside: sockets, well-behaved and hostile clients, and `kubectl`.
 
 mod audit;
 mod authentication;
@@ -10,27 +10,29 @@ mod watches;
 
 use anyhow::Result;
 use fairway_sandbox::rbac::User;
-use fairway_sandbox::sandbox::{Options, Sandbox};
+use fairway_sandbox::sandbox::{Sandbox, SandboxOptions};
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::ObjectMeta;
 use tempfile::TempDir;
 
-/// A sandbox of one test.
-struct Started {
+/// The sandbox of a test.
+struct TestSandbox {
     sandbox: Sandbox,
     _directory: TempDir,
 }
 
-async fn start() -> Result<Started> {
+async fn start() -> Result<TestSandbox> {
     start_with(|options| options).await
 }
 
-async fn start_with(change: impl FnOnce(Options) -> Options) -> Result<Started> {
+async fn start_with(change: impl FnOnce(SandboxOptions) -> SandboxOptions) -> Result<TestSandbox> {
     let directory = tempfile::tempdir()?;
-    let sandbox = Sandbox::start(change(Options::new(directory.path()))).await?;
-    Ok(Started { sandbox, _directory: directory })
+    let sandbox = Sandbox::start(change(SandboxOptions::new(directory.path()))).await?;
+    Ok(TestSandbox { sandbox, _directory: directory })
 }
 
-impl Started {
-    /// A client without a socket, for this user.
+impl TestSandbox {
+    /// An in-process client for a user.
     fn client_of(&self, user: User) -> kube::Client {
         kube::Client::new(self.sandbox.client_service(user), "default")
     }
@@ -44,6 +46,11 @@ fn admin() -> User {
     User { name: "admin".to_owned(), groups: vec!["system:masters".to_owned()] }
 }
 
-fn nobody(name: &str) -> User {
+fn user(name: &str) -> User {
     User { name: name.to_owned(), groups: Vec::new() }
+}
+
+fn secret(name: &str) -> Secret {
+    let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+    Secret { metadata, ..Secret::default() }
 }

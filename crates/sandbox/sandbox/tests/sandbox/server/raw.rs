@@ -1,4 +1,4 @@
-//! HTTP/1.1 written by hand, for requests that no library would send.
+//! Hand-written HTTP/1.1, for requests that no library sends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,29 +16,29 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// Longer than anything here takes; whoever waits longer waits for ever.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout of a response, longer than any takes.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// An answer as it came.
+/// A response.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 
-    /// The sentence of a `Status`.
+    /// The message of a `Status`.
     pub(crate) fn message(&self) -> String {
         self.json()["message"].as_str().unwrap_or(&self.body).to_owned()
     }
 }
 
-/// A connection of a user, or of nobody in particular.
+/// A TLS connection with or without a client certificate.
 pub(crate) async fn connect(
     sandbox: &Sandbox,
     user: Option<&User>,
@@ -63,8 +63,8 @@ pub(crate) async fn connect(
     Ok(TlsConnector::from(Arc::new(config)).connect(name, stream).await?)
 }
 
-/// Sends these bytes as an administrator, and returns what comes back until the connection ends.
-pub(crate) async fn send(sandbox: &Sandbox, request: &[u8]) -> Result<Answer> {
+/// Sends bytes as administrator and returns the response until the connection ends.
+pub(crate) async fn send(sandbox: &Sandbox, request: &[u8]) -> Result<Response> {
     send_as(sandbox, Some(&super::admin()), request).await
 }
 
@@ -72,30 +72,30 @@ pub(crate) async fn send_as(
     sandbox: &Sandbox,
     user: Option<&User>,
     request: &[u8],
-) -> Result<Answer> {
+) -> Result<Response> {
     let mut stream = connect(sandbox, user).await?;
-    // A server that has heard enough answers and closes: what comes after may not go out.
+    // A server that responds early closes the connection, so the rest may fail.
     let _ = stream.write_all(request).await;
     let _ = stream.flush().await;
     receive(&mut stream).await
 }
 
-/// What comes back until the connection ends.
-pub(crate) async fn receive(stream: &mut TlsStream<TcpStream>) -> Result<Answer> {
+/// The response until the connection ends.
+pub(crate) async fn receive(stream: &mut TlsStream<TcpStream>) -> Result<Response> {
     let mut bytes = Vec::new();
-    // Without a farewell the rest is an error, but what came before it counts.
-    let _ = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.context("no answer")?;
+    // A missing TLS close_notify is an error, but the received bytes count.
+    let _ = timeout(RESPONSE_TIMEOUT, stream.read_to_end(&mut bytes)).await.context("no answer")?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let (head, body) = text.split_once("\r\n\r\n").context("the connection broke")?;
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-    Ok(Answer {
+    Ok(Response {
         status: status.context("no status")?,
         head: head.to_ascii_lowercase(),
         body: body.to_owned(),
     })
 }
 
-/// A request with the headers that it needs.
+/// A request with the required headers.
 pub(crate) fn request(method: &str, path: &str, headers: &[&str], body: &str) -> Vec<u8> {
     let headers: String = headers.iter().flat_map(|header| [header, "\r\n"]).collect();
     let length = body.len();

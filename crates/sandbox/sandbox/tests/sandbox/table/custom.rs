@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::objects::named;
 
-/// Definitions with the columns of the update API, with every kind of column, and with none; each
-/// with objects to show.
+/// CRDs with the columns of the update API, with all types of columns, and with none; each with
+/// objects.
 pub(super) fn definitions(group: &str) -> Vec<(CustomResourceDefinition, Vec<Value>)> {
     let mut all: Vec<_> = fairway_api::crds::all()
         .into_iter()

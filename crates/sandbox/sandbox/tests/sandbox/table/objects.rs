@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::pods;
 
-/// The version in which a built-in resource is served by Kubernetes 1.20.
+/// The version in which Kubernetes 1.20 serves a built-in resource.
 pub(super) fn version(resource: &Resource) -> &'static str {
     match resource.plural.as_str() {
         "cronjobs" | "poddisruptionbudgets" => "v1beta1",
@@ -13,7 +13,7 @@ pub(super) fn version(resource: &Resource) -> &'static str {
     }
 }
 
-/// Where to create, and what.
+/// Path and object to create.
 pub(super) type Created = (String, Value);
 
 pub(super) fn namespaced(namespace: &str) -> Vec<Created> {
@@ -60,7 +60,7 @@ pub(super) fn namespaced(namespace: &str) -> Vec<Created> {
     all
 }
 
-/// Cluster-wide objects bear the name of the namespace, which no other test has.
+/// Cluster-scoped objects have the name of the namespace, which is unique to this test.
 pub(super) fn cluster_wide(name: &str) -> Vec<Created> {
     let volume = json!({ "spec": {
         "capacity": { "storage": "1Gi" }, "accessModes": ["ReadWriteMany", "ReadWriteOnce"],
@@ -248,7 +248,7 @@ fn jobs() -> Vec<Value> {
 
 fn job_template() -> Value {
     json!({ "spec": {
-        "schedulerName": "nobody", "restartPolicy": "Never",
+        "schedulerName": "none", "restartPolicy": "Never",
         "containers": [{ "name": "x", "image": "i" }],
     } })
 }

@@ -1,4 +1,4 @@
-//! Pods in every state that a table has a word for.
+//! Pods in all states that tables distinguish.
 
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ pub(super) fn all() -> Vec<Value> {
     .collect()
 }
 
-/// No scheduler takes it: its status stays what it is given.
+/// A pod with a scheduler that does not exist, so that its status is not changed.
 fn pod(name: &str, mut status: Value, init: &Value, main: &Value) -> Value {
     status["initContainerStatuses"] = statuses("i", init);
     status["containerStatuses"] = statuses("c", main);
@@ -75,7 +75,7 @@ fn pod(name: &str, mut status: Value, init: &Value, main: &Value) -> Value {
         name,
         json!({
             "spec": {
-                "schedulerName": "nobody",
+                "schedulerName": "none",
                 "initContainers": [{ "name": "i0", "image": "i" }, { "name": "i1", "image": "i" }],
                 "containers": [{ "name": "c0", "image": "i" }, { "name": "c1", "image": "i" }],
                 "readinessGates": [{ "conditionType": "g/a" }, { "conditionType": "g/b" }],

@@ -1,4 +1,4 @@
-//! The tables that were compared, as they are printed.
+//! The compared tables, as text.
 
 use fairway_sandbox::catalog::{Catalog, Resource};
 use fairway_sandbox::table::{IncludeObject, Table};
@@ -16,7 +16,7 @@ fn printed(resource: &Resource, objects: &[&Value]) -> String {
     rows.collect::<Vec<_>>().join("\n")
 }
 
-/// Every built-in resource that there are objects of.
+/// Tables of all built-in resources with objects.
 fn built_in_printed() -> String {
     let catalog = Catalog::default();
     let mut texts = Vec::new();
@@ -40,7 +40,7 @@ fn built_in_printed() -> String {
 }
 
 #[test]
-fn built_in_kinds() {
+fn tables_of_builtin_kinds() {
     insta::assert_snapshot!(built_in_printed(), @r"
     configmaps:
     empty | 0 | <unknown>
@@ -140,7 +140,7 @@ fn built_in_kinds() {
 }
 
 #[test]
-fn custom_resources() {
+fn tables_of_custom_resources() {
     let mut texts = Vec::new();
     for (definition, objects) in custom::definitions("x.test") {
         let mut catalog = Catalog::default();
