@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::Result;
 use fairway_install::manifests::own_manifests;
-use fairway_testkit::TestPlatform;
+use fairway_testkit::{TestCluster, TestPlatform};
 
 use super::{Site, take};
 
@@ -15,7 +15,7 @@ const KUBECONFIG: &str = "kubeconfig";
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
 async fn a_platform_whose_operator_is_in_a_pod_says_what_the_tour_says() -> Result<()> {
-    let platform = TestPlatform::prepare(own_manifests()).await?;
+    let platform = TestPlatform::prepare(TestCluster::exclusive().await?, own_manifests()).await?;
     let variables = vec![
         ("RELEASE", platform.image("5.0.0")?),
         ("UPDATE_SERVICE", platform.update_service().to_owned()),
