@@ -1,14 +1,14 @@
-//! `fairway graph path`, `why`, `channels` and `latest`
+//! `fairway graph path`, `why`, `channels` and `latest`.
 
-use super::{Desk, GRAPH};
+use super::{GRAPH, GraphFiles};
 
 #[test]
-fn ways_between_two_versions() {
-    let desk = Desk::new();
+fn path_between_two_versions() {
+    let files = GraphFiles::new();
     let said = [
-        desk.ask(&["path", "5.0.1", "5.1.1", "--channel=stable-5.1"]),
-        desk.ask(&["path", "5.0.1", "5.0.2"]),
-        desk.ask(&["path", "5.1.1", "5.0.1"]),
+        files.query(&["path", "5.0.1", "5.1.1", "--channel=stable-5.1"]),
+        files.query(&["path", "5.0.1", "5.0.2"]),
+        files.query(&["path", "5.1.1", "5.0.1"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 0
@@ -33,8 +33,8 @@ fn ways_between_two_versions() {
 }
 
 #[test]
-fn answers_as_documents() {
-    let desk = Desk::new();
+fn documents_of_queries() {
+    let files = GraphFiles::new();
     for (question, kind) in [
         (&["path", "5.1.1", "5.0.1"][..], "GraphPaths"),
         (&["why", "5.0.2", "5.1.0"], "GraphEdge"),
@@ -42,15 +42,15 @@ fn answers_as_documents() {
         (&["channels", "5.1.0"], "GraphChannels"),
         (&["latest", "stable-5.1"], "GraphLatest"),
     ] {
-        let answer = desk.json(&[question, &GRAPH, &["-o", "json"]].concat());
+        let answer = files.json(&[question, &GRAPH, &["-o", "json"]].concat());
         assert_eq!(answer["kind"], kind, "{question:?}");
     }
 }
 
 #[test]
-fn ways_as_documents() {
-    let desk = Desk::new();
-    insta::assert_snapshot!(desk.ask(&["path", "5.0.2", "5.1.0", "-o", "json"]), @r#"
+fn documents_of_paths() {
+    let files = GraphFiles::new();
+    insta::assert_snapshot!(files.query(&["path", "5.0.2", "5.1.0", "-o", "json"]), @r#"
     exit code: 0
     ----- stdout -----
     {
@@ -97,7 +97,7 @@ fn ways_as_documents() {
       ]
     }
     "#);
-    insta::assert_snapshot!(desk.ask(&["path", "5.1.1", "5.0.1", "-o", "yaml"]), @r#"
+    insta::assert_snapshot!(files.query(&["path", "5.1.1", "5.0.1", "-o", "yaml"]), @r#"
     exit code: 3
     ----- stdout -----
     apiVersion: fairway.dev/v1alpha1
@@ -109,15 +109,15 @@ fn ways_as_documents() {
 }
 
 #[test]
-fn why_an_update_is_missing() {
-    let desk = Desk::new();
+fn why_names_the_reason_for_a_missing_update() {
+    let files = GraphFiles::new();
     let said = [
-        desk.ask(&["why", "5.0.1", "5.0.2"]),
-        desk.ask(&["why", "5.0.1", "5.1.0"]),
-        desk.ask(&["why", "5.0.1", "5.1.1"]),
-        desk.ask(&["why", "5.0.1", "5.1.2"]),
-        desk.ask(&["why", "5.0.9", "5.1.2"]),
-        desk.ask(&["why", "5.1.1", "5.1.2", "--channel=stable-5.1"]),
+        files.query(&["why", "5.0.1", "5.0.2"]),
+        files.query(&["why", "5.0.1", "5.1.0"]),
+        files.query(&["why", "5.0.1", "5.1.1"]),
+        files.query(&["why", "5.0.1", "5.1.2"]),
+        files.query(&["why", "5.0.9", "5.1.2"]),
+        files.query(&["why", "5.1.1", "5.1.2", "--channel=stable-5.1"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 0
@@ -146,7 +146,7 @@ fn why_an_update_is_missing() {
     ----- stdout -----
     5.1.1+amd64 -> 5.1.2+amd64: 5.1.2+amd64 is not in stable-5.1; it is in fast-5.1
     ");
-    insta::assert_snapshot!(desk.ask(&["why", "5.0.1", "5.1.1", "-o", "yaml"]), @"
+    insta::assert_snapshot!(files.query(&["why", "5.0.1", "5.1.1", "-o", "yaml"]), @"
     exit code: 3
     ----- stdout -----
     apiVersion: fairway.dev/v1alpha1
@@ -167,11 +167,11 @@ fn why_an_update_is_missing() {
 /// The document of 0.1 had the key `version` twice here: of the envelope, and of the release.
 #[test]
 fn why_without_release_in_channel_prints_each_key_once() {
-    let desk = Desk::new();
+    let files = GraphFiles::new();
     let documents = [
-        desk.ask(&["why", "5.0.9", "5.1.2", "-o", "json"]),
-        desk.ask(&["why", "5.1.1", "5.1.2", "--channel=stable-5.1", "-o", "json"]),
-        desk.ask(&["why", "5.1.1", "5.1.2", "--channel=stable-5.1", "-o", "yaml"]),
+        files.query(&["why", "5.0.9", "5.1.2", "-o", "json"]),
+        files.query(&["why", "5.1.1", "5.1.2", "--channel=stable-5.1", "-o", "json"]),
+        files.query(&["why", "5.1.1", "5.1.2", "--channel=stable-5.1", "-o", "yaml"]),
     ];
     insta::assert_snapshot!(documents.join("\n"), @r#"
     exit code: 3
@@ -215,13 +215,13 @@ fn why_without_release_in_channel_prints_each_key_once() {
 }
 
 #[test]
-fn channels_and_their_latest() {
-    let desk = Desk::new();
+fn channels_and_latest_list_releases() {
+    let files = GraphFiles::new();
     let said = [
-        desk.ask(&["channels", "5.1.1"]),
-        desk.ask(&["channels", "5.1.2", "-o", "yaml"]),
-        desk.ask(&["latest", "stable-5.1"]),
-        desk.ask(&["latest", "stable-5.1", "--arch=arm64", "-o", "yaml"]),
+        files.query(&["channels", "5.1.1"]),
+        files.query(&["channels", "5.1.2", "-o", "yaml"]),
+        files.query(&["latest", "stable-5.1"]),
+        files.query(&["latest", "stable-5.1", "--arch=arm64", "-o", "yaml"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 0
@@ -250,7 +250,7 @@ fn channels_and_their_latest() {
     image: registry.example.com/release@sha256:5.1.1-arm64
     "#);
     let without = ["channels", "5.1.1", GRAPH[0]];
-    insta::assert_snapshot!(desk.run(&without), @"
+    insta::assert_snapshot!(files.run(&without), @"
     exit code: 0
     ----- stderr -----
     5.1.1 is in no channel

@@ -1,5 +1,4 @@
-//! The example platform in the sandbox: its releases, its update service, and the release that the
-//! cluster begins with.
+//! The example platform in the sandbox: releases, update service and installation.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -25,39 +24,38 @@ use super::tour::Guide;
 use crate::commands::install;
 use crate::printer::Printer;
 
-/// Where the platform's files are, in the directory of a sandbox.
+/// The directory of the platform, below that of the sandbox.
 const DIRECTORY: &str = "platform";
 
-/// The channel that the cluster looks at first: it has an update to the next patch and one to the
-/// next minor version.
+/// The first channel of the cluster, with updates to the next patch and the next minor version.
 const CHANNEL: &str = "stable-5.1";
 
-/// How often the update service looks at the files of graph-data, which people may change.
-const LOOKS: Duration = Duration::from_secs(2);
+/// The interval at which the update service reads graph-data, which users may edit.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Short settle time: the files are complete before the service starts.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// The releases of the platform, in the directory of a sandbox.
-pub(super) struct Prepared {
+/// The releases of the platform.
+pub(super) struct PreparedPlatform {
     platform: Platform,
     directory: PathBuf,
 }
 
 /// A platform whose operator is deployed.
-pub(super) struct Running {
+pub(super) struct RunningPlatform {
     service: Service,
     client: Client,
     image: String,
 }
 
-/// Where the platform's images are, in the directory of a sandbox.
+/// The OCI layout with the images of the platform.
 pub(super) fn images(sandbox: &Path) -> PathBuf {
     sandbox.join(DIRECTORY).join(LAYOUT)
 }
 
-/// Makes the releases from this program, to be read from the registry of the sandbox.
-pub(super) fn prepare(sandbox: &Path, registry: SocketAddr) -> anyhow::Result<Prepared> {
+/// Builds the releases from this binary, for the registry of the sandbox.
+pub(super) fn prepare(sandbox: &Path, registry: SocketAddr) -> anyhow::Result<PreparedPlatform> {
     let program = std::env::current_exe().context("cannot find the fairway binary")?;
     let own = for_the_sandbox(own_manifests(), unused_port().context("no free port")?)?;
     let repository = format!("{registry}/platform");
@@ -66,12 +64,16 @@ pub(super) fn prepare(sandbox: &Path, registry: SocketAddr) -> anyhow::Result<Pr
         .context("cannot create the releases of the example platform")?;
     let directory = sandbox.join(DIRECTORY);
     platform.write(&directory)?;
-    Ok(Prepared { platform, directory })
+    Ok(PreparedPlatform { platform, directory })
 }
 
-impl Prepared {
-    /// Starts the update service, and brings the operator of a release into the cluster.
-    pub(super) async fn start(self, sandbox: &Sandbox, version: &str) -> anyhow::Result<Running> {
+impl PreparedPlatform {
+    /// Starts the update service and installs the operator of a release.
+    pub(super) async fn start(
+        self,
+        sandbox: &Sandbox,
+        version: &str,
+    ) -> anyhow::Result<RunningPlatform> {
         let made = self.platform.release(version).context("unknown release")?;
         let service = self.service().await?;
         let root = format!("http://{}{DEFAULT_PREFIX}", service.address());
@@ -79,7 +81,7 @@ impl Prepared {
         let admin = User { name: "fairway-install".to_owned(), groups };
         let client = Client::new(sandbox.client_service(admin), "default");
         install(&client, made, &root).await.context("cannot install the example platform")?;
-        Ok(Running { service, client, image: made.reference.clone() })
+        Ok(RunningPlatform { service, client, image: made.reference.clone() })
     }
 
     async fn service(&self) -> anyhow::Result<Service> {
@@ -87,10 +89,10 @@ impl Prepared {
         let graph_data = Directory::new(file(GRAPH_DATA)).settle(SETTLE);
         let releases = ReleasesFile::new(file(RELEASES_FILE)).settle(SETTLE);
         let (graph_data, releases) =
-            (Watched::new(graph_data, LOOKS), Watched::new(releases, LOOKS));
+            (Watched::new(graph_data, POLL_INTERVAL), Watched::new(releases, POLL_INTERVAL));
         let options = Options {
             signatures: Some(file(SIGNATURES)),
-            // No load balancer sends requests here.
+            // No load balancer has to be drained.
             limits: Limits { drain: Duration::ZERO, ..Limits::default() },
             ..Options::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), graph_data, releases)
         };
@@ -98,7 +100,7 @@ impl Prepared {
     }
 }
 
-impl Running {
+impl RunningPlatform {
     /// Prints the progress of the installation until it is complete.
     pub(super) async fn follow(&self, printer: &Printer) {
         install::progress::follow(&self.client, &self.image, printer).await;
@@ -109,7 +111,7 @@ impl Running {
         Guide { client: self.client.clone(), kubeconfig: sandbox.kubeconfig(), printer }
     }
 
-    /// Ends what does not end with the sandbox.
+    /// Stops the update service.
     pub(super) async fn stop(self) {
         self.service.stop().await;
     }
@@ -140,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_operator_listens_where_it_is_told_to() {
+    fn operator_listens_on_the_given_port() {
         let before = own_manifests();
         let after = for_the_sandbox(before.clone(), 40_000).unwrap();
         let changed: Vec<&String> =

@@ -1,11 +1,11 @@
-//! What is waited for between two commands: moments that ClusterVersion tells of.
+//! Wait conditions between commands, evaluated on ClusterVersion.
 
 use anyhow::{Result, bail};
 use fairway_api::cluster_version::UpdateState;
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _};
 
-/// Whether the moment has come that the words of a page name.
-pub(super) fn has_come(version: &ClusterVersion, until: &str) -> Result<bool> {
+/// Whether the condition of a page is met.
+pub(super) fn is_met(version: &ClusterVersion, until: &str) -> Result<bool> {
     let Some(status) = &version.status else { return Ok(false) };
     let seen = Some(status.observed_generation) >= version.metadata.generation;
     Ok(match until.split(' ').collect::<Vec<_>>()[..] {
@@ -18,8 +18,8 @@ pub(super) fn has_come(version: &ClusterVersion, until: &str) -> Result<bool> {
         ["the", "release", "is", "in", channel] => {
             status.desired.channels.iter().any(|known| known == channel)
         }
-        [risk, "is", "evaluated"] => was_asked_about(status, risk),
-        ["the", "findings", "are", "risks"] => seen && is_weighed(status),
+        [risk, "is", "evaluated"] => is_risk_evaluated(status, risk),
+        ["the", "findings", "are", "risks"] => seen && is_evaluated(status),
         ["it", "is", percent, "complete,", "waiting", "on", operator] => {
             let waits = format!("({percent} complete), waiting on {operator} since ");
             progress(status).contains(&waits)
@@ -50,15 +50,15 @@ fn risks(status: &ClusterVersionStatus, version: &str) -> usize {
     updates.find(|update| update.release.version == version).map_or(0, |it| it.risk_names.len())
 }
 
-/// What a preflight has found counts a moment after it is known.
-fn is_weighed(status: &ClusterVersionStatus) -> bool {
+/// Whether the findings of a preflight are evaluated, which follows its result.
+fn is_evaluated(status: &ClusterVersionStatus) -> bool {
     let mut risks = status.conditional_update_risks.iter();
     status.conditions.is_true("PreflightCompleted")
         && !risks.any(|risk| risk.name == "PreflightInProgress")
 }
 
-/// Whether it was found out, or could not be, whether a risk applies.
-fn was_asked_about(status: &ClusterVersionStatus, name: &str) -> bool {
+/// Whether a risk is evaluated.
+fn is_risk_evaluated(status: &ClusterVersionStatus, name: &str) -> bool {
     let mut risks = status.conditional_update_risks.iter();
     let risk = risks.find(|risk| risk.name == name);
     let applies = risk.and_then(|risk| risk.conditions.find("Applies"));
@@ -66,13 +66,13 @@ fn was_asked_about(status: &ClusterVersionStatus, name: &str) -> bool {
 }
 
 #[test]
-fn a_moment_that_nobody_knows_is_an_error() {
+fn unknown_condition_is_an_error() {
     use fairway_api::cluster_version::ClusterVersionSpec;
 
     let told = |until| {
         let mut version = ClusterVersion::new("version", ClusterVersionSpec::default());
         version.status = Some(ClusterVersionStatus::default());
-        has_come(&version, until).map_err(|error| error.to_string())
+        is_met(&version, until).map_err(|error| error.to_string())
     };
     assert_eq!(told("5.0.1 is complete"), Ok(false));
     assert_eq!(told("it is 94% complete, waiting on storage"), Ok(false));

@@ -1,4 +1,4 @@
-//! Graph-data that means no good, or that something went very wrong with.
+//! Malicious or damaged graph-data.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -7,28 +7,28 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use super::{Desk, GRAPH};
+use super::{GRAPH, GraphFiles};
 
-/// What is done to a directory of blocks.
-type Deed = fn(&Path);
+/// A change to a directory of blocked edges.
+type Change = fn(&Path);
 
 fn block(directory: &Path, name: &str, text: impl AsRef<[u8]>) {
     fs::write(directory.join(name), text).unwrap();
 }
 
-/// Does that to graph-data, and lints it; then it makes a graph of it.
-fn run(deed: Deed) -> String {
-    let desk = Desk::new();
-    deed(&desk.path().join("graph-data/blocked-edges"));
-    let linted = desk.run(&["lint", "graph-data", "--allow=unexplained"]);
-    let built = desk.run(&["build", GRAPH[0], GRAPH[1], "--channel=nothing", "--quiet"]);
+/// Changes graph-data, and runs `lint` and `build`.
+fn run(change: Change) -> String {
+    let files = GraphFiles::new();
+    change(&files.path().join("graph-data/blocked-edges"));
+    let linted = files.run(&["lint", "graph-data", "--allow=unexplained"]);
+    let built = files.run(&["build", GRAPH[0], GRAPH[1], "--channel=nothing", "--quiet"]);
     let end = built.lines().next().unwrap();
     format!("{linted}build: {end}\n")
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
-    let deeds: [Deed; 9] = [
+fn special_files_and_links_are_refused() {
+    let deeds: [Change; 9] = [
         |blocks| symlink("../../releases.json", blocks.join("out.yaml")).unwrap(),
         |blocks| symlink("/dev/zero", blocks.join("device.yaml")).unwrap(),
         |blocks| symlink("nowhere", blocks.join("dangling.yaml")).unwrap(),
@@ -113,7 +113,7 @@ fn what_is_no_file_is_refused() {
 }
 
 #[test]
-fn more_files_than_anybody_has_are_refused() {
+fn too_many_files_are_refused() {
     let said =
         run(|blocks| (0..8_193).for_each(|number| block(blocks, &format!("{number}.yaml"), "")));
     insta::assert_snapshot!(said, @"
@@ -127,8 +127,8 @@ fn more_files_than_anybody_has_are_refused() {
 }
 
 #[test]
-fn what_cannot_be_read_is_found() {
-    let deeds: [Deed; 5] = [
+fn unreadable_files_are_reported() {
+    let deeds: [Change; 5] = [
         |blocks| {
             let bomb = (1..40).fold("a0: &a0 [x, x, x, x]\n".to_owned(), |text, level| {
                 let one = format!("*a{}", level - 1);

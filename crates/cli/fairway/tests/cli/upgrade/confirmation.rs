@@ -1,5 +1,4 @@
-//! Where a request leads: what has to be confirmed, the way back, several architectures, and an
-//! update that is waited for.
+//! Confirmation, rollback, multi-architecture releases and waiting.
 
 use anyhow::{Context, Result};
 use fairway_api::cluster_version::{Architecture, UpdateHistory, UpdateState};
@@ -12,10 +11,10 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::json;
 
-use super::{document, risky, said};
+use super::{create_cluster_version, document, upgrade};
 
-/// Changes the status, as the operator would.
-async fn operate(
+/// Changes the status, as the operator does.
+async fn update_status(
     api: &Api<ClusterVersion>,
     change: impl Fn(&mut ClusterVersionStatus),
 ) -> Result<()> {
@@ -27,8 +26,8 @@ async fn operate(
     Ok(())
 }
 
-/// Puts a release at the top of the history, as the operator does when it begins one.
-fn begin(status: &mut ClusterVersionStatus, version: &str, state: UpdateState) {
+/// Adds a release to the history, as the operator does at the start of a rollout.
+fn start_rollout(status: &mut ClusterVersionStatus, version: &str, state: UpdateState) {
     status.desired = objects::release(version);
     status.history.retain(|entry| entry.state == UpdateState::Completed);
     let completion_time = (state == UpdateState::Completed).then(objects::beginning);
@@ -45,24 +44,24 @@ fn begin(status: &mut ClusterVersionStatus, version: &str, state: UpdateState) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_seldom_meant_has_to_be_confirmed() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
-    operate(&api, |status| {
+async fn unusual_requests_need_confirmation() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
+    update_status(&api, |status| {
         let others = ["5.0.9", "5.3.0", "5.1.2-rc.1"].map(objects::release);
         status.available_updates.get_or_insert_default().extend(others);
     })
     .await?;
     let before = api.get(NAME).await?.spec;
-    let said =
-        |arguments: &[&str]| said(cluster.kubeconfig(), &[&["--no-wait"], arguments].concat());
+    let upgrade =
+        |arguments: &[&str]| upgrade(cluster.kubeconfig(), &[&["--no-wait"], arguments].concat());
     let image = format!("--to-image=127.0.0.1:1/release@sha256:{}", "0".repeat(64));
     let refused = [
-        said(&["--to=5.0.9"]),
-        said(&["--to=5.3.0"]),
-        said(&["--to=5.1.2-rc.1"]),
-        said(&["--to=5.1.1", "--force"]),
-        said(&[&image, "--allow-explicit-upgrade"]),
+        upgrade(&["--to=5.0.9"]),
+        upgrade(&["--to=5.3.0"]),
+        upgrade(&["--to=5.1.2-rc.1"]),
+        upgrade(&["--to=5.1.1", "--force"]),
+        upgrade(&[&image, "--allow-explicit-upgrade"]),
     ];
     insta::assert_snapshot!(refused.join("\n"), @"
     exit code: 2
@@ -87,7 +86,7 @@ async fn what_is_seldom_meant_has_to_be_confirmed() -> Result<()> {
     ");
     assert_eq!(api.get(NAME).await?.spec, before);
 
-    insta::assert_snapshot!(said(&["--to=5.3.0", "--yes"]), @"
+    insta::assert_snapshot!(upgrade(&["--to=5.3.0", "--yes"]), @"
     exit code: 0
     ----- stdout -----
     Requested update to 5.3.0
@@ -97,31 +96,31 @@ async fn what_is_seldom_meant_has_to_be_confirmed() -> Result<()> {
     let step = document(cluster.kubeconfig(), &["--to=5.0.9", "--yes", "--no-wait"])?;
     assert_eq!((&step["from"], &step["step"]["type"]), (&json!("5.1.0"), &json!("downgrade")));
     assert_eq!(step["cautions"][0]["type"], "downgrade");
-    let plain = said(&["--to=5.1.1"]);
+    let plain = upgrade(&["--to=5.1.1"]);
     assert!(plain.starts_with("exit code: 0") && !plain.contains("warning"), "{plain}");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_way_back_leads_to_the_release_before() -> Result<()> {
-    go_back().await
+async fn rollback_requests_previous_release() -> Result<()> {
+    check_rollback().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn the_way_back_leads_to_the_release_before_in_a_real_cluster() -> Result<()> {
-    go_back().await
+async fn rollback_requests_previous_release_in_a_real_cluster() -> Result<()> {
+    check_rollback().await
 }
 
-async fn go_back() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
-    let said =
-        |arguments: &[&str]| said(cluster.kubeconfig(), &[&["rollback"], arguments].concat());
-    let none = said(&[]);
+async fn check_rollback() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
+    let upgrade =
+        |arguments: &[&str]| upgrade(cluster.kubeconfig(), &[&["rollback"], arguments].concat());
+    let none = upgrade(&[]);
     assert!(none.starts_with("exit code: 3"), "{none}");
-    operate(&api, |status| begin(status, "5.1.1", UpdateState::Completed)).await?;
-    insta::assert_snapshot!(said(&["--dry-run"]), @"
+    update_status(&api, |status| start_rollout(status, "5.1.1", UpdateState::Completed)).await?;
+    insta::assert_snapshot!(upgrade(&["--dry-run"]), @"
     exit code: 0
     ----- stdout -----
     Dry run, nothing changed. Without --dry-run:
@@ -129,7 +128,7 @@ async fn go_back() -> Result<()> {
     Requested rollback from 5.1.1 to 5.1.0
     ");
     assert_eq!(api.get(NAME).await?.spec.desired_update, None);
-    insta::assert_snapshot!(said(&["--no-wait"]), @"
+    insta::assert_snapshot!(upgrade(&["--no-wait"]), @"
     exit code: 0
     ----- stdout -----
     Requested rollback from 5.1.1 to 5.1.0
@@ -138,7 +137,7 @@ async fn go_back() -> Result<()> {
     let release = objects::release("5.1.0");
     assert_eq!((asked.version(), asked.image()), (Some("5.1.0"), Some(&*release.image)));
     assert!(asked.is_update());
-    insta::assert_snapshot!(said(&["5.1.0"]), @"
+    insta::assert_snapshot!(upgrade(&["5.1.0"]), @"
     exit code: 2
     ----- stderr -----
     error: unexpected argument '5.1.0' found
@@ -151,25 +150,25 @@ async fn go_back() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn several_architectures_are_asked_for_in_the_same_version() -> Result<()> {
-    become_multi().await
+async fn to_multi_arch_requests_same_version() -> Result<()> {
+    check_multi_arch().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn several_architectures_are_asked_for_in_a_real_cluster() -> Result<()> {
-    become_multi().await
+async fn to_multi_arch_requests_same_version_in_a_real_cluster() -> Result<()> {
+    check_multi_arch().await
 }
 
-async fn become_multi() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
-    let said = |arguments: &[&str]| {
-        said(cluster.kubeconfig(), &[&["--to-multi-arch"], arguments].concat())
+async fn check_multi_arch() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
+    let upgrade = |arguments: &[&str]| {
+        upgrade(cluster.kubeconfig(), &[&["--to-multi-arch"], arguments].concat())
     };
-    let tried = said(&["--dry-run"]);
+    let tried = upgrade(&["--dry-run"]);
     assert!(tried.contains("nothing changed"), "{tried}");
-    insta::assert_snapshot!(said(&["--no-wait"]), @"
+    insta::assert_snapshot!(upgrade(&["--no-wait"]), @"
     exit code: 0
     ----- stdout -----
     Requested update to multi cluster architecture
@@ -181,8 +180,9 @@ async fn become_multi() -> Result<()> {
     let nothing = OperatorCondition::new("Invalid", true)
         .reason("InvalidClusterVersion")
         .message("There is no such image.");
-    operate(&api, |status| status.conditions.set(nothing.clone(), objects::beginning().0)).await?;
-    insta::assert_snapshot!(said(&[]), @"
+    update_status(&api, |status| status.conditions.set(nothing.clone(), objects::beginning().0))
+        .await?;
+    insta::assert_snapshot!(upgrade(&[]), @"
     exit code: 3
     ----- stdout -----
     Update to multi cluster architecture has already been requested
@@ -201,27 +201,27 @@ async fn become_multi() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn risks_that_are_new_since_the_last_acceptance_have_their_own_exit_code() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
-    let said = |arguments: &[&str]| said(cluster.kubeconfig(), arguments);
-    assert!(said(&["--to=5.2.0"]).starts_with("exit code: 3"));
-    assert!(said(&["recommend", "--version=5.2.0"]).starts_with("exit code: 3"));
-    said(&["accept", "Other", "--for=5.2.x"]);
-    insta::assert_snapshot!(said(&["--to=5.2.0"]), @"
+async fn new_risks_since_acceptance_have_their_own_exit_code() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
+    let upgrade = |arguments: &[&str]| upgrade(cluster.kubeconfig(), arguments);
+    assert!(upgrade(&["--to=5.2.0"]).starts_with("exit code: 3"));
+    assert!(upgrade(&["recommend", "--version=5.2.0"]).starts_with("exit code: 3"));
+    upgrade(&["accept", "Other", "--for=5.2.x"]);
+    insta::assert_snapshot!(upgrade(&["--to=5.2.0"]), @"
     exit code: 6
     ----- stderr -----
     error: 5.2.0 has new unaccepted risks: SlowDisks (applies)
       caused by: Nodes with slow disks may miss leases. https://example.com/slow-disks
     hint: run `fairway upgrade --include-not-recommended` for details; to accept only these risks for 5.2.0 and request the update, run `fairway upgrade --to=5.2.0 --allow-not-recommended`
     ");
-    assert!(said(&["recommend", "--version=5.2.0"]).starts_with("exit code: 6"));
-    said(&["accept", "Other", "--for=5.1.x"]);
-    assert!(said(&["--to=5.2.0"]).starts_with("exit code: 3"), "that was for another version");
+    assert!(upgrade(&["recommend", "--version=5.2.0"]).starts_with("exit code: 6"));
+    upgrade(&["accept", "Other", "--for=5.1.x"]);
+    assert!(upgrade(&["--to=5.2.0"]).starts_with("exit code: 3"), "that was for another version");
     let accepted = ["recommend", "--version=5.2.0", "--accept=SlowDisks"];
-    assert!(said(&accepted).starts_with("exit code: 0"));
+    assert!(upgrade(&accepted).starts_with("exit code: 0"));
 
-    operate(&api, |status| {
+    update_status(&api, |status| {
         let mut another = status.conditional_updates[0].risks[0].clone();
         another.name = "NoisyLogs".to_owned();
         status.conditional_updates[0].risk_names.push(another.name.clone());
@@ -231,21 +231,21 @@ async fn risks_that_are_new_since_the_last_acceptance_have_their_own_exit_code()
         status.conditions.set(refused, objects::beginning().0);
     })
     .await?;
-    said(&["--to=5.2.0", "--allow-not-recommended", "--no-wait"]);
-    said(&["accept", "SlowDisks-", "NoisyLogs-"]);
-    let waits = said(&["accept", "SlowDisks"]);
+    upgrade(&["--to=5.2.0", "--allow-not-recommended", "--no-wait"]);
+    upgrade(&["accept", "SlowDisks-", "NoisyLogs-"]);
+    let waits = upgrade(&["accept", "SlowDisks"]);
     assert!(waits.starts_with("exit code: 6"), "{waits}");
     assert!(waits.contains("still waits for NoisyLogs"), "{waits}");
-    assert!(said(&["accept", "NoisyLogs"]).starts_with("exit code: 0"));
+    assert!(upgrade(&["accept", "NoisyLogs"]).starts_with("exit code: 0"));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_update_is_waited_for_until_it_is_complete() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
+async fn wait_ends_when_the_update_is_complete() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
     let kubeconfig = cluster.kubeconfig().to_owned();
-    let asking = tokio::spawn(async move { said(&kubeconfig, &["--to=5.1.1", "--wait=5m"]) });
+    let asking = tokio::spawn(async move { upgrade(&kubeconfig, &["--to=5.1.1", "--wait=5m"]) });
     wait::until("the request", || async {
         Ok(api.get(NAME).await?.spec.desired_update.map(|_| ()))
     })
@@ -253,17 +253,17 @@ async fn an_update_is_waited_for_until_it_is_complete() -> Result<()> {
     let progress = |holds: bool, message: &'static str| {
         move |status: &mut ClusterVersionStatus| {
             let state = if holds { UpdateState::Partial } else { UpdateState::Completed };
-            begin(status, "5.1.1", state);
+            start_rollout(status, "5.1.1", state);
             let progressing = OperatorCondition::new("Progressing", holds).message(message);
             let accepted = OperatorCondition::new("ReleaseAccepted", true).reason("PayloadLoaded");
             status.conditions.set(progressing, objects::beginning().0);
             status.conditions.set(accepted, objects::beginning().0);
         }
     };
-    operate(&api, progress(true, "Working towards 5.1.1: 3 of 9")).await?;
-    let in_vain = said(cluster.kubeconfig(), &["--to=5.1.1", "--wait=1s"]);
+    update_status(&api, progress(true, "Working towards 5.1.1: 3 of 9")).await?;
+    let in_vain = upgrade(cluster.kubeconfig(), &["--to=5.1.1", "--wait=1s"]);
     assert!(in_vain.starts_with("exit code: 5"), "{in_vain}");
-    operate(&api, progress(false, "Cluster version is 5.1.1")).await?;
+    update_status(&api, progress(false, "Cluster version is 5.1.1")).await?;
     let waited = asking.await?;
     assert!(waited.starts_with("exit code: 0"), "{waited}");
     assert!(waited.contains("The update is complete. Cluster version is 5.1.1"), "{waited}");

@@ -1,21 +1,21 @@
-//! What is asked for and is not there, and what cannot be read.
+//! Unknown names, unreadable files and invalid arguments.
 
-use super::{Desk, GRAPH};
+use super::{GRAPH, GraphFiles};
 
 #[test]
-fn what_is_not_there() {
-    let desk = Desk::new();
+fn unknown_names_are_refused_with_hints() {
+    let files = GraphFiles::new();
     let said = [
-        desk.ask(&["path", "5.0.1", "5.2.0"]),
-        desk.ask(&["path", "5.0.1", "5.0.5"]),
-        desk.ask(&["path", "5.0.1", "5.1.2", "--channel=stable-5.1"]),
-        desk.ask(&["path", "5.0.1", "5.1.1", "--arch=arm64"]),
-        desk.ask(&["why", "5.0.1", "5.2.0"]),
-        desk.ask(&["channels", "5.2.0"]),
-        desk.ask(&["latest", "stable-5.2"]),
-        desk.ask(&["latest", "eus-5.1"]),
-        desk.ask(&["latest", "fast-5.1", "--arch=s390x"]),
-        desk.run(&["build", GRAPH[0], "--channel=stable-5.1"]),
+        files.query(&["path", "5.0.1", "5.2.0"]),
+        files.query(&["path", "5.0.1", "5.0.5"]),
+        files.query(&["path", "5.0.1", "5.1.2", "--channel=stable-5.1"]),
+        files.query(&["path", "5.0.1", "5.1.1", "--arch=arm64"]),
+        files.query(&["why", "5.0.1", "5.2.0"]),
+        files.query(&["channels", "5.2.0"]),
+        files.query(&["latest", "stable-5.2"]),
+        files.query(&["latest", "eus-5.1"]),
+        files.query(&["latest", "fast-5.1", "--arch=s390x"]),
+        files.run(&["build", GRAPH[0], "--channel=stable-5.1"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 4
@@ -72,18 +72,18 @@ fn what_is_not_there() {
 }
 
 #[test]
-fn what_cannot_be_read() {
-    let desk = Desk::new();
-    desk.write("empty/version", "2.0.0\n");
-    desk.write("list.json", "[{\"image\": ");
-    desk.write("graph.json", "{\"nodes\": [{}]}");
+fn unreadable_files_are_refused() {
+    let files = GraphFiles::new();
+    files.write("empty/version", "2.0.0\n");
+    files.write("list.json", "[{\"image\": ");
+    files.write("graph.json", "{\"nodes\": [{}]}");
     let said = [
-        desk.run(&["build", "--releases=nothing.json"]),
-        desk.run(&["build", "--releases=list.json"]),
-        desk.run(&["build", "--from-graph=graph.json"]),
-        desk.run(&["build", GRAPH[0], "--graph-data=nowhere"]),
-        desk.run(&["build", GRAPH[0], "--graph-data=empty"]),
-        desk.run(&["lint", "nowhere"]),
+        files.run(&["build", "--releases=nothing.json"]),
+        files.run(&["build", "--releases=list.json"]),
+        files.run(&["build", "--from-graph=graph.json"]),
+        files.run(&["build", GRAPH[0], "--graph-data=nowhere"]),
+        files.run(&["build", GRAPH[0], "--graph-data=empty"]),
+        files.run(&["lint", "nowhere"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 1
@@ -128,16 +128,16 @@ fn what_cannot_be_read() {
 }
 
 #[test]
-fn what_is_wrong_beside_the_answer() {
-    let desk = Desk::new();
-    desk.graph_data("graph-data", &[("blocked-edges/5.0.2.yaml", "to: 5.0.2\n")]);
+fn findings_are_printed_beside_the_result() {
+    let files = GraphFiles::new();
+    files.graph_data("graph-data", &[("blocked-edges/5.0.2.yaml", "to: 5.0.2\n")]);
     let unreadable: Vec<u32> = (0..7).collect();
-    desk.write("releases.json", &format!("{unreadable:?}"));
-    desk.write("graph.json", "{\"nodes\": [{\"version\": \"5.1.0\"}], \"edges\": [[0, 1]]}");
+    files.write("releases.json", &format!("{unreadable:?}"));
+    files.write("graph.json", "{\"nodes\": [{\"version\": \"5.1.0\"}], \"edges\": [[0, 1]]}");
     let said = [
-        desk.ask(&["build"]),
-        desk.ask(&["build", "--quiet"]),
-        desk.run(&["show", "--from-graph=graph.json"]),
+        files.query(&["build"]),
+        files.query(&["build", "--quiet"]),
+        files.run(&["show", "--from-graph=graph.json"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 0
@@ -169,12 +169,12 @@ fn what_is_wrong_beside_the_answer() {
 }
 
 #[test]
-fn arguments_that_make_no_sense() {
-    let desk = Desk::new();
+fn invalid_arguments_are_refused() {
+    let files = GraphFiles::new();
     let said = [
-        desk.run(&["build"]),
-        desk.run(&["build", GRAPH[0], "--from-graph=raw.json"]),
-        desk.run(&["path", "5.0", "5.1.0", GRAPH[0]]),
+        files.run(&["build"]),
+        files.run(&["build", GRAPH[0], "--from-graph=raw.json"]),
+        files.run(&["path", "5.0", "5.1.0", GRAPH[0]]),
     ];
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 2

@@ -1,4 +1,4 @@
-//! Several clusters at once, and how far that is.
+//! Concurrent work on several clusters, with progress.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use tokio::time::interval;
 use crate::errors;
 use crate::printer::Printer;
 
-/// Who waits longer than that wants to know how far it is.
-const TELL: Duration = Duration::from_secs(2);
+/// Delay of the first progress note.
+const PROGRESS_DELAY: Duration = Duration::from_secs(2);
 
-/// Does the same with each of them, with so many at once. The results have their order, whichever
-/// comes first; what fails for one stops no other.
+/// Runs work for each item with limited concurrency. The results have the order of the items, and an error
+/// of one does not stop the others.
 pub(super) async fn each<'a, T, R, F>(
     all: &'a [T],
     parallel: u8,
@@ -26,10 +26,11 @@ where
 {
     let numbered = all.iter().enumerate().map(|(number, one)| {
         let done = work(one);
-        async move { (number, done.await.map_err(|error| unread(&error))) }
+        async move { (number, done.await.map_err(|error| cluster_error(&error))) }
     });
     let mut at_work = stream::iter(numbered).buffer_unordered(usize::from(parallel));
-    let (mut done, mut told, mut ticks) = (Vec::with_capacity(all.len()), 0, interval(TELL));
+    let (mut done, mut told, mut ticks) =
+        (Vec::with_capacity(all.len()), 0, interval(PROGRESS_DELAY));
     loop {
         tokio::select! {
             next = at_work.next() => match next {
@@ -46,8 +47,8 @@ where
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// What went wrong, in one line, and what to do about it.
-fn unread(error: &anyhow::Error) -> ClusterError {
+/// The error and the hint of a cluster.
+fn cluster_error(error: &anyhow::Error) -> ClusterError {
     let hint = errors::hint(error).map(str::to_owned);
     ClusterError { message: errors::chain(error).join(": "), hint }
 }
@@ -61,9 +62,9 @@ mod tests {
     use crate::settings::Verbosity;
     use crate::text::Program;
 
-    /// The first ends last, one fails, and never are more at work than allowed.
+    /// The first item ends last, one fails, and the limit is not exceeded.
     #[tokio::test]
-    async fn results_have_their_order_and_failures_are_their_own() {
+    async fn each_keeps_order_and_continues_after_errors() {
         let printer =
             Printer::new(anstream::ColorChoice::Never, Verbosity::Quiet, Program::Fairway);
         let (free, last) = (Semaphore::new(2), Semaphore::new(0));

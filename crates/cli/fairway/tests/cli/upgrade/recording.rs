@@ -1,4 +1,4 @@
-//! Objects of a cluster as somebody wrote them down, and what is told about them.
+//! A recorded cluster, and the reports about it.
 
 use std::fs;
 use std::path::Path;
@@ -9,15 +9,15 @@ use tempfile::TempDir;
 
 use crate::{fairway, transcript};
 
-/// When the update of every recording began.
-pub(super) const BEGAN: &str = "2026-03-01T10:00:00Z";
+/// The start of the update of every recording.
+pub(super) const STARTED_AT: &str = "2026-03-01T10:00:00Z";
 
-/// Half an hour later: the last thing that happened.
-pub(super) const LATER: &str = "2026-03-01T10:30:00Z";
+/// The last event of every recording, half an hour later.
+pub(super) const LAST_EVENT_AT: &str = "2026-03-01T10:30:00Z";
 
 pub(super) const CONFIGURATION: &str = "machineconfiguration.openshift.io";
 
-/// A cluster in files beside each other.
+/// Objects of a cluster in files of one directory.
 pub(super) struct Recording {
     pub(super) folder: TempDir,
     pub(super) version: Value,
@@ -27,7 +27,7 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// On its way from 9.1.0 to 9.2.0: `etcd` is done, `machine-config` is at it.
+    /// An update from 9.1.0 to 9.2.0: `etcd` is updated, `machine-config` is updating.
     pub(super) fn new() -> Result<Self> {
         Ok(Self {
             folder: TempDir::new()?,
@@ -53,37 +53,37 @@ impl Recording {
         self.file("-node.yaml", &list(&self.nodes))
     }
 
-    /// JSON is YAML.
+    /// Writes a file. JSON is valid YAML.
     pub(super) fn file(&self, ending: &str, content: &Value) -> Result<()> {
         fs::write(self.folder.path().join(format!("X{ending}")), content.to_string())?;
         Ok(())
     }
 
-    pub(super) fn said(&self, arguments: &[&str]) -> String {
-        said(self.folder.path(), arguments)
+    pub(super) fn upgrade(&self, arguments: &[&str]) -> String {
+        upgrade(self.folder.path(), arguments)
     }
 
     pub(super) fn document(&self, arguments: &[&str]) -> Result<Value> {
-        document(&self.said(&[arguments, &["-o", "json"]].concat()))
+        document(&self.upgrade(&[arguments, &["-o", "json"]].concat()))
     }
 
-    /// The facts of the whole report, a line for each.
+    /// The main facts of the report, a line each.
     pub(super) fn facts(&self) -> Result<String> {
         self.write()?;
         Ok(facts(&self.document(&["status"])?))
     }
 }
 
-pub(super) fn said(folder: &Path, arguments: &[&str]) -> String {
+pub(super) fn upgrade(folder: &Path, arguments: &[&str]) -> String {
     let mut command = fairway();
     command.args(["upgrade", arguments[0], "--from-file", "X-cv.yaml"]).args(&arguments[1..]);
     transcript(command.current_dir(folder))
 }
 
-pub(super) fn document(said: &str) -> Result<Value> {
-    let json = said.split_once("stdout -----\n").context("no document")?.1;
+pub(super) fn document(upgrade: &str) -> Result<Value> {
+    let json = upgrade.split_once("stdout -----\n").context("no document")?.1;
     let json = json.split("----- stderr").next().unwrap_or(json);
-    serde_json::from_str(json).with_context(|| said.to_owned())
+    serde_json::from_str(json).with_context(|| upgrade.to_owned())
 }
 
 pub(super) fn facts(status: &Value) -> String {
@@ -123,7 +123,7 @@ pub(super) fn list(items: &[Value]) -> Value {
 
 pub(super) fn cluster_version() -> Value {
     let history = json!([
-        {"state": "Partial", "version": "9.2.0", "image": "r@sha256:2", "startedTime": BEGAN, "completionTime": null},
+        {"state": "Partial", "version": "9.2.0", "image": "r@sha256:2", "startedTime": STARTED_AT, "completionTime": null},
         {"state": "Completed", "version": "9.1.0", "image": "r@sha256:1",
          "startedTime": "2026-02-01T10:00:00Z", "completionTime": "2026-02-01T11:30:00Z"},
         {"state": "Completed", "version": "9.0.0", "image": "r@sha256:0",
@@ -137,9 +137,9 @@ pub(super) fn cluster_version() -> Value {
             "desired": {"version": "9.2.0", "image": "r@sha256:2"},
             "history": history, "observedGeneration": 1, "versionHash": "", "availableUpdates": null,
             "conditions": [
-                condition("Progressing", "True", BEGAN),
-                condition("Failing", "False", BEGAN),
-                condition("RetrievedUpdates", "True", BEGAN),
+                condition("Progressing", "True", STARTED_AT),
+                condition("Failing", "False", STARTED_AT),
+                condition("RetrievedUpdates", "True", STARTED_AT),
             ],
         },
     })
@@ -157,9 +157,9 @@ pub(super) fn operator(name: &str, version: &str, progressing: &str) -> Value {
         "status": {
             "versions": [{"name": "operator", "version": version}],
             "conditions": [
-                condition("Available", "True", BEGAN),
-                condition("Degraded", "False", BEGAN),
-                condition("Progressing", progressing, LATER),
+                condition("Available", "True", STARTED_AT),
+                condition("Degraded", "False", STARTED_AT),
+                condition("Progressing", progressing, LAST_EVENT_AT),
             ],
         },
     })
@@ -180,7 +180,7 @@ pub(super) fn config(name: &str, version: &str) -> Value {
            "metadata": {"name": name, "annotations": {key: version}}, "spec": {"config": {}}})
 }
 
-/// What a node has and is to have, the state of its daemon, and the drain that is wanted.
+/// Current and desired configuration of a node, the state of its daemon, and the requested drain.
 pub(super) type Daemon = [&'static str; 4];
 pub(super) const UPDATED: Daemon = ["new", "new", "Done", "uncordon-new"];
 pub(super) const PENDING: Daemon = ["old", "old", "Done", "uncordon-old"];
@@ -201,29 +201,30 @@ pub(super) fn node(name: &str, roles: &[&str], daemon: Daemon) -> Value {
             format!("{CONFIGURATION}/desiredDrain"): drain,
             format!("{CONFIGURATION}/lastAppliedDrain"): "uncordon-old",
         }},
-        "status": {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": BEGAN}]},
+        "status": {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": STARTED_AT}]},
     })
 }
 
-/// At 9.1.0 and not upgradeable: updates with and without risks, to the same minor and the next.
+/// A cluster at 9.1.0 that is not upgradeable, with updates to this and the next minor version, with and
+/// without risks.
 pub(super) fn choices() -> Value {
     let release = |version: &str| json!({"version": version, "image": format!("r@{version}"), "url": "https://example.com/notes"});
     let risk = |name: &str| json!({"name": name, "message": format!("{name} it is."), "url": "https://example.com", "matchingRules": [{"type": "Always"}]});
-    let conditional = |version: &str, risks: &[&str], said: Option<(&str, &str)>| {
-        let conditions = said.map(|(status, reason)| {
-            json!({"type": "Recommended", "status": status, "reason": reason, "message": "Long.", "lastTransitionTime": BEGAN})
+    let conditional = |version: &str, risks: &[&str], upgrade: Option<(&str, &str)>| {
+        let conditions = upgrade.map(|(status, reason)| {
+            json!({"type": "Recommended", "status": status, "reason": reason, "message": "Long.", "lastTransitionTime": STARTED_AT})
         });
         json!({"release": release(version), "risks": risks.iter().map(|name| risk(name)).collect::<Vec<_>>(),
                "conditions": conditions.into_iter().collect::<Vec<_>>()})
     };
     let mut version = cluster_version();
-    let mut upgradeable = condition("Upgradeable", "False", BEGAN);
+    let mut upgradeable = condition("Upgradeable", "False", STARTED_AT);
     upgradeable["reason"] = json!("AdminAckRequired");
     upgradeable["message"] = json!("An API goes away: acknowledge it.");
     version["status"]["conditions"] = json!([
-        condition("Progressing", "False", BEGAN),
-        condition("Failing", "False", BEGAN),
-        condition("RetrievedUpdates", "True", BEGAN),
+        condition("Progressing", "False", STARTED_AT),
+        condition("Failing", "False", STARTED_AT),
+        condition("RetrievedUpdates", "True", STARTED_AT),
         upgradeable,
     ]);
     version["status"]["desired"] = release("9.1.0");

@@ -1,4 +1,4 @@
-//! Answers of both, so that they can be compared.
+//! Query results of both implementations.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use serde_json::Value as Json;
 
 type Labels = BTreeMap<String, String>;
 
-/// An answer without the order of its series: only sorting decides that.
+/// A query result without the order of its series, which only sort functions define.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum QueryResult {
     Scalar(f64),
     Vector(Vec<(Labels, f64)>),
     Range(Vec<(Labels, Vec<(f64, f64)>)>),
     Text(String),
 }
 
-impl Answer {
-    /// Reads an answer of Prometheus.
+impl QueryResult {
+    /// Parses a response of Prometheus.
     pub(crate) fn read(body: &str) -> Result<Self, String> {
         let json: Json = serde_json::from_str(body).unwrap_or_else(|_| panic!("no JSON: {body}"));
         if json["status"] != "success" {
@@ -43,7 +43,7 @@ impl Answer {
         })
     }
 
-    /// The values of a vector, in order and as text, in which NaN is like NaN.
+    /// The values of a vector in order, as text, so that NaN equals NaN.
     pub(crate) fn values(&self) -> Vec<String> {
         match self {
             Self::Vector(vector) => vector.iter().map(|(_, value)| value.to_string()).collect(),
@@ -51,23 +51,23 @@ impl Answer {
         }
     }
 
-    /// Whether both say the same.
-    pub(crate) fn is_like(&self, other: &Self) -> bool {
+    /// Whether both results are equal up to rounding.
+    pub(crate) fn is_equal(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Scalar(left), Self::Scalar(right)) => are_like(*left, *right),
+            (Self::Scalar(left), Self::Scalar(right)) => are_equal(*left, *right),
             (Self::Text(left), Self::Text(right)) => left == right,
             (Self::Vector(left), Self::Vector(right)) => {
                 let (left, right) = (sorted(left), sorted(right));
                 left.len() == right.len()
                     && left.iter().zip(&right).all(|((labels, value), (others, other))| {
-                        labels == others && are_like(*value, *other)
+                        labels == others && are_equal(*value, *other)
                     })
             }
             (Self::Range(left), Self::Range(right)) => {
                 let (left, right) = (sorted(left), sorted(right));
                 left.len() == right.len()
                     && left.iter().zip(&right).all(|((labels, samples), (others, other))| {
-                        labels == others && are_all_like(samples, other)
+                        labels == others && are_all_equal(samples, other)
                     })
             }
             _ => false,
@@ -75,7 +75,7 @@ impl Answer {
     }
 }
 
-impl From<Value> for Answer {
+impl From<Value> for QueryResult {
     fn from(value: Value) -> Self {
         let owned = |labels: &fairway_promql::LabelSet| -> Labels {
             labels.iter().map(|(label, value)| (label.to_owned(), value.to_owned())).collect()
@@ -107,17 +107,17 @@ fn sorted<T: Clone>(series: &[(Labels, T)]) -> Vec<(Labels, T)> {
     series
 }
 
-fn are_all_like(left: &[(f64, f64)], right: &[(f64, f64)]) -> bool {
+fn are_all_equal(left: &[(f64, f64)], right: &[(f64, f64)]) -> bool {
     left.len() == right.len()
         && left
             .iter()
             .zip(right)
-            .all(|(left, right)| are_like(left.0, right.0) && are_like(left.1, right.1))
+            .all(|(left, right)| are_equal(left.0, right.0) && are_equal(left.1, right.1))
 }
 
-/// The same number, up to the last digits: Go and C calculate sines and powers in their own ways.
+/// Whether numbers are equal up to the last digits: Go and C round sines and powers differently.
 #[expect(clippy::float_cmp, reason = "infinities are only like themselves")]
-fn are_like(left: f64, right: f64) -> bool {
+fn are_equal(left: f64, right: f64) -> bool {
     const NEARLY: f64 = 1e-12;
     left == right
         || (left.is_nan() && right.is_nan())

@@ -1,4 +1,4 @@
-//! Where a tour takes place: a directory, a shell, and a sandbox once somebody starts one.
+//! The session of a page: a directory, a shell, and a sandbox if the page starts one.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
@@ -14,23 +14,23 @@ use kube::{Api, Client, Config};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::moment::has_come;
+use super::wait_condition::is_met;
 
-/// An update replaces pods one after the other, and a busy machine takes its time for each.
-const PATIENCE: Duration = Duration::from_mins(5);
+/// An update replaces pods one after the other, on a busy host.
+const WAIT_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// What begins a command that goes on until the tour is over.
+/// The command that runs until the end of the session.
 const SANDBOX: &str = "fairway sandbox";
 
-pub(super) struct Site {
+pub(super) struct Session {
     directory: TempDir,
     kubeconfig: PathBuf,
     variables: Vec<(&'static str, String)>,
     sandbox: Option<Child>,
 }
 
-impl Site {
-    /// A directory in which nothing is but the program. The kubeconfig is going to be in there.
+impl Session {
+    /// A session in an empty directory. The kubeconfig is a path in it.
     pub(super) fn new(kubeconfig: &str, variables: Vec<(&'static str, String)>) -> Result<Self> {
         let directory = tempfile::tempdir()?;
         let programs = directory.path().join(".bin");
@@ -46,7 +46,7 @@ impl Site {
         self.directory.path()
     }
 
-    /// What is shown of a command on a terminal: notes about how far it is are gone when it ends.
+    /// Runs a command. Returns its output without progress lines, which a terminal erases.
     pub(super) fn run(&mut self, command: &str) -> Result<String> {
         if command.starts_with(SANDBOX) {
             return self.start(command);
@@ -55,18 +55,18 @@ impl Site {
         let stdout = String::from_utf8(output.stdout)?;
         let stderr = String::from_utf8(output.stderr)?;
         let mut failed = false;
-        let mut said = String::new();
+        let mut printed = String::new();
         for line in stderr.lines() {
             failed |= line.starts_with("error:");
             if failed || line.starts_with("warning:") {
-                writeln!(said, "{line}")?;
+                writeln!(printed, "{line}")?;
             }
         }
-        said += &stdout;
+        printed += &stdout;
         if let Some(code) = output.status.code().filter(|code| *code != 0) {
-            writeln!(said, "(exit code {code})")?;
+            writeln!(printed, "(exit code {code})")?;
         }
-        Ok(said)
+        Ok(printed)
     }
 
     fn shell(&self, command: &str) -> Command {
@@ -89,7 +89,7 @@ impl Site {
         shell
     }
 
-    /// Starts a sandbox; its greeting.
+    /// Starts a sandbox. Returns its greeting.
     fn start(&mut self, command: &str) -> Result<String> {
         let mut shell = self.shell(&format!("exec {command}"));
         let mut child = shell.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
@@ -103,22 +103,22 @@ impl Site {
         Ok(greeting)
     }
 
-    /// Waits until ClusterVersion is as the words say.
+    /// Waits until a condition is met.
     pub(super) async fn wait(&self, until: &str) -> Result<()> {
-        // An error means that it is there already.
+        // An error means that it is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let read = Kubeconfig::read_from(&self.kubeconfig)?;
         let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?;
         let versions: Api<ClusterVersion> = Api::all(Client::try_from(config)?);
         let versions = &versions;
-        wait::until_within(PATIENCE, until, || async move {
+        wait::until_within(WAIT_TIMEOUT, until, || async move {
             let version = versions.get(CLUSTER_VERSION_NAME).await?;
-            Ok(has_come(&version, until)?.then_some(()))
+            Ok(is_met(&version, until)?.then_some(()))
         })
         .await
     }
 
-    /// Ends the sandbox as the terminal does.
+    /// Stops the sandbox with SIGINT.
     pub(super) fn end(mut self) -> Result<()> {
         if let Some(mut sandbox) = self.sandbox.take() {
             kill_process(Pid::from_child(&sandbox), Signal::INT)?;
@@ -129,10 +129,10 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for Session {
     fn drop(&mut self) {
         if let Some(sandbox) = &mut self.sandbox {
-            // It is gone, or cannot be ended: either way there is nobody to tell.
+            // A destructor cannot report that the process has ended already.
             let _ = sandbox.kill();
             let _ = sandbox.wait();
         }

@@ -1,10 +1,10 @@
-//! `fairway release info`, `extract` and `diff`
+//! `fairway release info`, `extract` and `diff`.
 
 use std::fs;
 
-use super::{INCLUDED, Workshop, deployment};
+use super::{INCLUDED, ReleaseFiles, deployment};
 
-const SAYING: [&str; 6] = [
+const DETAILS: [&str; 6] = [
     "--previous=5.0.1,5.0.0",
     "--next=5.1.1",
     "--channels=stable-5.1,fast-5.1",
@@ -13,30 +13,30 @@ const SAYING: [&str; 6] = [
     "--created=2026-01-31T12:00:00Z",
 ];
 
-/// Adds what is worth a line in `info`.
-fn furnish(workshop: &Workshop) {
+/// Adds manifests that `info` lists.
+fn add_details(files: &ReleaseFiles) {
     let trust = format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: release-verification\n  namespace: openshift-config-managed\n  \
          annotations:\n    {INCLUDED}\n    release.openshift.io/verification-config-map: \"\"\n\
          data:\n  verifier-public-key-team: KEY\n  store-main: https://signatures.example\n"
     );
-    workshop.write("network/0000_50_network_02_trust.yaml", &trust);
+    files.write("network/0000_50_network_02_trust.yaml", &trust);
     let check = format!(
         "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: check\n  namespace: network\n  \
          annotations:\n    {INCLUDED}\n    openshift.io/preflight-check: \"true\"\n"
     );
-    workshop.write("network/0000_50_network_03_check.yaml", &check);
+    files.write("network/0000_50_network_03_check.yaml", &check);
     let forgotten =
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: forgotten, namespace: storage}\n";
-    workshop.write("storage/0000_50_storage_02.yaml", forgotten);
+    files.write("storage/0000_50_storage_02.yaml", forgotten);
 }
 
 #[test]
-fn a_release_is_described() {
-    let workshop = Workshop::new();
-    furnish(&workshop);
-    let image = workshop.release("5.1.0", &SAYING);
-    let said = workshop.run(&["info", &image]);
+fn info_describes_a_release() {
+    let files = ReleaseFiles::new();
+    add_details(&files);
+    let image = files.release("5.1.0", &DETAILS);
+    let said = files.run(&["info", &image]);
     insta::assert_snapshot!(said, @r#"
     exit code: 0
     ----- stdout -----
@@ -56,9 +56,9 @@ fn a_release_is_described() {
     warning: 0000_50_storage_02.yaml:1: configmap "storage/forgotten" is not included in any cluster: no annotation include.release.openshift.io/… is "true"
     "#);
     for name in ["releases", "oci:releases", "oci:releases:5.1.0"] {
-        assert_eq!(workshop.run(&["info", name]), said, "{name}");
+        assert_eq!(files.run(&["info", name]), said, "{name}");
     }
-    let document = workshop.run(&["info", &image, "-o", "json"]);
+    let document = files.run(&["info", &image, "-o", "json"]);
     insta::assert_snapshot!(document, @r#"
     exit code: 0
     ----- stdout -----
@@ -109,15 +109,15 @@ fn a_release_is_described() {
       ]
     }
     "#);
-    let yaml = workshop.run(&["info", &image, "-o", "yaml"]);
+    let yaml = files.run(&["info", &image, "-o", "yaml"]);
     assert!(yaml.contains("apiVersion: fairway.dev/v1alpha1\nkind: ReleaseInfo\n"), "{yaml}");
 }
 
 #[test]
-fn a_release_is_written_as_files_which_describe_the_same() {
-    let workshop = Workshop::new();
-    let image = workshop.release("5.1.0", &SAYING);
-    insta::assert_snapshot!(workshop.run(&["extract", &image, "--to=files"]), @"
+fn extract_writes_files_with_the_same_info() {
+    let files = ReleaseFiles::new();
+    let image = files.release("5.1.0", &DETAILS);
+    insta::assert_snapshot!(files.run(&["extract", &image, "--to=files"]), @"
     exit code: 0
     ----- stderr -----
     wrote 11 files to files
@@ -126,23 +126,23 @@ fn a_release_is_written_as_files_which_describe_the_same() {
         let lines = text.lines().filter(|line| !line.starts_with("image: "));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
-    let of_files = without_image(workshop.run(&["info", "files"]));
-    assert_eq!(of_files, without_image(workshop.run(&["info", &image])));
+    let of_files = without_image(files.run(&["info", "files"]));
+    assert_eq!(of_files, without_image(files.run(&["info", &image])));
 
     let metadata = "files/release-manifests/release-metadata";
-    fs::write(workshop.path().join(metadata), "mine").unwrap();
-    insta::assert_snapshot!(workshop.run(&["extract", &image, "--to=files"]), @"
+    fs::write(files.path().join(metadata), "mine").unwrap();
+    insta::assert_snapshot!(files.run(&["extract", &image, "--to=files"]), @"
     exit code: 1
     ----- stderr -----
     error: cannot write files/manifests/0000_00_cluster-version-operator_00_namespaces.yaml
       caused by: file exists
     hint: specify a new or empty directory, or overwrite files with --force
     ");
-    assert_eq!(fs::read_to_string(workshop.path().join(metadata)).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(files.path().join(metadata)).unwrap(), "mine");
     let forced = ["extract", &image, "--to=files", "--force", "--quiet"];
-    assert_eq!(workshop.run(&forced), "exit code: 0\n");
+    assert_eq!(files.run(&forced), "exit code: 0\n");
     let file = "--file=/release-manifests/release-metadata";
-    insta::assert_snapshot!(workshop.run(&["extract", &image, file, "--to=one", "-o=json"]), @r#"
+    insta::assert_snapshot!(files.run(&["extract", &image, file, "--to=one", "-o=json"]), @r#"
     exit code: 0
     ----- stdout -----
     {
@@ -157,7 +157,7 @@ fn a_release_is_written_as_files_which_describe_the_same() {
       ]
     }
     "#);
-    insta::assert_snapshot!(workshop.run(&["extract", &image, file, "-o=yaml"]), @r#"
+    insta::assert_snapshot!(files.run(&["extract", &image, file, "-o=yaml"]), @r#"
     exit code: 0
     ----- stdout -----
     apiVersion: fairway.dev/v1alpha1
@@ -183,7 +183,7 @@ fn a_release_is_written_as_files_which_describe_the_same() {
           }
         }
     "#);
-    let printed = workshop.run(&["extract", &image, file]);
+    let printed = files.run(&["extract", &image, file]);
     insta::assert_snapshot!(printed, @r#"
     exit code: 0
     ----- stdout -----
@@ -207,37 +207,37 @@ fn a_release_is_written_as_files_which_describe_the_same() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
-    let workshop = Workshop::new();
-    let image = workshop.release("5.1.0", &[]);
-    workshop.run(&["extract", &image, "--to=files"]);
+fn unknown_releases_and_files_are_refused() {
+    let files = ReleaseFiles::new();
+    let image = files.release("5.1.0", &[]);
+    files.run(&["extract", &image, "--to=files"]);
     let broken = "files/release-manifests/0000_50_network_01_deployment.yaml";
-    workshop.write(broken, "kind: Deployment\n---\na: [\n");
+    files.write(broken, "kind: Deployment\n---\na: [\n");
     let said = [
-        workshop.run(&["info", "files"]),
-        workshop.run(&["info", "missing"]),
-        workshop.run(&["info", "oci:releases:5.2.0"]),
-        workshop.run(&["info", "network"]),
-        workshop.run(&["extract", &image]),
-        workshop.run(&["extract", &image, "--file=../../etc/passwd"]),
-        workshop.run(&["diff", &image, "files"]),
+        files.run(&["info", "files"]),
+        files.run(&["info", "missing"]),
+        files.run(&["info", "oci:releases:5.2.0"]),
+        files.run(&["info", "network"]),
+        files.run(&["extract", &image]),
+        files.run(&["extract", &image, "--file=../../etc/passwd"]),
+        files.run(&["diff", &image, "files"]),
     ];
     insta::assert_snapshot!(said.join("\n"));
 }
 
 #[test]
-fn what_changes_between_releases_is_shown() {
-    let workshop = Workshop::new();
-    furnish(&workshop);
-    let from = workshop.release("5.0.0", &[]);
-    fs::remove_file(workshop.path().join("network/0000_50_network_03_check.yaml")).unwrap();
+fn diff_prints_changes() {
+    let files = ReleaseFiles::new();
+    add_details(&files);
+    let from = files.release("5.0.0", &[]);
+    fs::remove_file(files.path().join("network/0000_50_network_03_check.yaml")).unwrap();
     let second = deployment("second").replace("example/second:", "example/network:");
-    workshop.write("network/0000_50_network_04.yaml", &second);
+    files.write("network/0000_50_network_04.yaml", &second);
     let text = deployment("storage").replace("replicas: 1", "replicas: 2");
-    workshop.write("storage/0000_50_storage_01_deployment.yaml", &text);
+    files.write("storage/0000_50_storage_01_deployment.yaml", &text);
     let more = "--image=more=registry.example/more@sha256:3333333333333333333333333333333333333333333333333333333333333333";
-    let to = workshop.release("5.1.0", &[more]);
-    insta::assert_snapshot!(workshop.run(&["diff", &from, &to, "--exit-code"]), @r#"
+    let to = files.release("5.1.0", &[more]);
+    insta::assert_snapshot!(files.run(&["diff", &from, &to, "--exit-code"]), @r#"
     exit code: 3
     ----- stdout -----
     5.0.0 → 5.1.0: images: 1, manifests: 4
@@ -250,12 +250,12 @@ fn what_changes_between_releases_is_shown() {
         spec.template.spec.containers[name=storage].env[name=RELEASE].value: "5.0.0" → "5.1.0"
     - job "network/check"
     "#);
-    insta::assert_snapshot!(workshop.run(&["diff", &from, &from, "--exit-code"]), @"
+    insta::assert_snapshot!(files.run(&["diff", &from, &from, "--exit-code"]), @"
     exit code: 0
     ----- stdout -----
     5.0.0 → 5.0.0: images: 0, manifests: 0
     ");
-    let document = workshop.json(&["diff", &from, &to]);
+    let document = files.json(&["diff", &from, &to]);
     assert_eq!(document["kind"], "ReleaseDifference");
     assert_eq!((&document["from"], &document["to"]), (&"5.0.0".into(), &"5.1.0".into()));
     assert_eq!(document["images"][0]["name"], "more");

@@ -1,19 +1,17 @@
-//! Recorded clusters of every shape: what is told about them, and how their files may look.
-
-mod fixture;
+//! Reports of recorded clusters, and the formats of their files.
 
 use std::fs;
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use fixture::{
-    BEGAN, CONFIGURATION, DRAINING, LATER, PENDING, REBOOTING, Recording, UPDATED, choices,
-    condition, document, facts, list, node, operator, pool,
+use super::recording::{
+    CONFIGURATION, DRAINING, LAST_EVENT_AT, PENDING, REBOOTING, Recording, STARTED_AT, UPDATED,
+    choices, condition, document, facts, list, node, operator, pool,
 };
 
 #[test]
-fn a_paused_pool_is_left_out_of_an_update() -> Result<()> {
+fn status_excludes_paused_pool() -> Result<()> {
     let mut recording = Recording::new()?;
     recording.pools[1]["spec"]["paused"] = json!(true);
     recording.nodes.push(node("compute-1", &["worker"], UPDATED));
@@ -28,7 +26,7 @@ fn a_paused_pool_is_left_out_of_an_update() -> Result<()> {
 }
 
 #[test]
-fn nodes_of_several_pools_go_at_their_own_pace() -> Result<()> {
+fn status_lists_nodes_of_several_pools() -> Result<()> {
     let mut recording = Recording::new()?;
     recording.pools.push(pool("infra"));
     recording.pools.push(pool("gpu"));
@@ -55,11 +53,11 @@ fn nodes_of_several_pools_go_at_their_own_pace() -> Result<()> {
 }
 
 #[test]
-fn only_operators_of_the_release_count_however_long_the_history() -> Result<()> {
+fn status_counts_operators_of_the_release_only() -> Result<()> {
     let mut recording = Recording::new()?;
     let mut stranger = operator("stranger", "1.0.0", "True");
     stranger["metadata"]["annotations"] = json!(null);
-    stranger["status"]["conditions"][1] = condition("Degraded", "True", BEGAN);
+    stranger["status"]["conditions"][1] = condition("Degraded", "True", STARTED_AT);
     recording.operators.insert(0, stranger);
     let old = recording.version["status"]["history"][2].clone();
     let history = recording.version["status"]["history"].as_array_mut().context("no history")?;
@@ -73,7 +71,7 @@ fn only_operators_of_the_release_count_however_long_the_history() -> Result<()> 
 }
 
 #[test]
-fn a_compact_cluster_has_no_nodes_but_those_of_the_control_plane() -> Result<()> {
+fn status_of_compact_cluster_has_control_plane_nodes() -> Result<()> {
     let mut recording = Recording::new()?;
     let names = ["control-0", "control-1", "control-2"];
     recording.nodes = names.map(|name| node(name, &["master", "worker"], PENDING)).to_vec();
@@ -95,7 +93,7 @@ fn a_compact_cluster_has_no_nodes_but_those_of_the_control_plane() -> Result<()>
 }
 
 #[test]
-fn a_change_of_architectures_is_told_by_images() -> Result<()> {
+fn status_detects_change_of_architecture_by_image() -> Result<()> {
     let mut recording = Recording::new()?;
     recording.version["status"]["history"][1]["version"] = json!("9.2.0");
     let versions = json!([
@@ -128,15 +126,15 @@ fn a_change_of_architectures_is_told_by_images() -> Result<()> {
 }
 
 #[test]
-fn alerts_beside_a_recording_are_part_of_it() -> Result<()> {
+fn status_includes_recorded_alerts() -> Result<()> {
     let recording = Recording::new()?;
     let alert = |name: &str, severity: &str, since: &str| {
         json!({"labels": {"alertname": name, "severity": severity, "namespace": "shop"},
                "annotations": {"summary": "It is"}, "state": "firing", "activeAt": since, "value": "1e+00"})
     };
     let alerts = [
-        alert("Watchdog", "none", BEGAN),
-        alert("Fire", "critical", LATER),
+        alert("Watchdog", "none", STARTED_AT),
+        alert("Fire", "critical", LAST_EVENT_AT),
         alert("Smoke", "warning", "2026-02-28T10:00:00Z"),
         alert("PodDisruptionBudgetAtLimit", "warning", "2026-02-28T10:00:00.123456789Z"),
     ];
@@ -152,13 +150,13 @@ fn alerts_beside_a_recording_are_part_of_it() -> Result<()> {
 }
 
 #[test]
-fn a_finished_control_plane_leaves_workers_to_be_told_about() -> Result<()> {
+fn status_after_control_plane_reports_workers() -> Result<()> {
     let mut recording = Recording::new()?;
     recording.operators[1] = operator("machine-config", "9.2.0", "False");
     let status = &mut recording.version["status"];
     status["conditions"][0]["status"] = json!("False");
     status["history"][0]["state"] = json!("Completed");
-    status["history"][0]["completionTime"] = json!(LATER);
+    status["history"][0]["completionTime"] = json!(LAST_EVENT_AT);
     insta::assert_snapshot!(recording.facts()?, @"
     completed 9.2.0
     pool worker Pending 0 of 1
@@ -170,7 +168,7 @@ fn a_finished_control_plane_leaves_workers_to_be_told_about() -> Result<()> {
 }
 
 #[test]
-fn the_same_objects_in_files_of_any_shape_are_the_same_cluster() -> Result<()> {
+fn recording_in_any_format_gives_the_same_report() -> Result<()> {
     let mut recording = Recording::new()?;
     let usual = recording.facts()?;
 
@@ -214,12 +212,12 @@ fn the_same_objects_in_files_of_any_shape_are_the_same_cluster() -> Result<()> {
     recording.file("-mcp.yaml", &json!({"apiVersion": "v1", "kind": "List", "items": null}))?;
     assert_eq!(facts(&recording.document(&["status"])?), none, "no pools");
     recording.file("-co.yaml", &json!({"apiVersion": "v1", "kind": "List", "items": null}))?;
-    assert!(recording.said(&["status"]).starts_with("exit code: 4\n"), "nobody says anything");
+    assert!(recording.upgrade(&["status"]).starts_with("exit code: 4\n"), "no ClusterVersion");
     Ok(())
 }
 
 #[test]
-fn every_update_of_a_recording_has_its_verdict() -> Result<()> {
+fn recommend_evaluates_every_update() -> Result<()> {
     let recording = Recording { version: choices(), ..Recording::new()? };
     recording.file("-cv.yaml", &recording.version)?;
     let told = recording.document(&["recommend"])?;
@@ -261,11 +259,11 @@ fn every_update_of_a_recording_has_its_verdict() -> Result<()> {
 }
 
 #[test]
-fn a_quiet_question_is_answered_by_its_exit_code() -> Result<()> {
+fn recommend_with_quiet_returns_an_exit_code() -> Result<()> {
     let recording = Recording { version: choices(), ..Recording::new()? };
     recording.file("-cv.yaml", &recording.version)?;
     let ask = |arguments: &[&str]| {
-        recording.said(&[&["recommend", "--quiet", "--version"], arguments].concat())
+        recording.upgrade(&[&["recommend", "--quiet", "--version"], arguments].concat())
     };
     insta::assert_snapshot!(ask(&["9.1.2"]), @"
     exit code: 3
@@ -289,22 +287,22 @@ fn a_quiet_question_is_answered_by_its_exit_code() -> Result<()> {
     insta::assert_snapshot!(ask(&["9.1.4"]), @"exit code: 0");
     insta::assert_snapshot!(ask(&["9.1.2", "--accept=SlowDisks"]), @"exit code: 0");
     let document = document(&ask(&["9.1.4", "-o", "json"]))?;
-    assert_eq!(document["target"]["version"], "9.1.4", "a document is what is asked for");
+    assert_eq!(document["target"]["version"], "9.1.4", "a document is printed");
     Ok(())
 }
 
 #[test]
-fn of_a_recording_it_is_told_what_would_come_of_a_change() -> Result<()> {
+fn dry_run_on_recording_prints_the_result() -> Result<()> {
     let recording = Recording { version: choices(), ..Recording::new()? };
     recording.file("-cv.yaml", &recording.version)?;
-    let said = [
-        recording.said(&["channel"]),
-        recording.said(&["channel", "fast-9.2", "--dry-run"]),
-        recording.said(&["channel", "fast-9.2"]),
-        recording.said(&["accept", "SlowDisks"]),
-        recording.said(&["accept", "--export"]),
+    let upgrade = [
+        recording.upgrade(&["channel"]),
+        recording.upgrade(&["channel", "fast-9.2", "--dry-run"]),
+        recording.upgrade(&["channel", "fast-9.2"]),
+        recording.upgrade(&["accept", "SlowDisks"]),
+        recording.upgrade(&["accept", "--export"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @"
+    insta::assert_snapshot!(upgrade.join("\n"), @"
     exit code: 0
     ----- stdout -----
     Channel: stable-9.2
@@ -342,7 +340,7 @@ fn of_a_recording_it_is_told_what_would_come_of_a_change() -> Result<()> {
 }
 
 #[test]
-fn what_to_look_at_is_of_the_cluster_that_was_named() -> Result<()> {
+fn commands_in_reports_name_the_cluster() -> Result<()> {
     let recording = Recording::new()?;
     recording.write()?;
     let status = recording.document(&["status", "--as=alice"])?;

@@ -1,4 +1,4 @@
-//! Which clusters a fleet has, and where they are.
+//! The clusters of a fleet.
 
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
@@ -11,26 +11,26 @@ use crate::cluster::contexts;
 use crate::errors::{WithHint, WrongUsage};
 use crate::source::CLUSTER_VERSION_FILE;
 
-/// More than anybody keeps in one directory.
-const MOST: usize = 10_000;
+/// Maximum number of files in a directory of recorded clusters.
+const MAX_FILES: usize = 10_000;
 
-/// A cluster of a fleet that can be asked.
-pub(super) struct Live {
+/// A live cluster of a fleet.
+pub(super) struct LiveCluster {
     /// The context.
     pub(super) name: String,
-    /// How it is reached.
+    /// Arguments of the connection.
     pub(super) access: ClusterArgs,
 }
 
-/// A cluster of a fleet that somebody wrote down.
+/// A recorded cluster of a fleet.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Recorded {
+pub(super) struct RecordedCluster {
     pub(super) name: String,
     pub(super) path: PathBuf,
 }
 
-/// The clusters that the arguments name.
-pub(super) fn live(args: &MembersArgs) -> anyhow::Result<Vec<Live>> {
+/// The live clusters of the arguments.
+pub(super) fn live(args: &MembersArgs) -> anyhow::Result<Vec<LiveCluster>> {
     let names = if args.all_contexts {
         contexts::names(&args.cluster)?
     } else {
@@ -41,18 +41,18 @@ pub(super) fn live(args: &MembersArgs) -> anyhow::Result<Vec<Live>> {
     }
     let member = |name: String| {
         let access = ClusterArgs { context: Some(name.clone()), ..args.cluster.clone() };
-        Live { name, access }
+        LiveCluster { name, access }
     };
     Ok(names.into_iter().map(member).collect())
 }
 
-/// The clusters in a directory, in the order of their names: each `X-cv.yaml`, and each directory.
-pub(super) fn recorded(dir: &Path) -> anyhow::Result<Vec<Recorded>> {
-    recorded_among(dir, MOST)
+/// The recorded clusters of a directory by name: each `X-cv.yaml`, and each subdirectory.
+pub(super) fn recorded(dir: &Path) -> anyhow::Result<Vec<RecordedCluster>> {
+    recorded_within(dir, MAX_FILES)
 }
 
-/// The same in a directory that has at most so many files.
-fn recorded_among(dir: &Path, most: usize) -> anyhow::Result<Vec<Recorded>> {
+/// [`recorded`] with a limit of files.
+fn recorded_within(dir: &Path, max: usize) -> anyhow::Result<Vec<RecordedCluster>> {
     let unreadable = || WithHint {
         message: format!("cannot read directory {}", dir.display()),
         hint: "use a directory with X-cv.yaml or a directory X for each recorded cluster X"
@@ -60,9 +60,9 @@ fn recorded_among(dir: &Path, most: usize) -> anyhow::Result<Vec<Recorded>> {
     };
     let mut found = Vec::new();
     for (number, entry) in fs::read_dir(dir).with_context(unreadable)?.enumerate() {
-        // Some of a fleet must not be taken for all of it.
-        if number == most {
-            let message = format!("{} contains more than {most} files", dir.display());
+        // A partial list must not pass for the fleet.
+        if number == max {
+            let message = format!("{} contains more than {max} files", dir.display());
             let hint = "split the recorded clusters into several directories, and report on each \
                         of them";
             return Err(WithHint { message, hint: hint.to_owned() }.into());
@@ -77,7 +77,7 @@ fn recorded_among(dir: &Path, most: usize) -> anyhow::Result<Vec<Recorded>> {
     })
 }
 
-fn member(entry: &DirEntry) -> Option<Recorded> {
+fn member(entry: &DirEntry) -> Option<RecordedCluster> {
     let path = entry.path();
     let file = entry.file_name().to_str()?.to_owned();
     let is_hidden = file.starts_with('.');
@@ -86,7 +86,7 @@ fn member(entry: &DirEntry) -> Option<Recorded> {
         _ if path.is_dir() && !is_hidden => file,
         _ => return None,
     };
-    Some(Recorded { name, path })
+    Some(RecordedCluster { name, path })
 }
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_cluster_version_and_each_directory_is_a_cluster() {
+    fn recorded_lists_files_and_directories() {
         let dir = tempfile::tempdir().unwrap();
         for file in ["b-cv.yaml", "b-co.yaml", "-cv.yaml", "notes.txt"] {
             fs::write(dir.path().join(file), "").unwrap();
@@ -108,8 +108,8 @@ mod tests {
         assert_eq!(found, [("a", dir.path().join("a")), ("b", dir.path().join("b-cv.yaml"))]);
         let empty = recorded(&dir.path().join("a")).unwrap_err();
         assert!(empty.to_string().ends_with("contains no recorded clusters"), "{empty}");
-        assert_eq!(recorded_among(dir.path(), 6).unwrap().len(), 2);
-        let more = recorded_among(dir.path(), 5).unwrap_err();
+        assert_eq!(recorded_within(dir.path(), 6).unwrap().len(), 2);
+        let more = recorded_within(dir.path(), 5).unwrap_err();
         assert!(more.to_string().ends_with("contains more than 5 files"), "{more}");
     }
 }

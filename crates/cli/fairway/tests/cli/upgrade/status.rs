@@ -1,4 +1,4 @@
-//! What an update is doing and what speaks against one, live and from recorded clusters.
+//! `status` and `recommend`, for live and recorded clusters.
 
 use std::process::Command;
 
@@ -7,11 +7,11 @@ use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _, OperatorCond
 use fairway_testkit::{TestCluster, environment, objects};
 use kube::api::{Api, PostParams};
 
-use super::{document, risky, said};
+use super::{create_cluster_version, document, upgrade};
 
-/// The comparison is a program beside the recordings: it reads the facts from both texts.
+/// A script beside the recordings compares the facts in both texts.
 #[test]
-fn recorded_clusters_have_the_facts_that_others_tell() {
+fn status_of_recordings_has_the_facts_of_oc() {
     let Some(folder) = environment::conformance("oc") else { return };
     let mut check = Command::new("python3");
     check.arg(folder.join("check")).arg(env!("CARGO_BIN_EXE_fairway")).arg(&folder);
@@ -21,7 +21,7 @@ fn recorded_clusters_have_the_facts_that_others_tell() {
 }
 
 #[test]
-fn the_same_recording_gives_the_same_answer() {
+fn status_of_the_same_recording_is_deterministic() {
     let Some(folder) = environment::conformance("oc") else { return };
     let file = folder.join("status/4.15.0-ec2-early-cv.yaml");
     for arguments in [&["-o", "json"][..], &["-o", "yaml"], &["--details=all"]] {
@@ -35,21 +35,21 @@ fn the_same_recording_gives_the_same_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_update_is_doing() -> Result<()> {
-    see_the_status().await
+async fn status_of_an_update() -> Result<()> {
+    check_status().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn what_an_update_is_doing_in_a_real_cluster() -> Result<()> {
-    see_the_status().await
+async fn status_of_an_update_in_a_real_cluster() -> Result<()> {
+    check_status().await
 }
 
-async fn see_the_status() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let versions = risky(&cluster).await?;
+async fn check_status() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let versions = create_cluster_version(&cluster).await?;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said(cluster.kubeconfig(), &["status"]), @"
+        insta::assert_snapshot!(upgrade(cluster.kubeconfig(), &["status"]), @"
         exit code: 4
         ----- stderr -----
         error: the cluster has no ClusterOperators, so the progress of the update is unknown
@@ -58,18 +58,18 @@ async fn see_the_status() -> Result<()> {
     }
     component(&cluster).await?;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said(cluster.kubeconfig(), &["status"]), @"
+        insta::assert_snapshot!(upgrade(cluster.kubeconfig(), &["status"]), @"
         exit code: 0
         ----- stdout -----
         The cluster is not updating.
         ");
     }
 
-    let watched = said(cluster.kubeconfig(), &["status", "--watch"]);
-    assert_eq!(watched, said(cluster.kubeconfig(), &["status"]), "nothing is to be watched");
+    let watched = upgrade(cluster.kubeconfig(), &["status", "--watch"]);
+    assert_eq!(watched, upgrade(cluster.kubeconfig(), &["status"]), "nothing is to be watched");
 
     begin(&versions, "5.1.1").await?;
-    let watched = said(cluster.kubeconfig(), &["status", "--watch", "--timeout=1s"]);
+    let watched = upgrade(cluster.kubeconfig(), &["status", "--watch", "--timeout=1s"]);
     assert!(watched.starts_with("exit code: 5\n"), "{watched}");
     let told = document(cluster.kubeconfig(), &["status"])?;
     assert_eq!(told["kind"], "UpgradeStatus");
@@ -83,7 +83,7 @@ async fn see_the_status() -> Result<()> {
     Ok(())
 }
 
-/// Lets the cluster have a component of its release, at 5.1.0.
+/// Creates a ClusterOperator at 5.1.0.
 pub(super) async fn component(cluster: &TestCluster) -> Result<()> {
     let operators: Api<ClusterOperator> = Api::all(cluster.client());
     let mut operator = objects::cluster_operator("network");
@@ -95,7 +95,7 @@ pub(super) async fn component(cluster: &TestCluster) -> Result<()> {
     Ok(())
 }
 
-/// Lets the cluster be on its way to a version.
+/// Sets the status of an update in progress.
 pub(super) async fn begin(versions: &Api<ClusterVersion>, version: &str) -> Result<()> {
     let mut object = versions.get("version").await?;
     let status = object.status.as_mut().context("no status")?;
@@ -112,21 +112,21 @@ pub(super) async fn begin(versions: &Api<ClusterVersion>, version: &str) -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_speaks_against_updates() -> Result<()> {
-    see_recommendations().await
+async fn recommend_lists_issues() -> Result<()> {
+    check_recommendations().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn what_speaks_against_updates_in_a_real_cluster() -> Result<()> {
-    see_recommendations().await
+async fn recommend_lists_issues_in_a_real_cluster() -> Result<()> {
+    check_recommendations().await
 }
 
-async fn see_recommendations() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
+async fn check_recommendations() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
     let ask =
-        |arguments: &[&str]| said(cluster.kubeconfig(), &[&["recommend"], arguments].concat());
+        |arguments: &[&str]| upgrade(cluster.kubeconfig(), &[&["recommend"], arguments].concat());
     insta::allow_duplicates! {
         insta::assert_snapshot!(ask(&[]), @"
         exit code: 0

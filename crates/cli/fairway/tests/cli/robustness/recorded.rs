@@ -1,11 +1,11 @@
-//! Recorded clusters of which half is missing.
+//! Incomplete recorded clusters.
 
 use std::fmt::Write;
 
-use super::{Ended, table};
+use super::{CommandResult, table};
 use crate::fairway;
 
-const QUESTIONS: [&[&str]; 4] = [
+const COMMANDS: [&[&str]; 4] = [
     &["upgrade"],
     &["upgrade", "recommend"],
     &["upgrade", "recommend", "--version=5.2.0"],
@@ -13,7 +13,7 @@ const QUESTIONS: [&[&str]; 4] = [
 ];
 
 #[test]
-fn half_a_cluster_version() {
+fn incomplete_cluster_version() {
     let directory = tempfile::tempdir().unwrap();
     let head = "apiVersion: config.openshift.io/v1\nkind: ClusterVersion\n\
                 metadata: {name: version}\n";
@@ -47,10 +47,10 @@ fn half_a_cluster_version() {
                          items: [{metadata: {name: etcd}}, {metadata: {}, status: {conditions: [{}]}}, null]\n";
         std::fs::write(directory.path().join("x-co.yaml"), operators).unwrap();
         writeln!(told, "--- {what}").unwrap();
-        told += &table(QUESTIONS.iter().map(|arguments| {
+        told += &table(COMMANDS.iter().map(|arguments| {
             let mut command = fairway();
             command.current_dir(directory.path()).args(*arguments).arg("--from-file=x-cv.yaml");
-            let ended = Ended::of(&mut command);
+            let ended = CommandResult::run(&mut command);
             assert!(!ended.stderr.contains("panicked"), "{what}: {arguments:?}: {}", ended.stderr);
             (arguments.join(" "), ended)
         }));

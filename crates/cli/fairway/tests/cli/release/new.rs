@@ -1,16 +1,16 @@
-//! `fairway release new`
+//! `fairway release new`.
 
 use std::fs;
 
 use serde_json::Value;
 
-use super::{NETWORK, PROGRAM, STORAGE, Workshop, deployment};
+use super::{NETWORK, PROGRAM, ReleaseFiles, STORAGE, deployment};
 
 #[test]
-fn a_release_is_made_and_the_same_one_again() {
-    let workshop = Workshop::new();
-    let first = workshop.release("5.1.0", &[]);
-    let said = workshop.run(&[
+fn new_is_reproducible() {
+    let files = ReleaseFiles::new();
+    let first = files.release("5.1.0", &[]);
+    let said = files.run(&[
         "new",
         "--version=5.1.0",
         PROGRAM,
@@ -30,14 +30,14 @@ fn a_release_is_made_and_the_same_one_again() {
     release 5.1.0: manifests: 22, images: 2
     ");
     let digest = |layout: &str| {
-        let info = workshop.json(&["info", layout]);
+        let info = files.json(&["info", layout]);
         info["image"].as_str().unwrap().rsplit_once('@').unwrap().1.to_owned()
     };
     assert_eq!(digest("again"), digest("releases"));
-    let dated = workshop.release("5.1.0", &["--created=2026-01-31T12:00:00Z"]);
+    let dated = files.release("5.1.0", &["--created=2026-01-31T12:00:00Z"]);
     assert_ne!(dated, first);
-    assert_eq!(workshop.release("5.1.0", &["--created=1769860800"]), dated);
-    let mut command = workshop.fairway(&[
+    assert_eq!(files.release("5.1.0", &["--created=1769860800"]), dated);
+    let mut command = files.fairway(&[
         "new",
         "--version=5.1.0",
         PROGRAM,
@@ -53,11 +53,11 @@ fn a_release_is_made_and_the_same_one_again() {
 }
 
 #[test]
-fn what_stands_for_images_and_the_version_is_replaced() {
-    let workshop = Workshop::new();
-    workshop.release("5.1.0", &[]);
+fn new_replaces_image_and_version_placeholders() {
+    let files = ReleaseFiles::new();
+    files.release("5.1.0", &[]);
     let file = "--file=release-manifests/0000_50_network_01_deployment.yaml";
-    let text = workshop.run(&["extract", "releases", file]);
+    let text = files.run(&["extract", "releases", file]);
     let lines: Vec<&str> = text.lines().skip_while(|line| !line.contains("containers")).collect();
     insta::assert_snapshot!(lines.join("\n"), @"
     containers:
@@ -68,12 +68,12 @@ fn what_stands_for_images_and_the_version_is_replaced() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_said_at_once_and_nothing_is_made() {
-    let workshop = Workshop::new();
-    workshop.write("broken/0000_50_broken_01.yaml", "apiVersion: v1\nkind: ConfigMap\n");
-    workshop.write("broken/0000_50_broken_02.yaml", "a: [\n");
-    workshop.write("broken/0000_50_network_01_deployment.yaml", &deployment("other"));
-    let said = workshop.run(&[
+fn new_with_invalid_manifests_reports_all_and_writes_nothing() {
+    let files = ReleaseFiles::new();
+    files.write("broken/0000_50_broken_01.yaml", "apiVersion: v1\nkind: ConfigMap\n");
+    files.write("broken/0000_50_broken_02.yaml", "a: [\n");
+    files.write("broken/0000_50_network_01_deployment.yaml", &deployment("other"));
+    let said = files.run(&[
         "new",
         "--version=5.1.0",
         "--previous=5.1.0",
@@ -100,19 +100,19 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_is_made() {
     * broken/0000_50_broken_02.yaml:1:4: '[' is not closed
     hint: add images with --image storage=IMAGE
     "#);
-    assert!(!workshop.path().join("releases").exists());
+    assert!(!files.path().join("releases").exists());
 }
 
 #[test]
-fn mistakes_in_the_arguments_are_said() {
-    let workshop = Workshop::new();
-    workshop.write("empty/README.md", "nothing");
-    workshop.write("diary/today", "dear");
-    workshop.write("hollow/empty/README.md", "nothing");
-    workshop.write("list.txt", "a=b\n");
-    workshop.write("twice.txt", "# images\na=b\n\na=c # again\n");
-    workshop.write("odd.txt", "a=b\nb=\n");
-    let new = |more: &[&str]| workshop.run(&[&["new", "--version=5.1.0", PROGRAM], more].concat());
+fn new_with_invalid_arguments_is_refused() {
+    let files = ReleaseFiles::new();
+    files.write("empty/README.md", "nothing");
+    files.write("diary/today", "dear");
+    files.write("hollow/empty/README.md", "nothing");
+    files.write("list.txt", "a=b\n");
+    files.write("twice.txt", "# images\na=b\n\na=c # again\n");
+    files.write("odd.txt", "a=b\nb=\n");
+    let new = |more: &[&str]| files.run(&[&["new", "--version=5.1.0", PROGRAM], more].concat());
     let said = [
         new(&[]),
         new(&["--to=releases", "--to-image=registry.example/releases"]),
@@ -138,22 +138,22 @@ fn mistakes_in_the_arguments_are_said() {
         new(&["--to-image=registry.example/releases@sha256:12"]),
         new(&["--to-image=registry.example/RELEASES"]),
         new(&["--to-image=127.0.0.1:1/releases"]),
-        workshop.run(&["new", "--version=5.1.0", "--from=oci:missing", "--to=releases"]),
-        workshop.run(&["new", "--version=5.1.0", "--program=missing", "--to=releases"]),
-        workshop.run(&["new", "--version=5.1", "--to=releases"]),
+        files.run(&["new", "--version=5.1.0", "--from=oci:missing", "--to=releases"]),
+        files.run(&["new", "--version=5.1.0", "--program=missing", "--to=releases"]),
+        files.run(&["new", "--version=5.1", "--to=releases"]),
     ];
     insta::assert_snapshot!(said.join("\n"));
 }
 
 #[test]
-fn doubts_are_said_and_alerts_come_where_they_are_known() {
-    let workshop = Workshop::new();
-    workshop.write(
+fn new_prints_warnings_and_adds_alerts() {
+    let files = ReleaseFiles::new();
+    files.write(
         "monitoring/0000_50_monitoring_01.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: forgotten\n  namespace: monitoring\n",
     );
     let new = ["new", "--version=5.1.0", PROGRAM, "--to=releases", "--manifests=monitoring"];
-    insta::assert_snapshot!(workshop.run(&new), @r#"
+    insta::assert_snapshot!(files.run(&new), @r#"
     exit code: 0
     ----- stdout -----
     oci:releases@DIGEST
@@ -163,8 +163,7 @@ fn doubts_are_said_and_alerts_come_where_they_are_known() {
     warning: the release has no alerts, because no manifest defines PrometheusRule and ServiceMonitor; to add them, use --monitoring
     release 5.1.0: manifests: 21, images: 0
     "#);
-    let manifests =
-        |arguments: &[&str]| workshop.json(arguments)["manifestCount"].as_u64().unwrap();
+    let manifests = |arguments: &[&str]| files.json(arguments)["manifestCount"].as_u64().unwrap();
     let without = manifests(&new);
     let always = manifests(&[&new[..], &["--monitoring"]].concat());
     assert!(without < always, "{without} and {always}");
@@ -172,43 +171,40 @@ fn doubts_are_said_and_alerts_come_where_they_are_known() {
         let text = format!(
             "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: {name}.monitoring.coreos.com\n"
         );
-        workshop.write(&format!("monitoring/0000_50_monitoring_02_{name}.yaml"), &text);
+        files.write(&format!("monitoring/0000_50_monitoring_02_{name}.yaml"), &text);
     }
     assert_eq!(manifests(&new), always + 2);
     let text = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  \
                 name: securitycontextconstraints.security.openshift.io\n";
-    workshop.write("monitoring/0000_03_constraints.yaml", text);
+    files.write("monitoring/0000_03_constraints.yaml", text);
     let with_constraints = always + 2 + 3;
     assert_eq!(manifests(&new), with_constraints, "the definition, and whom it lets in");
 }
 
 #[test]
-fn a_release_is_built_on_an_image_even_on_another_release() {
-    let workshop = Workshop::new();
-    workshop.release("5.0.0", &[]);
+fn new_with_base_image_adds_layers() {
+    let files = ReleaseFiles::new();
+    files.release("5.0.0", &[]);
     let new = |version: &str| {
         let version = format!("--version={version}");
         let arguments = ["new", &version, "--from=oci:releases:5.0.0", "--to=releases", NETWORK];
-        workshop.json(&[&arguments[..], &["--manifests=network"]].concat())
+        files.json(&[&arguments[..], &["--manifests=network"]].concat())
     };
     let made = new("5.0.1");
     assert_eq!(new("5.0.1"), made);
-    let info = workshop.json(&["info", made["image"].as_str().unwrap()]);
+    let info = files.json(&["info", made["image"].as_str().unwrap()]);
     assert_eq!(info["release"]["version"], "5.0.1");
     let images: Vec<&String> = info["images"].as_object().unwrap().keys().collect();
     assert_eq!(images, ["network"], "nothing of the other release shows through");
-    let text = workshop.run(&["extract", "oci:releases:5.0.1", "--to=files"]);
+    let text = files.run(&["extract", "oci:releases:5.0.1", "--to=files"]);
     assert!(text.starts_with("exit code: 0"), "{text}");
     assert!(
-        !workshop
-            .path()
-            .join("files/release-manifests/0000_50_storage_01_deployment.yaml")
-            .exists()
+        !files.path().join("files/release-manifests/0000_50_storage_01_deployment.yaml").exists()
     );
 
     let digest = made["digest"].as_str().unwrap().trim_start_matches("sha256:");
     let blob = |digest: &str| -> Value {
-        let path = workshop.path().join("releases/blobs/sha256").join(digest);
+        let path = files.path().join("releases/blobs/sha256").join(digest);
         serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
     };
     let config = blob(digest)["config"]["digest"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Programs that are refused something: they get a document, too.
+//! Error documents for scripts.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use anyhow::Result;
 use fairway_testkit::TestCluster;
 use serde_json::{Value, json};
 
-use super::risky;
+use super::create_cluster_version;
 use crate::{fairway, schema};
 
-/// The exit code of a command, and its document.
+/// The exit code and the document of a refused command.
 fn refused(kubeconfig: &Path, arguments: &str) -> (i32, Value) {
     let mut command = fairway();
     command.env("KUBECONFIG", kubeconfig).args(arguments.split(' ')).arg("--output=json");
@@ -17,14 +17,14 @@ fn refused(kubeconfig: &Path, arguments: &str) -> (i32, Value) {
     let text = String::from_utf8_lossy(&output.stdout);
     schema::check_printed(&command, &text);
     let document = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{arguments}: {text}"));
-    assert!(!output.stderr.is_empty(), "{arguments}: people are told as well");
+    assert!(!output.stderr.is_empty(), "{arguments}: no text on standard error");
     (output.status.code().unwrap_or(-1), document)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_refused_gets_a_document() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
+async fn refused_commands_print_a_document() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
     let directory = tempfile::tempdir()?;
     let file = |name: &str, text: &str| {
         let path = directory.path().join(name);
@@ -38,7 +38,7 @@ async fn whoever_is_refused_gets_a_document() -> Result<()> {
         "upgrade --dry-run",
         "upgrade rollback",
         "upgrade explain NoSuchRisk",
-        "upgrade channel no-such-channel-5.1 --context=nobody",
+        "upgrade channel no-such-channel-5.1 --context=missing",
         "olm list",
         &format!("upgrade status --from-file={half}"),
         &format!("upgrade status --from-file={broken}"),
@@ -58,7 +58,7 @@ async fn whoever_is_refused_gets_a_document() -> Result<()> {
     upgrade --dry-run: 2 "usage" "--dry-run needs --to, --to-image, --to-latest, --to-multi-arch, --clear or --clear-preflight"
     upgrade rollback: 3 "refused" "this cluster has no release before 5.1.0 (registry.example/release@sha256:5f89b70ade0bbb70014dddd1f20f605cc6b2a161bfa48b5407f4fba110d58e82)"
     upgrade explain NoSuchRisk: 4 "unknown" "no available update has a risk named \"NoSuchRisk\", and no such risk is accepted"
-    upgrade channel no-such-channel-5.1 --context=nobody: 1 "error" "cannot load the cluster configuration"
+    upgrade channel no-such-channel-5.1 --context=missing: 1 "error" "cannot load the cluster configuration"
     olm list: 4 "unknown" "OLM is not installed: the cluster does not serve ClusterServiceVersions"
     upgrade status --from-file=half.yaml: 4 "unknown" "no ClusterOperator recorded: none in half.yaml"
     upgrade status --from-file=broken.yaml: 1 "error" "broken.yaml:1:1: unclosed bracket '{'"

@@ -1,22 +1,12 @@
 //! Arguments of `fairway release`.
 
-mod diff;
-mod extract;
-mod info;
-mod lint;
-mod new;
-mod sign;
-mod verify;
+use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{ArgGroup, Subcommand, ValueEnum, ValueHint};
 
-pub(crate) use diff::DiffArgs;
-pub(crate) use extract::ExtractArgs;
-pub(crate) use info::{InfoArgs, TaskGraphFormat};
-pub(crate) use lint::LintArgs;
-pub(crate) use new::{ImageArgs, MetadataArgs, NewArgs};
-pub(crate) use sign::SignArgs;
-pub(crate) use verify::VerifyArgs;
+pub(crate) use super::release_new::{ImageArgs, MetadataArgs, NewArgs};
+use crate::args::registry::AccessArgs;
+use crate::args::report::ReportArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct ReleaseArgs {
@@ -128,4 +118,163 @@ Examples:
   fairway release verify oci:releases:5.1.0 --keyring team.asc --keyring partner.asc \\
     --store https://signatures.example/releases -o json")]
     Verify(VerifyArgs),
+}
+
+#[derive(clap::Args)]
+pub(crate) struct DiffArgs {
+    /// Release: registry.example/releases:5.0.0, oci:DIR:NAME, or a directory with its files
+    #[arg(value_name = "FROM")]
+    pub(crate) from: String,
+
+    /// Release to compare with
+    #[arg(value_name = "TO")]
+    pub(crate) to: String,
+
+    /// Exit with 3 if the releases differ
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+}
+
+#[derive(clap::Args)]
+#[command(group(ArgGroup::new("what").required(true).multiple(true).args(["to", "file"])))]
+pub(crate) struct ExtractArgs {
+    /// Release: registry.example/releases:5.1.0, oci:DIR:NAME, or a directory with its files
+    #[arg(value_name = "IMAGE|DIR")]
+    pub(crate) release: String,
+
+    /// Destination directory, with the layout of the image; created if it is missing
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) to: Option<PathBuf>,
+
+    /// Extract only this file, by its path in the image; without `--to`, print it
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Option<String>,
+
+    /// Overwrite existing files
+    #[arg(long, requires = "to")]
+    pub(crate) force: bool,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct InfoArgs {
+    /// Release: registry.example/releases:5.1.0, oci:DIR:NAME, or a directory with its files
+    #[arg(value_name = "IMAGE|DIR")]
+    pub(crate) release: String,
+
+    /// Print the task graph: the order in which an update applies the manifests
+    ///
+    /// The graph contains the manifests for clusters of the default profile with all capabilities.
+    /// Steps are applied one after the other; the components of a step are applied in parallel.
+    #[arg(long, value_name = "FORMAT", conflicts_with = "output")]
+    pub(crate) graph: Option<TaskGraphFormat>,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+}
+
+/// The format of a task graph.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum TaskGraphFormat {
+    /// Steps and their components, as lines
+    Text,
+    /// Nodes and edges, for Graphviz
+    Dot,
+    /// SVG, for browsers
+    Svg,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct LintArgs {
+    /// Release: an image, oci:DIR:NAME, a directory with its files, or a directory with the
+    /// manifests of an operator
+    #[arg(value_name = "IMAGE|DIR", default_value = ".")]
+    pub(crate) release: String,
+
+    /// Exit with 3 if there are warnings
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+}
+
+#[derive(clap::Args)]
+#[command(group(ArgGroup::new("place").required(true).args(["store", "config_map"])))]
+pub(crate) struct SignArgs {
+    /// Release: registry.example/releases:5.1.0, or oci:DIR:NAME
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: String,
+
+    /// OpenPGP secret key: `gpg --armor --export-secret-keys KEY > FILE`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) key: PathBuf,
+
+    /// File with the passphrase of the key on its first line
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) passphrase_file: Option<PathBuf>,
+
+    /// Image name in the signature; default: the name of IMAGE
+    #[arg(long, value_name = "NAME")]
+    pub(crate) identity: Option<String>,
+
+    /// Signature store to add the signature to: a directory with sha256=DIGEST/signature-1 and so
+    /// on
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) store: Option<PathBuf>,
+
+    /// Print the signature as a ConfigMap, for clusters without access to a signature store
+    #[arg(long)]
+    pub(crate) config_map: bool,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct VerifyArgs {
+    /// Release: registry.example/releases:5.1.0, or oci:DIR:NAME
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: String,
+
+    /// OpenPGP public keys, one of which must have signed the release; repeatable, each file needs
+    /// a signature
+    #[arg(long = "keyring", value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "from_release")]
+    pub(crate) keyrings: Vec<PathBuf>,
+
+    /// Signature store: a directory or a URL with sha256=DIGEST/signature-1 and so on; repeatable
+    #[arg(long = "store", value_name = "DIR|URL", value_hint = ValueHint::AnyPath, required_unless_present = "from_release")]
+    pub(crate) stores: Vec<String>,
+
+    /// Use the keyrings and signature stores of another release, like a cluster that runs it
+    ///
+    /// `--keyring` adds keyrings. `--store` replaces the signature stores of the release.
+    #[arg(long, value_name = "IMAGE|DIR")]
+    pub(crate) from_release: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
 }

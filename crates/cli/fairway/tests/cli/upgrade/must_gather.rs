@@ -1,4 +1,4 @@
-//! The same answers from a cluster and from what was gathered of it.
+//! Reports of a cluster and of its must-gather.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use fairway_api::ClusterOperator;
 use fairway_testkit::{TestCluster, objects};
 use kube::api::{Api, PostParams};
 
-use super::{risky, said};
+use super::{create_cluster_version, upgrade};
 
-/// Where `oc adm must-gather` puts what the API answers.
-const GATHERED: [(&str, &str); 4] = [
+/// Kinds, and their files in a must-gather.
+const FILES: [(&str, &str); 4] = [
     (
         "cluster-scoped-resources/config.openshift.io/clusterversions/version.yaml",
         "/apis/config.openshift.io/v1/clusterversions/version",
@@ -27,23 +27,23 @@ const GATHERED: [(&str, &str); 4] = [
     ),
 ];
 
-/// No cluster is reached by it.
+/// A kubeconfig that does not exist.
 const NO_CLUSTER: &str = "/nowhere/kubeconfig";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_and_what_was_gathered_of_it_say_the_same() -> Result<()> {
+async fn must_gather_gives_the_same_reports_as_the_cluster() -> Result<()> {
     compare().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn a_real_cluster_and_what_was_gathered_of_it_say_the_same() -> Result<()> {
+async fn must_gather_gives_the_same_reports_as_a_real_cluster() -> Result<()> {
     compare().await
 }
 
 async fn compare() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
     let operators: Api<ClusterOperator> = Api::all(cluster.client());
     let operator = objects::cluster_operator("network");
     let mut operator = operators.create(&PostParams::default(), &operator).await?;
@@ -62,13 +62,13 @@ async fn compare() -> Result<()> {
         &["--status-preflight", "--to=5.1.1"],
         &["compare", "5.1.1", "5.2.0"],
     ] {
-        let live = said(cluster.kubeconfig(), arguments);
+        let live = upgrade(cluster.kubeconfig(), arguments);
         let live = live
             .replace("the cluster has no metrics service", "the recorded cluster has no alerts");
-        let recorded = said(Path::new(NO_CLUSTER), &[arguments, &[&from_file]].concat());
+        let recorded = upgrade(Path::new(NO_CLUSTER), &[arguments, &[&from_file]].concat());
         assert_eq!(recorded, live, "{arguments:?}");
     }
-    let refused = said(Path::new(NO_CLUSTER), &["--to=5.1.1", &from_file]);
+    let refused = upgrade(Path::new(NO_CLUSTER), &["--to=5.1.1", &from_file]);
     insta::allow_duplicates! {
         insta::assert_snapshot!(refused, @"
         exit code: 2
@@ -79,9 +79,9 @@ async fn compare() -> Result<()> {
     Ok(())
 }
 
-/// Writes down what a must-gather would.
+/// Writes the files of a must-gather.
 async fn gather(cluster: &TestCluster, directory: &Path) -> Result<()> {
-    for (file, path) in GATHERED {
+    for (file, path) in FILES {
         let request = axum::http::Request::get(path).body(Vec::new())?;
         let text = cluster.client().request_text(request).await?;
         let file = directory.join(file);

@@ -1,4 +1,4 @@
-//! `fairway completion`: scripts that complete what is being typed.
+//! `fairway completion`: completion scripts for shells.
 
 use std::io::Write;
 
@@ -12,9 +12,9 @@ use crate::printer::Printer;
 pub(crate) fn run(args: &CompletionArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let mut script = Vec::new();
     match args.shell {
-        Shell::Bash => script.extend_from_slice(include_bytes!("fairway.bash")),
-        Shell::Fish => script.extend_from_slice(include_bytes!("fairway.fish")),
-        Shell::Zsh => script.extend_from_slice(include_bytes!("fairway.zsh")),
+        Shell::Bash => script.extend_from_slice(include_bytes!("completion/fairway.bash")),
+        Shell::Fish => script.extend_from_slice(include_bytes!("completion/fairway.fish")),
+        Shell::Zsh => script.extend_from_slice(include_bytes!("completion/fairway.zsh")),
         // Scripts of other shells are static: commands and options of this version only.
         other => clap_complete::generate(other, &mut Args::command(), "fairway", &mut script),
     }
