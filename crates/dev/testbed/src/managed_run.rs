@@ -68,7 +68,7 @@ impl ManagedRun {
         }
     }
 
-    /// RunDirs a command in the namespace until it exits.
+    /// Runs a command in the namespace until it exits.
     pub(crate) fn run<I>(&self, program: &str, arguments: I, timeout: Duration) -> Result<String>
     where
         I: IntoIterator,

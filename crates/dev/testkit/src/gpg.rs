@@ -9,7 +9,7 @@ use fairway_registry::Digest;
 use serde_json::json;
 use tempfile::TempDir;
 
-/// A key pair in its own GnuPG home directory. Dropping it deletes both.
+/// A key pair in its own `GnuPG` home directory. Dropping it deletes both.
 pub struct Signer {
     home: TempDir,
 }

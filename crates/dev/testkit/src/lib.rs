@@ -16,14 +16,14 @@
 //!
 //! The other modules have the parts of a scenario:
 //!
-//! * [`AuditLog`] and [`Requests`]: the requests that the API server received.
-//! * [`cluster_version`]: the status and the requests of ClusterVersion.
-//! * [`releases`] and [`images`]: releases and images made for a test.
-//! * [`real`]: payloads of real OpenShift releases, and stubs for their components.
-//! * [`olm`]: OLM's kinds.
-//! * [`gpg`]: signatures.
-//! * [`FaultyProxy`]: a TCP proxy that closes connections early.
-//! * [`wait`]: polling.
+//! * [`AuditLog`] and [`Requests`] — the requests that the API server received.
+//! * [`cluster_version`] — the status and the requests of ClusterVersion.
+//! * [`releases`] and [`images`] — releases and images made for a test.
+//! * [`real`] — payloads of real OpenShift releases, and stubs for their components.
+//! * [`olm`] — OLM's kinds.
+//! * [`gpg`] — signatures.
+//! * [`FaultyProxy`] — a TCP proxy that closes connections early.
+//! * [`wait`] — polling.
 //!
 //! All of [`fairway_fixtures`] is re-exported. Tests that need a cluster carry
 //! `#[ignore = "needs a cluster: cargo xtask test"]`; the test command starts what they need and runs

@@ -207,7 +207,7 @@ impl TestPlatform {
         Ok(self.config_maps(namespace).get_opt(name).await?)
     }
 
-    /// The ConfigMaps of a namespace.
+    /// The `ConfigMap`s of a namespace.
     pub fn config_maps(&self, namespace: &str) -> Api<ConfigMap> {
         Api::namespaced(self.client(), namespace)
     }

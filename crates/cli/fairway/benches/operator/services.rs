@@ -24,7 +24,7 @@ const QUERY_DURATION: Duration = Duration::from_millis(10);
 const APPLIES: &str = r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[0,"1"]}]}}"#;
 const NO_ALERTS: &str = r#"{"status":"success","data":{"alerts":[]}}"#;
 
-/// The ETag of the graph, which never changes.
+/// The `ETag` of the graph, which never changes.
 const TAG: HeaderValue = HeaderValue::from_static("\"graph\"");
 
 /// Both services on one address. Dropping it ends them.

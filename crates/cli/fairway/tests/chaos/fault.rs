@@ -68,9 +68,9 @@ impl Fault {
         match self {
             Self::Kill => platform.operator.restart().await,
             Self::KillAndCloseRegistry => {
-                (0..few).for_each(|_| {
-                    platform.registry_proxy.fail_next_after(random.below(MAX_RESPONSE_BYTES))
-                });
+                for _ in 0..few {
+                    platform.registry_proxy.fail_next_after(random.below(MAX_RESPONSE_BYTES));
+                }
                 platform.operator.restart().await
             }
             Self::ApiServer(fault) => {

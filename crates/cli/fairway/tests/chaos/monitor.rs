@@ -44,12 +44,12 @@ impl Monitor {
         Self { observed, task }
     }
 
-    /// The number of ConfigMaps of a release that are applied.
+    /// The number of `ConfigMap`s of a release that are applied.
     pub(crate) fn written(&self, number: usize) -> usize {
         self.observed.borrow().written(number)
     }
 
-    /// Waits until a number of ConfigMaps of a release is applied.
+    /// Waits until a number of `ConfigMap`s of a release is applied.
     pub(crate) async fn wait_until_written(&self, number: usize, enough: usize) -> Result<()> {
         let mut observed = self.observed.clone();
         let written = observed.wait_for(|observed| observed.written(number) >= enough);

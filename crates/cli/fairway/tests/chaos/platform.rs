@@ -128,7 +128,7 @@ impl ChaosPlatform {
         self.operator.wait_until_completed(&version(number)).await.map(drop)
     }
 
-    /// Waits until a number of ConfigMaps of a release is applied.
+    /// Waits until a number of `ConfigMap`s of a release is applied.
     pub(crate) async fn wait_until_written(&mut self, number: usize, count: usize) -> Result<()> {
         let written = async {
             // An operator that exits would let the wait time out without a cause.

@@ -9,10 +9,10 @@ pub(crate) const LEVELS: [u32; 4] = [10, 20, 30, 40];
 /// Groups of a level, which are applied concurrently.
 const GROUPS: [&str; 3] = ["alpha", "beta", "gamma"];
 
-/// ConfigMaps of a group.
+/// `ConfigMap`s of a group.
 const MAPS_PER_GROUP: usize = 2;
 
-/// ConfigMaps of every release: those of the groups, and one for each component.
+/// `ConfigMap`s of every release: those of the groups, and one for each component.
 pub(crate) const MAPS: usize = LEVELS.len() * (GROUPS.len() * MAPS_PER_GROUP + 1);
 
 /// The key of a ConfigMap with the number of its release.

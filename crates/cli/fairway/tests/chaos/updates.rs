@@ -16,7 +16,7 @@ use crate::release::{MAPS, version};
 /// Number of faults in the test command. A soak has more.
 const DEFAULT_FAULTS: usize = 8;
 
-/// Maximum number of ConfigMaps that are written before the next fault: a few faults for each update.
+/// Maximum number of `ConfigMap`s that are written before the next fault: a few faults for each update.
 const MAX_MAPS_BETWEEN_FAULTS: usize = MAPS / 4;
 
 /// Delay of a fault after a write: before the next write, or while a component delays its report.

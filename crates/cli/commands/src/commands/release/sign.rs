@@ -27,7 +27,7 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// Namespace and label of ConfigMaps with signatures.
+/// Namespace and label of `ConfigMap`s with signatures.
 const NAMESPACE: &str = "openshift-config-managed";
 const LABEL: &str = "release.openshift.io/verification-signatures";
 

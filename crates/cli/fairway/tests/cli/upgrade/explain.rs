@@ -8,9 +8,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use fairway_api::{ClusterVersion, Conditions as _};
 use fairway_testkit::releases::TestRelease;
-use fairway_testkit::{
-    NAMESPACE, OperatorOptions, TestCluster, TestOperator, objects, wait,
-};
+use fairway_testkit::{NAMESPACE, OperatorOptions, TestCluster, TestOperator, objects, wait};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Api;
 use kube::api::PostParams;

@@ -193,7 +193,8 @@ const GRAPH: [&str; 2] = ["--graph=graph-data", "--releases=releases.json"];
 #[test]
 fn plan_with_recording_and_files() {
     let platform = platform().unwrap();
-    let plan = |arguments: &[&str]| plan_of_recording(platform.path(), &[arguments, &GRAPH].concat());
+    let plan =
+        |arguments: &[&str]| plan_of_recording(platform.path(), &[arguments, &GRAPH].concat());
     insta::assert_snapshot!(plan(&["--to=5.2", "--metrics=fine.txt"]), @"
     exit code: 4
     ----- stdout -----
@@ -228,8 +229,10 @@ fn plan_with_recording_and_files() {
     build.current_dir(platform.path()).args(["graph", "build", "--releases=releases.json"]);
     let graph = build.arg("--graph-data=graph-data").output().unwrap();
     fs::write(platform.path().join("graph.json"), graph.stdout).unwrap();
-    let from_graph =
-        plan_of_recording(platform.path(), &["--to=5.2", "--metrics=fine.txt", "--graph=graph.json"]);
+    let from_graph = plan_of_recording(
+        platform.path(),
+        &["--to=5.2", "--metrics=fine.txt", "--graph=graph.json"],
+    );
     assert_eq!(
         from_graph.replace("updates: graph.json", "updates: graph-data"),
         plan(&["--to=5.2", "--metrics=fine.txt"])
@@ -308,7 +311,8 @@ fn unreachable_targets_are_refused() {
 #[test]
 fn invalid_samples_are_refused() {
     let platform = platform().unwrap();
-    let asking = |file: &str| plan_of_recording(platform.path(), &["--to=5.2", file, GRAPH[0], GRAPH[1]]);
+    let asking =
+        |file: &str| plan_of_recording(platform.path(), &["--to=5.2", file, GRAPH[0], GRAPH[1]]);
     insta::assert_snapshot!(asking("--metrics=nowhere"), @"
     exit code: 1
     ----- stderr -----
