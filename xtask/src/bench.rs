@@ -1,10 +1,10 @@
-//! `cargo xtask bench`: what takes how long, compared with something in the same run.
+//! `cargo xtask bench`: measurements beside a baseline in the same run.
 #![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use anyhow::Result;
 
 use crate::cargo::{self, cargo};
-use crate::ground::{self, Ground};
+use crate::test_cluster::{self, TestCluster};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -12,10 +12,10 @@ pub(crate) struct Arguments {
     filter: Option<String>,
 }
 
-/// What is measured in a sandbox like everything else, and on Kubernetes once more.
+/// The bench that runs in the sandbox and on Kubernetes.
 const ON_KUBERNETES: &str = "preflight";
 
-/// Memory is measured with the allocator of the images.
+/// The allocator of the images, which affects memory.
 const ALLOCATOR: &str = "--features=fairway/jemalloc";
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -27,8 +27,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn on_kubernetes() -> Result<()> {
-    match Ground::find()? {
-        Ok(Ground::Debian) => ground::with_a_node(|node| {
+    match TestCluster::find()? {
+        Ok(TestCluster::Debian) => test_cluster::with_node(|node| {
             let mut bench =
                 cargo(["bench", "--package", "fairway", "--bench", ON_KUBERNETES, ALLOCATOR]);
             cargo::run(bench.envs(node.variables()))

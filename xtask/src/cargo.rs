@@ -1,4 +1,4 @@
-//! Running cargo, and knowing where things are.
+//! Cargo commands and paths.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -16,21 +16,20 @@ pub(crate) fn root() -> &'static Path {
 pub(crate) fn cargo(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
-    // What cargo says about this chore's own package would make some dependencies believe that
-    // they are being built for somebody else, and build again.
+    // Build scripts rerun if these variables change, so those of xtask must not reach other builds.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
-        if OWN_PACKAGE.iter().any(|prefix| name.starts_with(prefix)) {
+        if PACKAGE_VARIABLES.iter().any(|prefix| name.starts_with(prefix)) {
             command.env_remove(&*name);
         }
     }
     command
 }
 
-/// What the names of variables begin with by which cargo tells a program about its package.
-const OWN_PACKAGE: &[&str] = &["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
+/// Prefixes of the variables that cargo sets for the package of a process.
+const PACKAGE_VARIABLES: &[&str] = &["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
 
-/// Runs a command to its end; what it prints goes to the terminal.
+/// Runs a command with the terminal as its output.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let shown = shown(command);
     let status =
@@ -39,7 +38,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The command as one would type it.
+/// The command line, for messages.
 pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let program_name = |word: &OsStr| {
@@ -59,12 +58,12 @@ pub(crate) fn shown(command: &Command) -> String {
 
 /// Whether nextest is installed.
 pub(crate) fn has_nextest() -> bool {
-    let asked =
+    let version =
         cargo(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    asked.is_ok_and(|status| status.success())
+    version.is_ok_and(|status| status.success())
 }
 
-/// Builds the program and says where it is.
+/// Builds the binary. Returns its path.
 pub(crate) fn build() -> Result<PathBuf> {
     built_fairway(&mut cargo(["build", "--package=fairway"]))
 }
@@ -76,8 +75,8 @@ pub(crate) fn build_release() -> Result<PathBuf> {
     built_fairway(cargo(["build", "--package=fairway", "--release"]).args(features))
 }
 
-/// Says where the program is that the tests try, and builds it with them if necessary: without
-/// them, it would be built with fewer features of what it depends on, and so again.
+/// Builds the binary with the tests. Returns its path. Without the tests, features would be unified
+/// differently and dependencies rebuilt.
 pub(crate) fn build_with_tests() -> Result<PathBuf> {
     built_fairway(&mut cargo(["test", "--no-run", "--workspace", "--lib", "--bins", "--tests"]))
 }
@@ -90,10 +89,10 @@ fn built_fairway(build: &mut Command) -> Result<PathBuf> {
     let messages = String::from_utf8_lossy(&output.stdout).into_owned();
     let executable = messages.lines().rev().find_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        let is_the_program = message["target"]["name"] == "fairway"
+        let is_fairway = message["target"]["name"] == "fairway"
             && message["target"]["kind"] == serde_json::json!(["bin"])
             && message["profile"]["test"] == false;
-        let executable = message["executable"].as_str().filter(|_| is_the_program)?;
+        let executable = message["executable"].as_str().filter(|_| is_fairway)?;
         Some(PathBuf::from(executable))
     });
     executable.with_context(|| format!("`{shown}` produced no binary"))

@@ -1,4 +1,4 @@
-//! `cargo xtask check`: what can be said about a change within a minute.
+//! `cargo xtask check`: the checks of changed crates that take a minute.
 #![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use crate::layers;
 use crate::metadata::{Metadata, Package};
 use crate::suite::TestList;
 
-/// Files and directories that are part of no crate and can affect each of them.
+/// Files and directories outside of crates that can affect all of them.
 const SHARED: [&str; 7] = [
     ".cargo",
     ".config/nextest.toml",
@@ -68,7 +68,7 @@ fn check(packages: &[&Package]) -> Result<()> {
     println!("==> tests");
     let (core, others): (Vec<&Package>, Vec<&Package>) =
         packages.iter().partition(|package| package.directory().starts_with("crates/core"));
-    // Tests of core crates take seconds. Those of other crates may need a cluster, or a platform.
+    // Integration tests of core crates take seconds; those of others may need a cluster.
     let skipped = TestList::skipped();
     skipped.clear()?;
     let outcome =
@@ -76,7 +76,7 @@ fn check(packages: &[&Package]) -> Result<()> {
     outcome.and(skipped.print("SKIPPED"))
 }
 
-/// What the check does not cover, a line each.
+/// Parts that the check does not cover.
 fn hints(metadata: &Metadata, packages: &[&Package], files: &[String]) -> Vec<String> {
     let mut hints = Vec::new();
     let is_shared = |file: &&String| SHARED.iter().any(|it| Path::new(file).starts_with(it));
@@ -119,7 +119,7 @@ fn dependents<'a>(metadata: &'a Metadata, packages: &[&Package]) -> BTreeSet<&'a
         }
         reached.extend(more);
     }
-    // What only tests use is not passed on to dependents.
+    // A dev-dependency does not affect dependents.
     let members = metadata
         .members()
         .filter(|package| reached.contains(package.name.as_str()) || uses(package, &reached, true));
@@ -144,9 +144,9 @@ fn selected<'a>(packages: &'a [&Package]) -> impl Iterator<Item = &'a str> {
 }
 
 fn named<'a>(metadata: &'a Metadata, name: &str) -> Result<&'a Package> {
-    let is_meant =
+    let has_name =
         |package: &&Package| package.name == name || package.name == format!("fairway-{name}");
-    if let Some(package) = metadata.members().find(is_meant) {
+    if let Some(package) = metadata.members().find(has_name) {
         return Ok(package);
     }
     let names: Vec<&str> = metadata.members().map(|package| package.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! `cargo xtask gen`: the files that the program writes about itself, and one that it is made of.
+//! `cargo xtask gen`: CRDs and reference pages that the binary writes, and the table of removed APIs.
 #![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use std::collections::BTreeMap;
@@ -12,12 +12,12 @@ use crate::{cargo, removed_apis};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Write nothing; fail if a file is not what it should be
+    /// Write nothing; fail if a file is not current
     #[arg(long)]
     check: bool,
 }
 
-/// Each directory, and the command of the program that fills it.
+/// Each directory, and the `fairway` command that writes it.
 const DIRECTORIES: &[(&str, &[&str])] =
     &[("deploy/crds", &["crds", "--dir"]), ("docs/reference", &["reference"])];
 
@@ -45,7 +45,7 @@ fn write(program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Compares what is committed with what the program would write now.
+/// Fails if a committed file differs from a generated one.
 pub(crate) fn check(program: &Path) -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let mut stale = Vec::new();
@@ -79,8 +79,7 @@ fn fill(program: &Path, command: &[&str], directory: &Path) -> Result<()> {
     cargo::run(Command::new(program).arg("--quiet").args(command).arg(directory))
 }
 
-/// The files of a directory by name; a missing directory has none.
-/// The content of every file below a directory, by its name.
+/// The content of every file below a directory, by name. Empty if the directory is missing.
 fn files(directory: &Path) -> Result<BTreeMap<OsString, Vec<u8>>> {
     let mut files = BTreeMap::new();
     if !directory.exists() {

@@ -1,4 +1,4 @@
-//! `cargo xtask image`: an image of the program and what it needs, without a container engine.
+//! `cargo xtask image`: an image of the binary and its libraries, without a container engine.
 #![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Some(binary) => binary.clone(),
         None => cargo::build_release()?,
     };
-    let image = image_of(&binary, Packing::Compressed)?;
+    let image = build_image(&binary, Packing::Compressed)?;
     let out = arguments.out.clone().unwrap_or_else(|| cargo::root().join("target/image"));
     layout::write(&out, &image, "dev")?;
     println!("{} is {}", out.display(), image.digest());
@@ -39,14 +39,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Pushes from a chore, which has no runtime of its own.
+/// Pushes an image from a task, which has no runtime.
 pub(crate) fn push_image(image: &Image, reference: &str) -> Result<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(push::push(image, reference))?)
 }
 
-/// An image that runs the program as its entry point, with nothing else to run.
-pub(crate) fn image_of(binary: &Path, packing: Packing) -> Result<Image> {
+/// Builds an image with the binary as its entrypoint.
+pub(crate) fn build_image(binary: &Path, packing: Packing) -> Result<Image> {
     if !Path::new(base::AUTHORITIES).exists() {
         println!(
             "{} does not exist, so the image trusts no registry; run `apt-get install \

@@ -1,5 +1,5 @@
-//! The layers of the workspace: crates are in `crates/<layer>/`, and each layer may use only those
-//! that are named for it.
+//! The layers of the workspace: crates are in `crates/<layer>/`, and each layer may use only the layers
+//! in [`LAYERS`].
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use crate::cargo::root;
 use crate::metadata::{Dependency, DependencyTree, Metadata, Package};
 use crate::purity;
 
-/// A layer, and what its crates may depend on.
+/// A layer and the permitted dependencies of its crates.
 struct Layer {
     name: &'static str,
-    /// Layers for the product.
+    /// Permitted layers outside of tests.
     uses: &'static [&'static str],
-    /// Crates for tests, apart from those that the product may use.
+    /// Additional crates for tests.
     tests_use: TestDependencies,
 }
 
-/// What tests may depend on.
+/// The permitted dependencies of tests.
 enum TestDependencies {
     Anything,
     Only(&'static [&'static str]),
@@ -55,7 +55,7 @@ const LAYERS: [Layer; 8] = [
     Layer { name: "xtask", uses: &["core", "io", "dev"], tests_use: TestDependencies::Anything },
 ];
 
-/// Crates that may use one more crate, and why.
+/// Crates that may use another crate, and the reason.
 const EXCEPTIONS: [(&str, &str, &str); 1] =
     [("fairway-check-testing", "fairway-sandbox", "the cluster in which a check is tested")];
 
@@ -114,7 +114,7 @@ const IMPURE: [&str; 50] = [
     "whoami",
 ];
 
-/// Features that make a client of a crate of types.
+/// Features that add a client to a crate of types.
 const IMPURE_FEATURES: [(&str, &str); 3] =
     [("kube", "client"), ("kube", "runtime"), ("kube", "config")];
 
@@ -138,7 +138,7 @@ pub(crate) fn check() -> Result<()> {
 fn impure_dependencies(tree: &DependencyTree) -> Vec<String> {
     let mut violations = Vec::new();
     for path in tree.paths_to(&IMPURE) {
-        // The manifest declares a direct one, and `wrong` has found it there.
+        // `forbidden` reports direct dependencies.
         if let [package, _, .., impure] = path.as_slice() {
             let path = path.join(" -> ");
             violations
@@ -148,7 +148,7 @@ fn impure_dependencies(tree: &DependencyTree) -> Vec<String> {
     violations
 }
 
-/// Every dependency that points the wrong way, as a sentence.
+/// Every forbidden dependency, as a message.
 fn violations(metadata: &Metadata) -> Vec<String> {
     let layers: BTreeMap<&str, &str> =
         metadata.members().map(|package| (package.name.as_str(), layer_name(package))).collect();
@@ -164,14 +164,14 @@ fn violations(metadata: &Metadata) -> Vec<String> {
             EXCEPTIONS.iter().any(|(user, used, _)| *user == package.name && *used == it.name)
         };
         let dependencies = package.dependencies.iter().filter(|it| !is_exception(it));
-        let wrong = dependencies.filter_map(|it| wrong(layer, it, &layers));
-        violations.extend(wrong.map(|why| format!("{}: {why}", package.name)));
+        let forbidden = dependencies.filter_map(|it| forbidden(layer, it, &layers));
+        violations.extend(forbidden.map(|why| format!("{}: {why}", package.name)));
     }
     violations
 }
 
-/// Why a dependency may not be.
-fn wrong(layer: &Layer, it: &Dependency, layers: &BTreeMap<&str, &str>) -> Option<String> {
+/// The reason why a dependency is forbidden.
+fn forbidden(layer: &Layer, it: &Dependency, layers: &BTreeMap<&str, &str>) -> Option<String> {
     let is_dev = it.kind.as_deref() == Some("dev");
     if let Some(used) = layers.get(it.name.as_str()) {
         let is_allowed = layer.uses.contains(used)
@@ -277,21 +277,21 @@ mod tests {
     }
 
     #[test]
-    fn every_wrong_dependency_is_found() {
-        let wrong = vec![
+    fn violations_of_forbidden_dependencies_are_found() {
+        let forbidden = vec![
             dependency("tokio", None, &[]),
             dependency("kube", None, &["derive", "client"]),
             dependency("fairway-http", None, &[]),
             dependency("fairway-testkit", Some("dev"), &[]),
         ];
-        let right = vec![
+        let permitted = vec![
             dependency("kube", None, &["derive"]),
             dependency("tokio", Some("dev"), &[]),
             dependency("fairway-fixtures", Some("dev"), &[]),
         ];
         let packages = vec![
-            package("crates/core/bad", "bad", wrong),
-            package("crates/core/good", "good", right),
+            package("crates/core/bad", "bad", forbidden),
+            package("crates/core/good", "good", permitted),
             package("crates/io/http", "fairway-http", vec![dependency("tokio", None, &[])]),
             package("crates/dev/testkit", "fairway-testkit", vec![]),
             package("crates/dev/fixtures", "fairway-fixtures", vec![dependency("bad", None, &[])]),

@@ -1,4 +1,4 @@
-//! A lexer for Rust sources: enough to tell code, comments and literals apart.
+//! A lexer for Rust sources: enough to distinguish code, comments and literals.
 
 /// A part of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) fn lexemes(source: &str) -> impl Iterator<Item = Lexeme<'_>> {
     })
 }
 
-/// Kind and length of what a text starts with. White space and the `r#` of a raw identifier have no
+/// Kind and length of the first lexeme of a text. White space and the `r#` of a raw identifier have no
 /// kind.
 fn measure(text: &str, first: char) -> (Option<LexemeKind>, usize) {
     let word = text.find(|letter| !is_word(letter)).unwrap_or(text.len());
@@ -72,7 +72,7 @@ fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// The length of a comment, which may contain others.
+/// The length of a block comment, which may be nested.
 fn block_comment(text: &str) -> usize {
     let (mut at, mut depth) = (0, 0);
     while at < text.len() {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_literals_are_told_from_code() {
+    fn lexemes_distinguish_comments_literals_and_code() {
         use LexemeKind::{Character, Comment, String, Token};
         let source =
             "a \"b \\\" // c\" // d\nr#\"e\"f\n\"# 'g' '\\'' /* h /* i */ */ b\"j\" r#k ::";
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn literal_without_an_end_reaches_the_end() {
+    fn unterminated_literal_reaches_the_end() {
         for source in ["\"a", "r#\"a\"", "/* a", "'\\"] {
             assert_eq!(found(source).len(), 1, "{source}");
         }

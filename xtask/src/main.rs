@@ -3,11 +3,8 @@
 mod bench;
 mod cargo;
 mod check;
-mod detached;
 mod generated;
-mod ground;
 mod image;
-mod kube;
 mod layers;
 mod lexer;
 mod metadata;
@@ -20,6 +17,7 @@ mod services;
 mod soak;
 mod suite;
 mod test;
+mod test_cluster;
 mod texts;
 
 use std::process::ExitCode;
@@ -35,58 +33,57 @@ struct Arguments {
     task: Task,
 }
 
-// One variant for each task, one line each below.
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Run all checks and tests (25 minutes from nothing)
+    /// Run all checks and tests (25 minutes from a fresh clone)
     ///
     /// Layers, licences, texts, format, lints, tests, cluster tests and generated files. Starts and
     /// stops the services that the tests need. With Kubernetes and the dependencies built, it takes
     /// 17 minutes.
     Test(test::Arguments),
-    /// Format, lints and tests of the crates with changes (a minute)
+    /// Check format, lints and tests of the crates with changes (a minute)
     ///
-    /// All tests of core crates, and the unit tests of others.
+    /// Runs all tests of core crates, and the unit tests of others.
     Check(check::Arguments),
-    /// Check what the compiler does not (seconds)
+    /// Run lints beyond those of the compiler (seconds)
     #[command(subcommand)]
     Lint(Lint),
     /// Print every text for users as one document (seconds)
     Texts,
     /// Write the generated files: CRDs, reference pages, the table of removed APIs (seconds)
     Gen(generated::Arguments),
-    /// Make an OCI image of the binary (9 minutes: a release build)
+    /// Build an OCI image of the binary (9 minutes: a release build)
     ///
-    /// No container engine is needed. The same binary gives the same digest.
+    /// Needs no container engine. The same binary always has the same digest.
     Image(image::Arguments),
-    /// Make the releases of the example platform: images, signatures, graph-data (a release build)
+    /// Build the releases of the example platform: images, signatures, graph-data (a release build)
     Platform(platform::Arguments),
     /// Measure durations, memory and requests as ratios to a baseline (minutes)
     Bench(bench::Arguments),
     /// Run the tests with many more inputs and rounds (hours)
     Soak(soak::Arguments),
-    /// A real one-node Kubernetes on loopback
+    /// Start or stop a one-node Kubernetes on loopback
     #[command(subcommand)]
-    Kube(kube::Verb),
-    /// An image registry on loopback
+    Kube(services::KubeVerb),
+    /// Start or stop an image registry on loopback
     #[command(subcommand)]
     Registry(services::RegistryVerb),
-    /// A Prometheus on loopback
+    /// Start or stop a Prometheus on loopback
     #[command(subcommand)]
     Prometheus(services::PrometheusVerb),
 }
 
 #[derive(Debug, Subcommand)]
 enum Lint {
-    /// Phrases that docs/dev/style.md rules out
+    /// Find phrases that docs/dev/style.md rules out
     Prose(prose::Arguments),
 }
 
 fn main() -> ExitCode {
-    // The one TLS provider of the process; nobody else can have installed one before.
+    // The only TLS provider of the process: no other code installs one before this line.
     let _ = rustls::crypto::ring::default_provider().install_default();
     run(Arguments::parse().task).unwrap_or_else(|error| {
-        complain(&error);
+        print_error(&error);
         ExitCode::FAILURE
     })
 }
@@ -102,7 +99,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Platform(arguments) => platform::run(&arguments)?,
         Task::Bench(arguments) => bench::run(&arguments)?,
         Task::Soak(arguments) => soak::run(&arguments)?,
-        Task::Kube(verb) => return kube::run(&verb),
+        Task::Kube(verb) => return services::run_kube(&verb),
         Task::Registry(verb) => return services::run_registry(&verb),
         Task::Prometheus(verb) => return services::run_prometheus(verb),
     }
@@ -110,7 +107,7 @@ fn run(task: Task) -> Result<ExitCode> {
 }
 
 #[expect(clippy::print_stderr, reason = "a task prints to the terminal")]
-fn complain(error: &anyhow::Error) {
+fn print_error(error: &anyhow::Error) {
     eprintln!("error: {error}");
     for cause in error.chain().skip(1) {
         eprintln!("  caused by: {cause}");

@@ -1,4 +1,4 @@
-//! What cargo knows about the workspace and everything that it is built from.
+//! Packages and dependencies of the workspace, by `cargo metadata` and `cargo tree`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::cargo::{cargo, root, shown};
 
-/// The output of `cargo metadata`, as far as it is needed.
+/// The output of `cargo metadata`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Metadata {
     pub(crate) packages: Vec<Package>,
@@ -25,24 +25,24 @@ pub(crate) struct Package {
     pub(crate) version: String,
     /// An SPDX expression.
     pub(crate) license: Option<String>,
-    /// Where it comes from; nothing for a path.
+    /// The registry or repository; `None` for a path.
     pub(crate) source: Option<String>,
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
 }
 
-/// What a package declares.
+/// A dependency that a package declares.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// `dev`, `build`, or nothing.
+    /// `dev`, `build`, or `None`.
     pub(crate) kind: Option<String>,
     pub(crate) features: Vec<String>,
 }
 
 impl Metadata {
-    /// Asks cargo. The lock file stays as it is.
+    /// Runs `cargo metadata`, which does not change the lock file.
     pub(crate) fn read() -> Result<Self> {
         let platform = format!("--filter-platform={}", platform());
         let output = read(["metadata", "--format-version=1", "--locked", &platform])?;
@@ -72,7 +72,7 @@ impl Package {
 /// these packages enable.
 ///
 /// `resolve` of `cargo metadata` unifies features over the whole workspace: it has dependencies that
-/// only other members enable. `cargo tree` resolves features for the packages that it is asked about.
+/// only other members enable. `cargo tree` resolves features for the given packages.
 #[derive(Debug, Default)]
 pub(crate) struct DependencyTree {
     roots: Vec<String>,
@@ -81,7 +81,7 @@ pub(crate) struct DependencyTree {
 }
 
 impl DependencyTree {
-    /// Asks cargo. Procedural macros are left out: they run in the compiler.
+    /// Runs `cargo tree`, without procedural macros: they run in the compiler.
     pub(crate) fn read<'a>(packages: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let target = format!("--target={}", platform());
         let mut arguments = vec!["tree", "--locked", "--edges=normal,no-proc-macro", &target];
@@ -92,7 +92,7 @@ impl DependencyTree {
         Self::parse(&String::from_utf8_lossy(&read(arguments)?))
     }
 
-    /// Reads lines such as `2tokio v1.54.0 (*)`. What is below a `(*)` is where the package is first.
+    /// Reads lines such as `2tokio v1.54.0 (*)`. The dependencies of a `(*)` are at its first line.
     pub(crate) fn parse(output: &str) -> Result<Self> {
         let mut tree = Self::default();
         let mut ancestors: Vec<String> = Vec::new();
@@ -148,12 +148,12 @@ fn name_of(key: &str) -> &str {
     key.split_once(' ').map_or(key, |(name, _)| name)
 }
 
-/// The target that is read: packages for others need not even be downloaded.
+/// The target: packages for others need not be downloaded.
 fn platform() -> String {
     format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
 }
 
-/// What cargo prints.
+/// The output of a cargo command.
 fn read<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<u8>> {
     let mut command = cargo(arguments);
     let shown = shown(&command);

@@ -9,15 +9,15 @@ use crate::cargo;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Take this binary instead of building one
+    /// Use this binary instead of building one
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
 
-    /// Write images, signatures and graph-data here instead of to target/platform
+    /// Write images, signatures and graph-data to this directory instead of target/platform
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Push the images as well, such as to 127.0.0.1:5000/platform
+    /// Also push the images, such as to 127.0.0.1:5000/platform
     #[arg(long, value_name = "REPOSITORY")]
     push: Option<String>,
 }
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         None => cargo::build_release()?,
     };
     let out = arguments.out.clone().unwrap_or_else(|| cargo::root().join("target/platform"));
-    // The program makes releases of itself.
+    // The binary builds releases of itself.
     let mut command = Command::new(binary);
     command.arg("example-platform").arg("--dir").arg(out);
     command.args(arguments.push.iter().map(|repository| format!("--push={repository}")));

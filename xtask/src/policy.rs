@@ -1,4 +1,4 @@
-//! Licences, sources and bans: what `deny.toml` asks of dependencies, over `cargo metadata`.
+//! Licences, sources and bans of dependencies, as in `deny.toml`.
 
 use anyhow::{Context as _, Result, bail};
 
@@ -20,24 +20,24 @@ const LICENSES: [&str; 12] = [
     "bzip2-1.0.6",
 ];
 
-/// Crates that must not come back, and why.
+/// Banned crates, and the reason.
 const BANNED: [(&str, &str); 3] = [
     ("native-tls", "TLS is rustls"),
     ("openssl-sys", "TLS is rustls"),
     ("serde_yaml", "it is unmaintained; manifests are read by fairway-yaml"),
 ];
 
-/// A package that is certain to come from the default registry: every other one has the same source.
-const FROM_THE_REGISTRY: &str = "serde";
+/// A package of the default registry: every other one must have the same source.
+const REGISTRY_PACKAGE: &str = "serde";
 
 /// Checks every dependency.
 pub(crate) fn check() -> Result<()> {
     let metadata = Metadata::read()?;
-    let registry = metadata.foreign().find(|package| package.name == FROM_THE_REGISTRY);
+    let registry = metadata.foreign().find(|package| package.name == REGISTRY_PACKAGE);
     let registry = registry.and_then(|package| package.source.as_deref());
     let registry = registry.filter(|source| source.starts_with("registry+"));
     let registry =
-        registry.with_context(|| format!("{FROM_THE_REGISTRY} is not from a registry"))?;
+        registry.with_context(|| format!("{REGISTRY_PACKAGE} is not from a registry"))?;
     let problems: Vec<String> =
         metadata.foreign().flat_map(|package| problems(package, registry)).collect();
     if problems.is_empty() {
@@ -71,31 +71,31 @@ fn is_allowed(expression: &str) -> bool {
     let expression = expression.replace('/', " OR ");
     let words: Vec<&str> = expression.split_whitespace().collect();
     let expression = words.join(" ").replace('(', "( ").replace(')', " )");
-    either(&mut expression.split(' ').peekable())
+    any_of(&mut expression.split(' ').peekable())
 }
 
 type Words<'a> = std::iter::Peekable<std::str::Split<'a, char>>;
 
-fn either(words: &mut Words<'_>) -> bool {
-    let mut is_met = both(words);
+fn any_of(words: &mut Words<'_>) -> bool {
+    let mut is_met = all_of(words);
     while words.next_if_eq(&"OR").is_some() {
-        is_met |= both(words);
+        is_met |= all_of(words);
     }
     is_met
 }
 
-fn both(words: &mut Words<'_>) -> bool {
-    let mut is_met = one(words);
+fn all_of(words: &mut Words<'_>) -> bool {
+    let mut is_met = term(words);
     while words.next_if_eq(&"AND").is_some() {
-        is_met &= one(words);
+        is_met &= term(words);
     }
     is_met
 }
 
-fn one(words: &mut Words<'_>) -> bool {
+fn term(words: &mut Words<'_>) -> bool {
     match words.next() {
         Some("(") => {
-            let is_met = either(words);
+            let is_met = any_of(words);
             words.next_if_eq(&")").is_some() && is_met
         }
         Some(license) if words.next_if_eq(&"WITH").is_some() => {
@@ -114,7 +114,7 @@ mod tests {
     const REGISTRY: &str = "registry+https://registry.example/default";
 
     #[test]
-    fn a_licence_is_allowed_where_one_of_its_choices_is() {
+    fn licence_with_an_allowed_choice_is_allowed() {
         for (expression, allowed) in [
             ("MIT", true),
             ("MIT OR GPL-3.0", true),

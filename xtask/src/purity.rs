@@ -13,8 +13,8 @@ use crate::lexer::{Lexeme, LexemeKind, lexemes};
 /// Modules of `std` that core crates do not name.
 const MODULES: [&str; 6] = ["env", "fs", "os", "process", "thread", "*"];
 
-/// Functions and types that core crates do not name, as tokens: whatever module they are imported
-/// from, and by whatever alias of their type they are called.
+/// Functions and types that core crates do not name, as tokens: they match any module and any alias of
+/// the type.
 const TOKENS: [&[&str]; 20] = [
     // Sockets. Addresses are values.
     &["TcpListener"],
@@ -31,7 +31,7 @@ const TOKENS: [&[&str]; 20] = [
     &["io", "::", "stderr"],
     &["io", "::", "stdin"],
     &["io", "::", "stdout"],
-    // Methods of `Path` that ask the file system.
+    // Methods of `Path` that access the file system.
     &[".", "canonicalize", "("],
     &[".", "exists", "("],
     &[".", "read_dir", "("],
@@ -107,7 +107,7 @@ fn test_modules_of(file: &Path, text: &str) -> Vec<PathBuf> {
     modules.into_iter().map(|module| directory.join(module)).collect()
 }
 
-/// The lines of a source that do I/O, with the tokens that say so.
+/// The lines of a source that do I/O, with the tokens that match.
 fn impure(text: &str) -> Vec<(usize, String)> {
     let (tokens, _) = without_tests(&tokens(text));
     let mut found = Vec::new();
@@ -130,7 +130,7 @@ fn impure(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Whether an expanded path from `std` ends in what a rule forbids, such as `std::io::stdin`.
+/// Whether an expanded path from `std` ends in a forbidden name, such as `std::io::stdin`.
 /// One-token rules match the token itself, wherever it is.
 fn is_import_of(path: &[&str], rule: &[&str]) -> bool {
     match (path, rule) {
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn violations_name_file_and_line_and_leave_test_files_out() {
+    fn violations_have_file_and_line_and_exclude_test_files() {
         let root = tempfile::tempdir().unwrap();
         let source = root.path().join("crates/core/bad/src");
         fs::create_dir_all(source.join("rules/tests")).unwrap();

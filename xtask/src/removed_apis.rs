@@ -1,13 +1,13 @@
-//! The table of APIs that Kubernetes removes, as Rust.
+//! Generates the table of APIs that Kubernetes removes.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// Where the facts are.
+/// The source of the table.
 pub(crate) const SOURCE: &str = "crates/core/compat/removed-apis.csv";
 
-/// Where the program has them.
+/// The generated file.
 pub(crate) const TABLE: &str = "crates/core/compat/src/removed_apis/table.rs";
 
 const HEAD: &str = "\
@@ -18,7 +18,7 @@ use crate::Minor;
 
 ";
 
-/// The table of these facts.
+/// The content of the generated file.
 pub(crate) fn table(source: &str) -> Result<String> {
     let lines = source.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -40,7 +40,7 @@ pub(crate) fn table(source: &str) -> Result<String> {
     ))
 }
 
-/// One line of facts, in the order by which lines are sorted.
+/// A line of the source. The order of fields is the sort order.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Row<'a> {
     removed: u32,
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn facts_become_a_table_in_order() -> Result<()> {
+    fn table_is_sorted() -> Result<()> {
         let table = table(
             "# about\n\nknown up to,1.32\n1.25,policy,v1beta1,podsecuritypolicies,PodSecurityPolicy,\n\
              1.25,batch,v1beta1,cronjobs,CronJob,batch/v1\n",
@@ -107,15 +107,15 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_what_the_facts_say() -> Result<()> {
-        let facts = include_str!("../../crates/core/compat/removed-apis.csv");
+    fn committed_table_is_current() -> Result<()> {
+        let source = include_str!("../../crates/core/compat/removed-apis.csv");
         let committed = include_str!("../../crates/core/compat/src/removed_apis/table.rs");
-        assert_eq!(table(facts)?, committed, "`cargo xtask gen` writes it");
+        assert_eq!(table(source)?, committed, "`cargo xtask gen` writes it");
         Ok(())
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_with_its_line() {
+    fn table_of_invalid_source_fails_with_its_line() {
         let row = "1.25,batch,v1beta1,cronjobs,CronJob,batch/v1";
         for (source, why) in [
             (String::new(), "it is empty"),

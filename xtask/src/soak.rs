@@ -1,20 +1,20 @@
-//! `cargo xtask soak`: the tests with more rounds, for a night rather than for a change.
+//! `cargo xtask soak`: the tests with many more rounds.
 
 use anyhow::{Result, bail};
 use fairway_fixtures::environment;
 
-use crate::ground::Ground;
 use crate::test::{self, Selection, Tier};
+use crate::test_cluster::TestCluster;
 
-/// How many inputs each property is tried on; the test command tries 256.
+/// Inputs for each property test; the test command has 256.
 const CASES: &str = "20000";
 
-/// How often what may go wrong only sometimes is done; the test command does it once or twice.
+/// Rounds of tests for races; the test command has one or two.
 const ROUNDS: &str = "100";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Only tests whose name contains this
+    /// Run only tests whose name contains this text
     filter: Option<String>,
 }
 
@@ -24,8 +24,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let filter = arguments.filter.as_deref();
     let selection = Selection { filter, soak: true, ..Selection::default() };
     test::run_tests(Tier::Everywhere, &variables, &selection, None)?;
-    match Ground::find()? {
-        Ok(ground) => ground.run(variables, filter, true).map(drop),
+    match TestCluster::find()? {
+        Ok(cluster) => cluster.run(variables, filter, true).map(drop),
         Err(why) => bail!("the cluster tests cannot run here: {why}"),
     }
 }

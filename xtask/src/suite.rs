@@ -1,4 +1,4 @@
-//! Tests that run on every cluster: the same cases in the sandbox and on a real Kubernetes.
+//! Test binaries that run in the sandbox and on a real Kubernetes.
 #![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use std::collections::BTreeSet;
@@ -11,20 +11,18 @@ use anyhow::{Context, Result, ensure};
 use fairway_fixtures::skip;
 
 use crate::cargo::{self, cargo};
-use crate::test::{Selection, Variables, tests_that_wait};
+use crate::test::{Selection, Variables, waiting_test_threads};
 
-/// Test programs: each by its package and its own name. Of a name such as `example/operators`, only
-/// the tests of the module `operators` are part of the suite.
+/// Test binaries by package and name. A name such as `example/operators` selects the tests of the
+/// module `operators`.
 pub(crate) struct Suite(&'static [(&'static str, &'static str)]);
 
-/// What the API does, whatever is behind it. Its cases are counted.
-pub(crate) const BEHAVIOUR: Suite = Suite(&[BEHAVIOUR_PROGRAM]);
-const BEHAVIOUR_PROGRAM: (&str, &str) = ("fairway-sandbox", "behaviour");
+/// The behaviour of the API server. Its tests are counted.
+pub(crate) const BEHAVIOUR: Suite = Suite(&[BEHAVIOUR_BINARY]);
+const BEHAVIOUR_BINARY: (&str, &str) = ("fairway-sandbox", "behaviour");
 
-/// What runs everywhere, in the sandbox, and on a real Kubernetes as well: the operator at work, the
-/// operators of the example platform, the guard of the operators that OLM has installed, and what
-/// the API does. Together, because most of them need the only ClusterVersion of a cluster, one after
-/// the other, and the rest has the time until they are done.
+/// The suite for a control plane. One run for all binaries, because most tests take turns for the only
+/// ClusterVersion of a cluster, and the others run meanwhile.
 pub(crate) const ON_KUBERNETES: Suite = Suite(&[
     ("fairway-operator", "operator"),
     ("fairway-operator", "apply"),
@@ -32,10 +30,10 @@ pub(crate) const ON_KUBERNETES: Suite = Suite(&[
     ("fairway-example", "example/operators"),
     ("fairway-olm", "guard"),
     ("fairway", "payloads"),
-    BEHAVIOUR_PROGRAM,
+    BEHAVIOUR_BINARY,
 ]);
 
-/// The same on a Kubernetes with a node and a registry, and the tests whose platforms run there.
+/// The suite for a Kubernetes with a node and a registry: [`ON_KUBERNETES`] and the tests of a platform.
 pub(crate) const ON_NODE: Suite = Suite(&[
     ("fairway-operator", "operator"),
     ("fairway-operator", "apply"),
@@ -46,37 +44,36 @@ pub(crate) const ON_NODE: Suite = Suite(&[
     ("fairway", "preflight"),
     ("fairway", "rollout"),
     ("fairway", TOUR),
-    BEHAVIOUR_PROGRAM,
+    BEHAVIOUR_BINARY,
 ]);
 
-/// The longest of the tests that need a cluster. It is in the suite because it needs a ClusterVersion
-/// as the others do.
+/// The longest test that needs a cluster. It is in the suite because it takes turns for ClusterVersion.
 const TOUR: &str = "cli/tour::kubernetes";
 
-/// Operators that are killed and API servers that fail, while a platform is updated.
+/// Updates with injected faults.
 pub(crate) const CHAOS: Suite = Suite(&[("fairway", "chaos")]);
 
 impl Suite {
-    /// Runs the suite, and says how many cases of the API's behaviour passed.
+    /// Runs the suite. Returns the number of passed behaviour tests.
     pub(crate) fn run(&self, variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
-        let Self(programs) = self;
+        let Self(binaries) = self;
         let mut suite = if cargo::has_nextest() {
-            // Of the whole workspace, whose tests are built already: a package alone is built with
-            // fewer features of what it depends on, and so again.
+            // The workspace is built already. A single package would unify features differently and
+            // rebuild its dependencies.
             let mut suite = cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
             suite.arg(format!("--filterset={}", self.filterset())).arg(selection.no_tests());
             suite.arg("--run-ignored=all");
             suite.arg(format!("--profile={}", selection.profile_on_kubernetes()));
-            suite.arg(format!("--test-threads={}", tests_that_wait()));
+            suite.arg(format!("--test-threads={}", waiting_test_threads()));
             suite
         } else {
             let mut suite = cargo(["test"]);
-            let packages: BTreeSet<&str> = programs.iter().map(|(package, _)| *package).collect();
+            let packages: BTreeSet<&str> = binaries.iter().map(|(package, _)| *package).collect();
             suite.args(packages.into_iter().flat_map(|package| ["--package", package]));
-            // Without nextest, a module cannot be chosen for one program alone: all of it runs. The
-            // tour is ignored, and runs with the tests that need a cluster.
-            let programs = programs.iter().map(|(_, name)| *name).filter(|name| *name != TOUR);
-            suite.args(programs.flat_map(|name| ["--test", program_and_module(name).0]));
+            // Without nextest, a module cannot be selected for one binary, so all of it runs. The tour
+            // is `#[ignore]`d, and runs with the tests that need a cluster.
+            let binaries = binaries.iter().map(|(_, name)| *name).filter(|name| *name != TOUR);
+            suite.args(binaries.flat_map(|name| ["--test", binary_and_module(name).0]));
             suite
         };
         suite.arg("--").args(selection.arguments());
@@ -84,32 +81,32 @@ impl Suite {
         run_counting(&mut suite)
     }
 
-    /// The tests of the suite, with those that need a cluster.
+    /// The nextest filterset of the suite, including tests that need a cluster.
     pub(crate) fn filterset(&self) -> String {
-        let programs = self.0.iter().map(|(package, name)| match program_and_module(name) {
-            (program, None) => format!("binary_id({package}::{program})"),
-            (program, Some(module)) => {
-                format!("(binary_id({package}::{program}) and test(/^{module}::/))")
+        let binaries = self.0.iter().map(|(package, name)| match binary_and_module(name) {
+            (binary, None) => format!("binary_id({package}::{binary})"),
+            (binary, Some(module)) => {
+                format!("(binary_id({package}::{binary}) and test(/^{module}::/))")
             }
         });
-        programs.collect::<Vec<_>>().join(" or ")
+        binaries.collect::<Vec<_>>().join(" or ")
     }
 }
 
-fn program_and_module(name: &str) -> (&str, Option<&str>) {
-    name.split_once('/').map_or((name, None), |(program, module)| (program, Some(module)))
+fn binary_and_module(name: &str) -> (&str, Option<&str>) {
+    name.split_once('/').map_or((name, None), |(binary, module)| (binary, Some(module)))
 }
 
-/// A file that collects tests of one run of the test command.
+/// A file with tests of one run of the test command.
 pub(crate) struct TestList(PathBuf);
 
 impl TestList {
-    /// Tests that report that they cannot run here, with their reasons.
+    /// Skipped tests with their reasons.
     pub(crate) fn skipped() -> Self {
         Self(cargo::root().join("target/skipped-tests"))
     }
 
-    /// Tests that passed only when they were retried.
+    /// Tests that passed only on a retry.
     pub(crate) fn flaky() -> Self {
         Self(cargo::root().join("target/flaky-tests"))
     }
@@ -153,8 +150,7 @@ impl TestList {
     }
 }
 
-/// Runs tests to their end, shows what they print, and counts the cases of the API's behaviour that
-/// passed.
+/// Runs tests and prints their output. Returns the number of passed behaviour tests.
 pub(crate) fn run_counting(command: &mut Command) -> Result<usize> {
     if std::io::stdout().is_terminal() {
         command.env("CARGO_TERM_COLOR", "always");
@@ -169,7 +165,7 @@ pub(crate) fn run_counting(command: &mut Command) -> Result<usize> {
         .stderr(input)
         .spawn()
         .with_context(cannot_start)?;
-    // The command holds the writing end, too, and the pipe ends only with the last holder.
+    // Drop the writing end that the command holds: the pipe ends with its last writer.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut tally = Tally::default();
     for line in BufReader::new(output).lines() {
@@ -183,27 +179,26 @@ pub(crate) fn run_counting(command: &mut Command) -> Result<usize> {
     Ok(tally.passed)
 }
 
-/// How many cases of the API's behaviour passed, and which tests were flaky, by what a test runner
-/// prints.
+/// Passed behaviour tests and flaky tests in the output of a test runner.
 #[derive(Default)]
 struct Tally {
     passed: usize,
     flaky: BTreeSet<String>,
-    /// Whether what comes is of that program.
-    begun: bool,
+    /// Whether the current lines are of the behaviour binary.
+    in_behaviour: bool,
 }
 
 impl Tally {
     fn read(&mut self, line: &str) {
         self.flaky.extend(flaky(&without_colours(line)));
-        let (package, program) = BEHAVIOUR_PROGRAM;
-        if line.contains("PASS") && line.contains(&format!("{package}::{program}")) {
+        let (package, binary) = BEHAVIOUR_BINARY;
+        if line.contains("PASS") && line.contains(&format!("{package}::{binary}")) {
             self.passed += 1;
         }
-        // Without nextest, a program is named when it begins, and its cases are added up at its end.
+        // Without nextest, cargo prints the binary before its tests, and the sum after them.
         if line.contains("Running ") {
-            self.begun = line.contains(&format!("/{program}-"));
-        } else if self.begun && line.starts_with("test result:") {
+            self.in_behaviour = line.contains(&format!("/{binary}-"));
+        } else if self.in_behaviour && line.starts_with("test result:") {
             let before = line.split_once(" passed").map(|(before, _)| before);
             let count = before.and_then(|before| before.rsplit(' ').next()?.parse().ok());
             self.passed += count.unwrap_or(0);
@@ -237,7 +232,7 @@ mod tests {
     use super::{Suite, Tally};
 
     #[test]
-    fn filterset_of_module_leaves_other_tests_of_its_program_out() {
+    fn filterset_of_module_excludes_other_tests_of_its_binary() {
         let suite = Suite(&[("fairway-example", "example/operators"), ("fairway-olm", "guard")]);
         assert_eq!(
             suite.filterset(),
@@ -247,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn flaky_tests_are_collected_once_each() {
+    fn tally_collects_each_flaky_test_once() {
         let printed = "\
             \u{20} TRY 1 FAIL [   0.015s] (241/261) fairway-sandbox::behaviour watch::two\n\
             \u{20} TRY 2 PASS [   0.015s] (241/261) fairway-sandbox::behaviour watch::two\n\
@@ -270,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn both_test_runners_say_how_many_passed() {
+    fn tally_counts_passed_tests_of_both_test_runners() {
         let nextest = "\
             \u{20}       PASS [   0.207s] (240/261) fairway-sandbox::behaviour watch::one\n\
             \u{20} TRY 1 FAIL [   0.015s] (241/261) fairway-sandbox::behaviour watch::two\n\

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: everything that has to hold before a change is done.
-#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+//! `cargo xtask test`: all checks and tests.
+#![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use std::ffi::OsString;
 use std::fmt;
@@ -12,34 +12,35 @@ use fairway_testbed::install_packages;
 use fairway_testbed::wait::Stopwatch;
 
 use crate::cargo::{self, cargo};
-use crate::ground::Ground;
+use crate::services::print_progress;
 use crate::suite::{self, Suite, TestList};
-use crate::{detached, generated, layers, policy, prose};
+use crate::test_cluster::TestCluster;
+use crate::{generated, layers, policy, prose};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Leave the cluster tests out: for the time between two keystrokes
+    /// Skip the cluster tests
     #[arg(long)]
     quick: bool,
 
-    /// Only the cluster tests: when the rest has passed
+    /// Run only the cluster tests
     #[arg(long, conflicts_with = "quick")]
     cluster: bool,
 
-    /// Only tests whose name contains this
+    /// Run only tests whose name contains this text
     filter: Option<String>,
 }
 
-/// Where a test can run.
+/// The requirement of a test.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Tier {
-    /// On every machine.
+    /// None.
     Everywhere,
-    /// Where there is a cluster; these tests are marked `#[ignore]`.
+    /// A cluster. These tests are marked `#[ignore]`.
     Cluster,
 }
 
-/// Variables for the tests.
+/// Environment variables of tests.
 pub(crate) type Variables = Vec<(&'static str, OsString)>;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -49,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut steps = Steps::default();
     let mut cases = Cases::default();
     let outcome = run_steps(arguments, &mut steps, &mut cases);
-    // Also after a step that failed: it is the summary that is read first.
+    // Also after a failed step: the summary is read first.
     steps.report();
     let listed = skipped.print("SKIPPED").and(flaky.print("FLAKY"));
     println!("\n{cases}");
@@ -59,8 +60,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn run_steps(arguments: &Arguments, steps: &mut Steps, cases: &mut Cases) -> Result<()> {
     let filter = arguments.filter.as_deref();
     // Tests that need no cluster compare with kubectl, gpg and shells.
-    if !arguments.quick && Ground::find()? == Ok(Ground::Debian) {
-        steps.step("packages", || install_packages(&detached::say))?;
+    if !arguments.quick && TestCluster::find()? == Ok(TestCluster::Debian) {
+        steps.step("packages", || install_packages(&print_progress))?;
     }
     if !arguments.cluster {
         everywhere(filter, steps, cases)?;
@@ -68,20 +69,20 @@ fn run_steps(arguments: &Arguments, steps: &mut Steps, cases: &mut Cases) -> Res
     if arguments.quick {
         steps.skip("cluster tests", "--quick was given");
     } else {
-        match Ground::find()? {
-            Ok(ground) => {
+        match TestCluster::find()? {
+            Ok(cluster) => {
                 steps.step(
                     "cluster tests, the operator and API behaviour on a real Kubernetes",
                     || {
-                        cases.on_kubernetes = Some(ground.run(Vec::new(), filter, false)?);
+                        cases.on_kubernetes = Some(cluster.run(Vec::new(), filter, false)?);
                         Ok(())
                     },
                 )?;
-                if let Some(what) = ground.left_out() {
+                if let Some(what) = cluster.skipped_tests() {
                     steps.skip("some cluster tests", what);
                 }
             }
-            // A run that is not watched must not pass with a part of the tests.
+            // In CI, a run must not pass without the cluster tests.
             Err(why) if skip::is_ci() => bail!("the cluster tests cannot run here: {why}"),
             Err(why) => steps.skip("cluster tests", why),
         }
@@ -92,7 +93,7 @@ fn run_steps(arguments: &Arguments, steps: &mut Steps, cases: &mut Cases) -> Res
     Ok(())
 }
 
-/// What runs on every machine.
+/// The steps that need no cluster.
 fn everywhere(filter: Option<&str>, steps: &mut Steps, cases: &mut Cases) -> Result<()> {
     if filter.is_none() {
         steps.step("layers, licences and sources", || {
@@ -119,39 +120,39 @@ fn everywhere(filter: Option<&str>, steps: &mut Steps, cases: &mut Cases) -> Res
     Ok(())
 }
 
-/// Which tests of a tier are run, and how patiently.
+/// The selected tests of a tier.
 #[derive(Default)]
 pub(crate) struct Selection<'a> {
-    /// Only those whose name contains this.
+    /// Only tests whose name contains this text.
     pub(crate) filter: Option<&'a str>,
-    /// Not those whose name contains one of these.
+    /// No tests whose name contains one of these.
     pub(crate) skip: Vec<&'static str>,
-    /// Not those of this package.
+    /// No tests of this package.
     pub(crate) exclude: Option<&'a str>,
-    /// For as long as they take.
+    /// Without timeouts.
     pub(crate) soak: bool,
 }
 
 impl Selection<'_> {
-    /// What nextest does where nothing is left: a filter may leave nothing.
+    /// The option of nextest for an empty selection, which only a filter may have.
     pub(crate) fn no_tests(&self) -> &'static str {
         if self.filter.is_some() { "--no-tests=pass" } else { "--no-tests=fail" }
     }
 
-    /// How nextest is to take the tests of a real Kubernetes, which has only one ClusterVersion.
+    /// The nextest profile for a real Kubernetes, where tests take turns for ClusterVersion.
     pub(crate) fn profile_on_kubernetes(&self) -> &'static str {
         if self.soak { "soak" } else { "kubernetes" }
     }
 
-    /// The arguments of the test programs.
+    /// The arguments of the test binaries.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &str> {
         let skipped = self.skip.iter().flat_map(|&name| ["--skip", name]);
         self.filter.into_iter().chain(skipped)
     }
 }
 
-/// Runs the tests of one tier except those of a suite that runs separately, and returns how many cases
-/// of the API's behaviour passed.
+/// Runs the tests of a tier, except those of a suite that runs separately. Returns the number of passed
+/// behaviour tests.
 pub(crate) fn run_tests(
     tier: Tier,
     variables: &Variables,
@@ -161,9 +162,9 @@ pub(crate) fn run_tests(
     let mut tests = if cargo::has_nextest() {
         let mut tests = cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
         tests.arg(selection.no_tests());
-        // A control plane that starts keeps a processor busy.
-        let at_once = if tier == Tier::Cluster { processors() + 1 } else { tests_that_wait() };
-        tests.arg(format!("--test-threads={at_once}"));
+        // A starting control plane keeps a core busy.
+        let threads = if tier == Tier::Cluster { processors() + 1 } else { waiting_test_threads() };
+        tests.arg(format!("--test-threads={threads}"));
         match tier {
             Tier::Everywhere => tests.args(selection.soak.then_some("--profile=soak")),
             Tier::Cluster => tests.arg(format!("--profile={}", selection.profile_on_kubernetes())),
@@ -183,13 +184,12 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// How many tests at once keep the processors busy: the long ones mostly wait for servers, for
-/// platforms and for time to pass.
-pub(crate) fn tests_that_wait() -> usize {
+/// The number of concurrent tests that keeps all cores busy: long tests mostly wait.
+pub(crate) fn waiting_test_threads() -> usize {
     2 * processors()
 }
 
-/// How many cases of the behaviour suite passed, and where.
+/// Numbers of passed behaviour tests.
 #[derive(Default)]
 struct Cases {
     in_the_sandbox: Option<usize>,
@@ -207,7 +207,7 @@ impl fmt::Display for Cases {
     }
 }
 
-/// What was done, for the summary at the end.
+/// Results of the steps, for the summary.
 #[derive(Default)]
 struct Steps {
     done: Vec<(&'static str, Duration)>,

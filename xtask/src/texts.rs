@@ -1,4 +1,4 @@
-//! `cargo xtask texts`: every text for users as one document, to be read in one sitting.
+//! `cargo xtask texts`: every text for users as one document, for a review.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::prose::{files, is_test, user_strings};
 /// A string literal with fewer words is a name, not a text.
 const MIN_WORDS: usize = 3;
 
-#[expect(clippy::print_stdout, reason = "the document is what was asked for")]
+#[expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 pub(crate) fn run() -> Result<()> {
     println!("# Help\n\n{}", read("docs/reference/command-line.md")?);
     println!("# Schema descriptions\n");
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptions_are_found_at_any_depth() {
+    fn descriptions_of_nested_schemas_are_found() {
         let schema = serde_json::json!({
             "description": "A.", "properties": {"description": {"description": "B."}},
             "oneOf": [{"description": "C\nd."}],

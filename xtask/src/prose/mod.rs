@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// List every place instead of the counts
     #[arg(long)]
     list: bool,
-    /// Write the counts of comments and tests, where they have fallen
+    /// Write the counts of comments and tests that have fallen
     #[arg(long)]
     update: bool,
 }
@@ -57,12 +57,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let text = serde_json::to_string_pretty(&lowered)? + "\n";
         fs::write(root().join(BASELINE), text).context(BASELINE)?;
     }
-    judge(&found, &baseline(root())?)
+    evaluate(&found, &baseline(root())?)
 }
 
 /// Fails if texts have a phrase, or comments more than the baseline says.
 pub(crate) fn check() -> Result<()> {
-    judge(&find(root())?, &baseline(root())?)
+    evaluate(&find(root())?, &baseline(root())?)
 }
 
 /// A phrase, and where it was found.
@@ -73,7 +73,7 @@ struct Found {
     phrase: &'static str,
 }
 
-#[expect(clippy::print_stdout, reason = "the list is what was asked for")]
+#[expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 fn print(found: &[Found]) {
     for Found { path, piece, phrase, .. } in found {
         let audience = match piece.audience {
@@ -84,7 +84,7 @@ fn print(found: &[Found]) {
     }
 }
 
-fn judge(found: &[Found], baseline: &Counts) -> Result<()> {
+fn evaluate(found: &[Found], baseline: &Counts) -> Result<()> {
     let texts: Vec<String> = found
         .iter()
         .filter(|it| it.piece.audience == Audience::Users)
@@ -184,7 +184,7 @@ fn find_in(path: &str, text: &str, phrases: &[Phrase]) -> Vec<Found> {
     found
 }
 
-/// What people read of a file.
+/// The texts of a file.
 fn readable(path: &str, text: &str) -> Vec<Piece> {
     let lines = || text.lines().enumerate().map(|(index, text)| (index + 1, text.to_owned()));
     if Path::new(path).extension().is_none_or(|it| it != "rs") {
@@ -193,7 +193,7 @@ fn readable(path: &str, text: &str) -> Vec<Piece> {
         return lines().map(|(line, text)| Piece { line, audience, text }).collect();
     }
     let mut pieces = pieces(text);
-    // Constants are names, and are read as often as comments.
+    // Names of constants count as comments.
     let audience = Audience::Developers;
     pieces.extend(lines().filter(|(_, text)| text.trim_start().contains("const ")).map(
         |(line, text)| {
@@ -253,10 +253,10 @@ mod tests {
         let path = "crates/core/risk/src/lib.rs";
         let accepted = |count| Counts::from([("crates/core/risk".to_owned(), count)]);
         let comment = find_in(path, "// nobody", &phrases);
-        assert!(judge(&comment, &accepted(1)).is_ok());
-        assert!(judge(&comment, &accepted(0)).is_err());
+        assert!(evaluate(&comment, &accepted(1)).is_ok());
+        assert!(evaluate(&comment, &accepted(0)).is_err());
         let text = find_in(path, "let a = \"nobody\";", &phrases);
-        assert!(judge(&text, &accepted(1)).is_err());
+        assert!(evaluate(&text, &accepted(1)).is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The pieces of a Rust file that people read: comments and string literals, with their lines.
+//! The texts of a Rust file: comments and string literals, with their lines.
 
 use crate::lexer::{Lexeme, LexemeKind, lexemes};
 
@@ -41,7 +41,7 @@ pub(super) fn pieces(source: &str) -> Vec<Piece> {
     pieces
 }
 
-/// What is between the quotes of a literal.
+/// The content of a literal.
 fn content(literal: &str) -> &str {
     let start = literal.find('"').map_or(0, |quote| quote + 1);
     let end = literal.rfind('"').unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Errors on their way to a person: the chain of causes, and what to do next.
+//! Errors with hints and exit codes.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::exit::ExitStatus;
 
-/// An error, or the context of one, that also says what to do about it.
+/// An error or a context with a hint.
 #[derive(Debug)]
 pub(crate) struct WithHint {
     pub(crate) message: String,
@@ -22,8 +22,7 @@ impl fmt::Display for WithHint {
 
 impl std::error::Error for WithHint {}
 
-/// A question that cannot be answered, because it is about something that is not there; and what
-/// to ask instead.
+/// A query about something that does not exist, with a hint. Exit code 4.
 #[derive(Debug)]
 pub(crate) struct CannotTell {
     pub(crate) message: String,
@@ -38,7 +37,7 @@ impl fmt::Display for CannotTell {
 
 impl std::error::Error for CannotTell {}
 
-/// Something that is not done because a risk or a check speaks against it; and how to go on.
+/// A request that a risk or a check blocks, with a hint. Exit code 3.
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub(crate) message: String,
@@ -53,13 +52,13 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Something that is not done because of risks that are not accepted; and how to go on.
+/// A request that unaccepted risks block, with a hint.
 #[derive(Debug)]
 pub(crate) struct Unaccepted {
     pub(crate) message: String,
     pub(crate) hint: String,
     pub(crate) risks: Vec<OpenRisk>,
-    /// Whether they are new, speak against it, or may do so.
+    /// Exit code 3, or another one for new risks.
     pub(crate) status: ExitStatus,
 }
 
@@ -96,7 +95,7 @@ impl fmt::Display for Unaccepted {
 
 impl std::error::Error for Unaccepted {}
 
-/// Arguments that are right one by one and make no sense together.
+/// Arguments that are valid alone and invalid together. Exit code 2.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct WrongUsage(pub(crate) String);
 
@@ -108,7 +107,7 @@ impl fmt::Display for WrongUsage {
 
 impl std::error::Error for WrongUsage {}
 
-/// What to do about the error, if somebody on the way up knew.
+/// The outermost hint of an error.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<&str> {
     let with = error.downcast_ref::<WithHint>().map(|with| with.hint.as_str());
     let unanswered = || error.downcast_ref::<CannotTell>().map(|question| question.hint.as_str());
@@ -117,12 +116,12 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<&str> {
     with.or_else(unanswered).or_else(refused).or_else(risks)
 }
 
-/// The risks that would have to be accepted, where that is what is wrong.
+/// The unaccepted risks that caused an error.
 pub(crate) fn open_risks(error: &anyhow::Error) -> &[OpenRisk] {
     error.downcast_ref::<Unaccepted>().map_or(&[], |unaccepted| &unaccepted.risks)
 }
 
-/// How a command ends that has failed.
+/// The exit status of an error.
 pub(crate) fn status(error: &anyhow::Error) -> ExitStatus {
     match error {
         _ if let Some(risks) = error.downcast_ref::<Unaccepted>() => risks.status,
@@ -138,8 +137,8 @@ pub(crate) fn chain(error: &anyhow::Error) -> Vec<String> {
     fairway_text::causes(error.as_ref())
 }
 
-/// Standard output has no reader any more. Only the printer makes this: a connection that breaks
-/// looks the same to the operating system, and is an error.
+/// Standard output is closed. Only the printer creates this error: a broken connection is the same error
+/// of the operating system, and must be reported.
 #[derive(Debug)]
 pub(crate) struct OutputClosed;
 
@@ -151,7 +150,7 @@ impl fmt::Display for OutputClosed {
 
 impl std::error::Error for OutputClosed {}
 
-/// Whether the command ended because nobody reads its output any more.
+/// Whether the command ended because standard output is closed.
 pub(crate) fn is_closed_output(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let within = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
@@ -166,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_just_said_is_not_said_again() {
+    fn chain_omits_repeated_messages() {
         let error = anyhow::anyhow!("connection refused")
             .context("cannot connect: connection refused")
             .context("cannot read the cluster's version");
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_is_found_below_other_contexts() {
+    fn hint_below_other_contexts_is_found() {
         let failed: anyhow::Result<()> = Err(anyhow::anyhow!("refused"));
         let hinted = WithHint { message: "cannot connect".into(), hint: "log in first".into() };
         let error = failed.context(hinted).context("cannot update").unwrap_err();
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_connection_is_not_taken_for_a_closed_output() {
+    fn broken_connection_is_not_closed_output() {
         let broken = || std::io::Error::from(std::io::ErrorKind::BrokenPipe);
         assert!(!is_closed_output(&anyhow::Error::from(broken()).context("cannot connect")));
         let closed = std::io::Error::new(std::io::ErrorKind::BrokenPipe, OutputClosed);

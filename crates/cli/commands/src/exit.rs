@@ -1,4 +1,4 @@
-//! How a command ends: codes that scripts can rely on.
+//! Exit codes.
 
 use std::process::ExitCode;
 
@@ -37,7 +37,7 @@ impl ExitStatus {
         Self::NewRisks,
     ];
 
-    /// The number that the shell sees.
+    /// The exit code.
     pub fn code(self) -> u8 {
         match self {
             Self::Success => 0,
@@ -50,7 +50,7 @@ impl ExitStatus {
         }
     }
 
-    /// What the number means.
+    /// The meaning of the exit code.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Success => "yes: done, or no issues",

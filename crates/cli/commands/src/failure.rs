@@ -13,10 +13,10 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "Failure";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(crate) fn shape() -> Shape {
     schema::of::<Failure>(KIND)
 }
@@ -64,13 +64,13 @@ impl Failure {
     }
 }
 
-/// How the command prints its answer that was typed.
+/// The output format of a command line.
 pub(crate) fn format(matches: &ArgMatches) -> ReportFormat {
     let mut command = matches;
     while let Some((_, typed)) = command.subcommand() {
         command = typed;
     }
-    // Some commands have other formats, and some print nothing.
+    // Some commands have other formats or none.
     let format = command.try_get_one("output").ok().flatten();
     format.copied().unwrap_or(ReportFormat::Text)
 }
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_format_is_the_one_that_was_typed() {
+    fn format_is_that_of_the_arguments() {
         for (typed, is_document) in [
             ("fairway upgrade -o json", true),
             ("fairway upgrade rollback --output=yaml", true),

@@ -1,9 +1,9 @@
-//! Texts of others on their way to a terminal: nothing in them may steer it.
+//! Text of clusters and registries, escaped for a terminal.
 
 use std::fmt::{self, Write};
 
-/// A text of somebody else, on one line: what would move the cursor, change colours or turn the
-/// direction of reading is spelled out instead.
+/// Untrusted text on one line. Control characters and characters that change colours or the reading
+/// direction are escaped.
 pub(crate) struct OneLine<'a>(pub(crate) &'a str);
 
 impl fmt::Display for OneLine<'_> {
@@ -19,12 +19,12 @@ impl fmt::Display for OneLine<'_> {
     }
 }
 
-/// The same for each of its lines.
+/// The lines of an untrusted text.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = OneLine<'_>> {
     text.trim().lines().map(|line| OneLine(line.trim_end()))
 }
 
-/// Whether a terminal obeys the character instead of showing it.
+/// Whether a terminal interprets the character.
 pub(crate) fn steers(char: char) -> bool {
     let separates_lines = matches!(char, '\u{2028}' | '\u{2029}');
     let turns_direction = matches!(
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_a_terminal_is_spelled_out() {
+    fn control_characters_are_escaped() {
         for (text, shown) in [
             ("plain – Ünïcode 🦀", "plain – Ünïcode 🦀"),
             ("\u{1b}[31mred\u{1b}[0m", r"\u{1b}[31mred\u{1b}[0m"),
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_stay_lines_without_blanks_around_them() {
+    fn lines_are_trimmed() {
         let text = "\n first \r\n\n\u{1b}[2Jsecond\n\n";
         let shown: Vec<String> = lines(text).map(|line| line.to_string()).collect();
         assert_eq!(shown, ["first", "", r"\u{1b}[2Jsecond"]);

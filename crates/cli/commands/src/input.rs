@@ -1,4 +1,4 @@
-//! Files that somebody named, within limits; a hyphen is standard input.
+//! Files of arguments, with a size limit; a hyphen is standard input.
 
 use std::fs::File;
 use std::io;
@@ -6,20 +6,20 @@ use std::path::Path;
 
 use fairway_api::read;
 
-/// What stands for standard input.
+/// The path of standard input.
 const STDIN: &str = "-";
 
-/// Whether a path stands for standard input.
+/// Whether a path is standard input.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new(STDIN)
 }
 
-/// What a path is called in messages.
+/// The name of a path in messages.
 pub(crate) fn name(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// What is in a file, or comes from standard input.
+/// The content of a file or of standard input.
 pub(crate) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     let name = name(path);
     if is_stdin(path) {

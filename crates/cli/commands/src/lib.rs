@@ -1,8 +1,7 @@
-//! The command line: what was typed becomes [`args`], what it means becomes [`settings`], and
-//! each command is one file in `commands`.
+//! The command line: [`args`] parses the arguments, [`settings`] combines them with the environment, and
+//! `commands` has a module for each command.
 //!
-//! Commands print through the [`printer`] alone, and end with one of the codes in
-//! [`exit`].
+//! Commands print only through the [`printer`], and end with a code of [`exit`].
 
 mod args;
 mod cluster;
@@ -38,19 +37,19 @@ use crate::printer::Printer;
 use crate::settings::{Settings, Verbosity};
 use crate::text::{Program, Whom};
 
-/// Runs the command that the arguments name, and says how it ended.
+/// Runs the command of the arguments. Returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    if let Some(words) = completion::question(&arguments) {
-        return completion::answer(words);
+    if let Some(words) = completion::requested(&arguments) {
+        return completion::print(words);
     }
     #[cfg(feature = "sandbox")]
-    let arguments = args::example::as_a_check(arguments);
+    let arguments = args::example::insert_check_subcommand(arguments);
     let program = Program::of(arguments.first());
     let command = Args::command().bin_name(program.words());
     #[cfg(feature = "sandbox")]
     if let Some(answer) = args::example::forgotten(&command, arguments.get(1)) {
-        return answer_from_the_parser(&answer, program);
+        return print_parser_result(&answer, program);
     }
     let parsed = command.try_get_matches_from(&arguments);
     let parsed = parsed.and_then(|matches| {
@@ -58,7 +57,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     });
     let (args, format) = match parsed {
         Ok(parsed) => parsed,
-        Err(answer) => return answer_from_the_parser(&answer, program),
+        Err(answer) => return print_parser_result(&answer, program),
     };
     let (settings, command) = Settings::resolve(args);
     let printer =
@@ -66,12 +65,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = settings.start_logging().and_then(|()| commands::run(command, &printer));
     match outcome {
         Ok(status) => status.into(),
-        // Whoever read our output has enough of it, as `head` does.
+        // The reader has closed the pipe, as `head` does.
         Err(error) if errors::is_closed_output(&error) => ExitStatus::Success.into(),
         Err(error) => {
             printer.error(&error);
             if !printer.has_printed() {
-                // A script without a document still has the exit code.
+                // An error is ignored: the exit code remains.
                 let _ = Failure::of(&error, &printer).write(printer.stdout(), format);
             }
             errors::status(&error).into()
@@ -79,16 +78,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Help, version, and mistakes in the arguments: all three come as errors.
-fn answer_from_the_parser(answer: &clap::Error, program: Program) -> ExitCode {
+/// Prints help, version or usage errors: the parser returns all three as errors.
+fn print_parser_result(result: &clap::Error, program: Program) -> ExitCode {
     let printer = Printer::new(ColorChoice::Auto, Verbosity::Normal, program);
-    let text = answer.render();
-    let (written, status) = if answer.use_stderr() {
+    let text = result.render();
+    let (written, status) = if result.use_stderr() {
         (write!(printer.stderr(), "{}", text.ansi()), ExitStatus::Usage)
     } else {
         (write!(printer.text(), "{}", text.ansi()), ExitStatus::Success)
     };
-    // Whoever closed the pipe does not want to read the rest.
+    // An error is ignored: the reader has closed the pipe.
     drop(written);
     status.into()
 }

@@ -1,9 +1,9 @@
-//! Where a pod finds what is mounted into it.
+//! Paths of mounts in a pod.
 
 use std::path::{Path, PathBuf};
 
-/// Where something is that a pod has at this path. A sandbox without namespaces cannot mount it
-/// there, and says in the environment where it is instead.
+/// The path of a mount. A sandbox without mount namespaces cannot mount it there, and sets its path in an
+/// environment variable.
 pub(crate) fn at(path: &Path) -> PathBuf {
     std::env::var_os(variable(path)).map_or_else(|| path.to_owned(), PathBuf::from)
 }
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_asked_for_by_the_name_that_a_sandbox_gives_it() {
+    fn variable_has_the_name_of_the_sandbox() {
         let path = Path::new("/var/lib/fairway/preflight");
         assert_eq!(variable(path), "FAIRWAY_MOUNT_VAR_LIB_FAIRWAY_PREFLIGHT");
         assert_eq!(at(path), path);

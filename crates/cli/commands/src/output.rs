@@ -1,4 +1,4 @@
-//! Results as documents for programs, and files written for people.
+//! Documents and files.
 
 use std::fmt::{Display, Write as _};
 use std::io::Write;
@@ -13,8 +13,8 @@ use crate::errors::WithHint;
 use crate::foreign_text::steers;
 use crate::printer::Output;
 
-/// Writes one document as JSON, readable by people too. What would steer a terminal is written as
-/// an escape, which means the same to programs.
+/// Writes a document as indented JSON. Characters that a terminal interprets are escaped, which JSON
+/// parsers undo.
 pub(crate) fn json(mut out: impl Write, document: &impl Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(document).map_err(std::io::Error::from)?;
     let mut escaped = String::with_capacity(text.len());
@@ -49,7 +49,7 @@ impl<'a, R> TypedDocument<'a, R> {
     }
 }
 
-/// Writes a report: its text for people, or a document of that kind for programs.
+/// Writes a report as text or as a document of a kind.
 pub(crate) fn report(
     out: impl Output,
     format: ReportFormat,
@@ -64,7 +64,7 @@ pub(crate) fn report(
     Ok(())
 }
 
-/// Writes a document of that kind as JSON.
+/// Writes a document of a kind as JSON.
 pub(crate) fn document(
     out: impl Write,
     kind: &'static str,
@@ -73,7 +73,7 @@ pub(crate) fn document(
     json(out, &TypedDocument::new(kind, report))
 }
 
-/// Writes a document of that kind as YAML.
+/// Writes a document of a kind as YAML.
 pub(crate) fn yaml_document(
     mut out: impl Write,
     kind: &'static str,
@@ -83,13 +83,13 @@ pub(crate) fn yaml_document(
     Ok(())
 }
 
-/// One document as YAML, ending with one line break.
+/// A document as YAML with one trailing line break.
 pub(crate) fn yaml(document: &impl Serialize) -> anyhow::Result<String> {
     let text = serde_saphyr::to_string(document).context("cannot write the document as YAML")?;
     Ok(format!("{}\n", text.trim_end()))
 }
 
-/// Makes a directory ready to be written to.
+/// Creates a directory.
 pub(crate) fn directory(dir: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir).with_context(|| WithHint {
         message: format!("cannot create directory {}", dir.display()),
@@ -97,7 +97,7 @@ pub(crate) fn directory(dir: &Path) -> anyhow::Result<()> {
     })
 }
 
-/// Writes a file whole.
+/// Writes a file.
 pub(crate) fn file(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
     std::fs::write(path, content).with_context(|| WithHint {
         message: format!("cannot write {}", path.display()),
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_document_steers_the_terminal_and_none_loses_a_character() {
+    fn json_escapes_control_characters_without_loss() {
         let hostile = "\u{1b}[2J \u{9b}2J \u{7f} \u{202e} \u{2028}\n\u{0}";
         let (mut json, yaml) = (Vec::new(), yaml(&hostile).unwrap());
         super::json(&mut json, &hostile).unwrap();

@@ -1,4 +1,4 @@
-//! Where commands write: results, notes and errors.
+//! Output of commands: results, notes and errors.
 
 use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::os::fd::AsFd;
@@ -17,8 +17,8 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
-/// More would bury the result.
-const FEW_WARNINGS: usize = 5;
+/// More would hide the result.
+const MAX_WARNINGS: usize = 5;
 
 /// Writes results to standard output, and everything else to standard error.
 #[derive(Clone)]
@@ -28,9 +28,9 @@ pub(crate) struct Printer {
     program: Program,
     characters: Characters,
     whom: Whom,
-    /// What notes are about, where several are at work.
+    /// Prefix of notes, if several clusters are queried.
     about: String,
-    /// Whether something of a result was written.
+    /// Whether a part of a result is written.
     printed: Arc<AtomicBool>,
 }
 
@@ -41,7 +41,7 @@ impl Printer {
         Self { color, verbosity, program, characters, whom, about, printed }
     }
 
-    /// The same, for a call that is about that cluster.
+    /// A printer whose commands name a cluster.
     pub(crate) fn calling(self, whom: Whom) -> Self {
         Self { whom, ..self }
     }
@@ -50,71 +50,69 @@ impl Printer {
         Manner::of(stream, self.characters, self.program, self.whom.clone())
     }
 
-    /// The same, with a name before each note: of several that are at work, the one that says it.
+    /// A printer with a prefix before each note, for one of several clusters.
     pub(crate) fn about(&self, name: &str) -> Self {
         Self { about: format!("{}: ", OneLine(name)), ..self.clone() }
     }
 
-    /// How many columns a line of a result has; any number where nobody says.
+    /// The width of result lines; `None` if it is unlimited.
     pub(crate) fn width(&self) -> Option<usize> {
         self.manner(&io::stdout()).width
     }
 
-    /// Whether only what has to be known is to be said.
+    /// Whether notes are suppressed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.verbosity == Verbosity::Quiet
     }
 
-    /// Where results go as they are: documents, scripts, files. That nobody reads them any more is
-    /// an error of its own kind.
+    /// Standard output for documents, scripts and files. A closed pipe is the error `OutputClosed`.
     pub(crate) fn stdout(&self) -> impl Output {
         let manner = self.manner(&io::stdout());
         let stream = AutoStream::new(io::stdout().lock(), self.color);
         Stdout { stream, manner, printed: Arc::clone(&self.printed) }
     }
 
-    /// Whether a result was written, or begun.
+    /// Whether a result is written, at least partially.
     pub(crate) fn has_printed(&self) -> bool {
         self.printed.load(Ordering::Relaxed)
     }
 
-    /// Where results go that people read.
+    /// Standard output for text.
     pub(crate) fn text(&self) -> impl Write {
         self.stdout().into_text()
     }
 
-    /// A command, or a text with commands in it, for a document: as it is typed.
+    /// A text with complete commands, for a document.
     pub(crate) fn as_typed(&self, text: &str) -> String {
         text::as_typed(text, self.program, &self.whom)
     }
 
-    /// Where everything else goes.
+    /// Standard error.
     pub(crate) fn stderr(&self) -> impl Write {
         let manner = self.manner(&io::stderr());
         Text::new(AutoStream::new(io::stderr().lock(), self.color), manner)
     }
 
-    /// Says something beside the result: what was written where, what to do next.
+    /// Prints a note: progress, written files, next steps.
     pub(crate) fn note(&self, text: impl std::fmt::Display) {
         if self.verbosity >= Verbosity::Normal {
-            // Nobody is told that standard error is gone.
+            // An error is ignored: standard error is closed.
             let _ = writeln!(self.stderr(), "{}{text}", self.about);
         }
     }
 
-    /// Asks something that is to be answered on the same line.
+    /// Prints a question without a line break.
     pub(crate) fn question(&self, text: impl std::fmt::Display) -> io::Result<()> {
         let mut stderr = self.stderr();
         write!(stderr, "{text}")?;
         stderr.flush()
     }
 
-    /// Says several things that are wrong beside the result; only the first few, unless more is
-    /// wanted.
+    /// Prints warnings: the first few, or all if verbose.
     pub(crate) fn warnings(&self, texts: &[String]) {
         let shown = match self.verbosity {
             Verbosity::Quiet => return,
-            Verbosity::Normal => FEW_WARNINGS.min(texts.len()),
+            Verbosity::Normal => MAX_WARNINGS.min(texts.len()),
             Verbosity::Verbose | Verbosity::Debug => texts.len(),
         };
         let (shown, hidden) = texts.split_at(shown);
@@ -126,7 +124,7 @@ impl Printer {
         }
     }
 
-    /// Says what went wrong, why, and what can be done about it.
+    /// Prints an error, its causes and its hint.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         let _ = self.write_error(error);
     }
@@ -146,16 +144,16 @@ impl Printer {
     }
 }
 
-/// Standard output, which tells by its errors that nobody reads it any more.
+/// Standard output that reports a closed pipe as `OutputClosed`.
 struct Stdout {
     stream: AutoStream<StdoutLock<'static>>,
     manner: Manner,
     printed: Arc<AtomicBool>,
 }
 
-/// Where results go, for programs or for people.
+/// A destination of results.
 pub(crate) trait Output: Write {
-    /// The same for texts that people read.
+    /// The destination for text.
     fn into_text(self) -> impl Write;
 }
 
@@ -176,15 +174,15 @@ impl Output for &mut Vec<u8> {
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.printed.store(true, Ordering::Relaxed);
-        self.stream.write(bytes).map_err(named)
+        self.stream.write(bytes).map_err(classify)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush().map_err(named)
+        self.stream.flush().map_err(classify)
     }
 }
 
-fn named(error: io::Error) -> io::Error {
+fn classify(error: io::Error) -> io::Error {
     match error.kind() {
         ErrorKind::BrokenPipe => io::Error::new(ErrorKind::BrokenPipe, OutputClosed),
         _ => error,

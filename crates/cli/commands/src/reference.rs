@@ -1,4 +1,4 @@
-//! The command line as a page of the reference, made from the same texts as `--help`.
+//! The reference page of the command line, generated from the help.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::args::Args;
 use crate::exit::ExitStatus;
 use crate::settings::ENVIRONMENT;
 
-/// The page about the command line.
+/// The reference page.
 pub(crate) fn command_line() -> String {
     let mut page = String::from(
         "# Command line\n\nGenerated from the help of the binary: `fairway --help` and `fairway \

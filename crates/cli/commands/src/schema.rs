@@ -1,4 +1,4 @@
-//! The shapes of documents, for programs that read them.
+//! JSON Schemas of documents.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::output::API_VERSION;
 
-/// The shape of the documents of a kind.
+/// The schema of the documents of a kind.
 pub(crate) struct Shape {
     pub(crate) kind: &'static str,
-    /// As JSON Schema.
+    /// The JSON Schema.
     pub(crate) schema: Value,
 }
 
-/// The shape of a report that is printed as a document of that kind.
+/// The schema of a report that is printed as a document of a kind.
 pub(crate) fn of<R: JsonSchema>(kind: &'static str) -> Shape {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings.into_generator().into_root_schema_for::<R>().to_value();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_a_shape_and_is_listed() {
+    fn every_kind_has_a_listed_schema() {
         let mut named = BTreeSet::new();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         for source in [sources(&root.join("commands")), vec![root.join("failure.rs")]].concat() {

@@ -1,4 +1,4 @@
-//! What the arguments and the environment mean together.
+//! Settings from the arguments and the environment.
 
 use anstream::AutoStream;
 use anyhow::Context;
@@ -8,10 +8,10 @@ use crate::args::operator::LogFormat;
 use crate::args::{Args, ColorChoice, Command, GlobalArgs};
 use crate::errors::WithHint;
 
-/// Which log lines are wanted, such as `info` or `fairway_operator=debug`; it wins over `-v`.
+/// The log filter, such as `info` or `fairway_operator=debug`; it overrides `-v`.
 pub(crate) const FAIRWAY_LOG: &str = "FAIRWAY_LOG";
 
-/// The environment variables that the program reads, with their meanings.
+/// The environment variables of the binary, with their meanings.
 pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
     (
         FAIRWAY_LOG,
@@ -40,34 +40,35 @@ pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
     ),
 ];
 
-/// Libraries that log an error and return it as well: whoever gets it says it, with what to do.
-const SAID_TWICE: [&str; 2] = ["kube_client::client::builder=off", "rustls_platform_verifier=off"];
+/// Libraries that log an error and also return it; the command prints the returned one with a hint.
+const DUPLICATE_LOGS: [&str; 2] =
+    ["kube_client::client::builder=off", "rustls_platform_verifier=off"];
 
-/// How much is said beside the results.
+/// The amount of output beside results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verbosity {
     /// Results and errors.
     Quiet,
-    /// Progress and notes as well.
+    /// Also progress and notes.
     Normal,
-    /// And what is being done.
+    /// Also steps.
     Verbose,
-    /// And how.
+    /// Also details.
     Debug,
 }
 
-/// What holds for every command.
+/// Settings of all commands.
 pub(crate) struct Settings {
     pub(crate) verbosity: Verbosity,
     pub(crate) color: anstream::ColorChoice,
     log_filter: Option<String>,
     log_format: LogFormat,
-    /// What is logged where nobody says more or less.
+    /// The default log filter.
     usual_log: &'static str,
 }
 
 impl Settings {
-    /// Settles what was typed and what the environment says; hands the command on.
+    /// Combines arguments and environment. Returns the settings and the command.
     pub(crate) fn resolve(args: Args) -> (Self, Command) {
         let Args { global: GlobalArgs { quiet, verbose, color }, command } = args;
         let verbosity = match (quiet, verbose) {
@@ -83,7 +84,7 @@ impl Settings {
         };
         let log_filter = std::env::var(FAIRWAY_LOG).ok();
         let (log_format, usual_log) = match &command {
-            // Nobody is there to ask it again: its log is its story.
+            // A service has no interactive user, so its log has more.
             Command::Operator(args) => (args.log_format, "info"),
             Command::OlmGuard(args) => (args.log_format, "info"),
             Command::Preflight(args) if !args.once => (args.started.log_format, "info"),
@@ -110,7 +111,7 @@ impl Settings {
         })?;
         let filter = match (&self.log_filter, self.verbosity) {
             (None, Verbosity::Quiet | Verbosity::Normal) => {
-                let silenced = SAID_TWICE.iter().filter_map(|directive| directive.parse().ok());
+                let silenced = DUPLICATE_LOGS.iter().filter_map(|directive| directive.parse().ok());
                 silenced.fold(filter, EnvFilter::add_directive)
             }
             _ => filter,
@@ -128,7 +129,7 @@ impl Settings {
             LogFormat::Text => log.try_init(),
             LogFormat::Json => log.json().flatten_event(true).try_init(),
         };
-        // A program that runs a command twice has set this up already.
+        // An error means that this process has run a command before.
         drop(started);
         Ok(())
     }

@@ -1,22 +1,22 @@
-//! Tables as people read them.
+//! Text tables.
 
 use std::fmt;
 
-/// Between columns.
+/// Blanks between columns.
 const GAP: usize = 2;
 
-/// Rows of cells, each column as wide as its widest cell. The last one has no blanks at its end.
+/// Rows of cells. A column is as wide as its widest cell; the last one is not padded.
 pub(crate) struct Table(pub(crate) Vec<Vec<String>>);
 
 impl Table {
-    /// How many columns of a terminal it takes.
+    /// The width of the table.
     pub(crate) fn width(&self) -> usize {
         let columns = self.0.iter().map(Vec::len).max().unwrap_or_default();
         let widths: usize = (0..columns).map(|column| self.column(column)).sum();
         widths.saturating_sub(GAP)
     }
 
-    /// How wide a column is, with the gap after it.
+    /// The width of a column, including the gap.
     fn column(&self, column: usize) -> usize {
         let cells = self.0.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or_default() + GAP
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_as_wide_as_its_widest_cells() {
+    fn width_is_the_sum_of_the_widest_cells() {
         let rows = [["NAME", "AT"], ["é", "5.1.0"], ["etcd-1", ""]];
         let table = Table(rows.map(|row| row.map(str::to_owned).to_vec()).to_vec());
         assert_eq!(table.to_string(), "NAME    AT\né       5.1.0\netcd-1  ");

@@ -1,15 +1,15 @@
-//! Asking whoever sits at the terminal.
+//! Confirmation on the terminal.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Read};
 
 use crate::printer::Printer;
 
-/// Bytes of an answer: more than a word is none.
-const MOST: u64 = 64;
+/// Maximum length of an answer in bytes.
+const MAX_ANSWER_BYTES: u64 = 64;
 
-/// Whether somebody at the terminal says yes; nothing where nobody can be asked. Who does not see
-/// the question is not asked.
+/// Asks for a confirmation. Returns `None` if there is no terminal, or if standard error, which has the
+/// question, is none.
 pub(crate) fn confirm(printer: &Printer, question: &str) -> io::Result<Option<bool>> {
     if !io::stderr().is_terminal() {
         return Ok(None);
@@ -19,16 +19,16 @@ pub(crate) fn confirm(printer: &Printer, question: &str) -> io::Result<Option<bo
         printer.question(format_args!("{question} [y/N] "))?;
         return is_yes(stdin.lock()).map(Some);
     }
-    // Standard input is something else, as in a pipe: the terminal itself may be there.
+    // Standard input may be a pipe while the terminal is available.
     let Ok(terminal) = File::open("/dev/tty") else { return Ok(None) };
     printer.question(format_args!("{question} [y/N] "))?;
     is_yes(terminal).map(Some)
 }
 
-/// Whether the first line is a yes. Anything else is a no, and so is nothing.
+/// Whether the first line is a yes. Any other text, and none, is a no.
 fn is_yes(from: impl Read) -> io::Result<bool> {
     let mut answer = Vec::new();
-    BufReader::new(from.take(MOST)).read_until(b'\n', &mut answer)?;
+    BufReader::new(from.take(MAX_ANSWER_BYTES)).read_until(b'\n', &mut answer)?;
     let answer = String::from_utf8_lossy(&answer).trim().to_lowercase();
     Ok(matches!(answer.as_str(), "y" | "yes"))
 }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_yes_is_one() {
+    fn is_yes_accepts_only_yes() {
         for answer in ["y\n", "yes\n", " Y \r\n", "YES"] {
             assert!(is_yes(answer.as_bytes()).unwrap(), "{answer:?}");
         }

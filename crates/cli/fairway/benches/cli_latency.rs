@@ -1,8 +1,8 @@
-//! How soon `fairway upgrade` answers, beside a bare client that gets ClusterVersion alone: from the
-//! start of the process to its end, on a cluster with as many components as OpenShift has.
+//! Duration of `fairway upgrade`, from the start of the process to its end, beside a bare client that
+//! gets only ClusterVersion, on a cluster with as many components as OpenShift has.
 //!
-//! Both speak TLS and begin without a connection. Once the server is near, and once it is a tenth of
-//! a second away: whoever asks for one thing after the other is told apart there.
+//! Both use TLS and start without a connection. The second measurement adds a round trip of 100 ms,
+//! which shows requests that wait for each other.
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 use std::net::SocketAddr;
@@ -25,32 +25,32 @@ use tokio::time::{Instant, sleep_until};
 /// As many as OpenShift has.
 const COMPONENTS: usize = 33;
 
-/// One way to a server on another continent.
-const FAR: Duration = Duration::from_millis(50);
+/// Delay of each direction to a server on another continent.
+const ONE_WAY_DELAY: Duration = Duration::from_millis(50);
 
-/// Enough for the median to settle.
+/// Enough for a stable median.
 const ROUNDS: usize = 21;
 
-/// What the program may take beside what is on its way.
-const MOST: Duration = Duration::from_millis(50);
+/// Maximum duration beyond that of the bare client.
+const MAX_OVERHEAD: Duration = Duration::from_millis(50);
 
 const POST: PostParams = PostParams { dry_run: false, field_manager: None };
 
 fn main() -> Result<()> {
-    // An error means that it is there already.
+    // An error means that it is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     tokio::runtime::Runtime::new()?.block_on(bench())
 }
 
 async fn bench() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+    let cluster = TestCluster::exclusive().await?;
     fill(&cluster).await?;
     println!("\nFrom typing a command to its answer, with {COMPONENTS} components");
     let table = Table::new("fairway", "bare GET");
     let near = cluster.kubeconfig().to_owned();
     let directory = tempfile::tempdir()?;
     let far = directory.path().join("kubeconfig");
-    far_away(&near, &far).await?;
+    start_slow_proxy(&near, &far).await?;
     for (place, kubeconfig) in [("near", &near), ("100 ms away", &far)] {
         let (mut ours, mut bare) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
@@ -61,7 +61,7 @@ async fn bench() -> Result<()> {
         table.row(&format!("fairway upgrade, {place}"), ours, Some(bare));
         if let (Figure::Time(ours), Figure::Time(bare)) = (ours, bare) {
             let more = ours.saturating_sub(bare);
-            println!("  ({} ms more, of {} ms)", more.as_millis(), MOST.as_millis());
+            println!("  ({} ms more, of {} ms)", more.as_millis(), MAX_OVERHEAD.as_millis());
         }
     }
     let nothing = (0..ROUNDS).map(|_| run(&near, &["--version"])).collect::<Result<_>>()?;
@@ -69,7 +69,7 @@ async fn bench() -> Result<()> {
     Ok(())
 }
 
-/// Makes a cluster that may update, and its components.
+/// Creates a ClusterVersion with available updates, and the components.
 async fn fill(cluster: &TestCluster) -> Result<()> {
     let versions: Api<ClusterVersion> = Api::all(cluster.client());
     let mut version = versions.create(&POST, &objects::cluster_version()).await?;
@@ -88,19 +88,19 @@ async fn fill(cluster: &TestCluster) -> Result<()> {
     Ok(())
 }
 
-/// How long a command takes from its start to its end.
+/// The duration of a command.
 fn run(kubeconfig: &Path, arguments: &[&str]) -> Result<Duration> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairway"));
     command.args(arguments).env("KUBECONFIG", kubeconfig).stdin(Stdio::null());
     let watch = Stopwatch::start();
-    // Others of this runtime serve it meanwhile.
+    // Other threads of this runtime serve the sandbox.
     let output = tokio::task::block_in_place(|| command.output())?;
     let took = watch.elapsed();
     ensure!(!output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(took)
 }
 
-/// How long a client takes that has nothing but the kubeconfig.
+/// The duration of a GET with a new client.
 async fn get(kubeconfig: &Path) -> Result<Duration> {
     let watch = Stopwatch::start();
     let read = Kubeconfig::read_from(kubeconfig)?;
@@ -110,8 +110,8 @@ async fn get(kubeconfig: &Path) -> Result<Duration> {
     Ok(watch.elapsed())
 }
 
-/// Writes a kubeconfig by which the same server is far away.
-async fn far_away(near: &Path, far: &Path) -> Result<()> {
+/// Starts a proxy that adds the delay, and writes a kubeconfig for it.
+async fn start_slow_proxy(near: &Path, far: &Path) -> Result<()> {
     let text = std::fs::read_to_string(near)?;
     let server = text.split("server: https://").nth(1).and_then(|rest| rest.lines().next());
     let server = server.context("the kubeconfig names a server")?.to_owned();
@@ -120,27 +120,28 @@ async fn far_away(near: &Path, far: &Path) -> Result<()> {
     std::fs::write(far, text.replace(&server, &listener.local_addr()?.to_string()))?;
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(pass_on(stream, address));
+            tokio::spawn(forward(stream, address));
         }
     });
     Ok(())
 }
 
-async fn pass_on(stream: TcpStream, server: SocketAddr) -> std::io::Result<()> {
-    let (questions, answers) = stream.into_split();
-    let (said, asked) = TcpStream::connect(server).await?.into_split();
-    tokio::try_join!(slowly(questions, asked), slowly(said, answers)).map(drop)
+async fn forward(stream: TcpStream, server: SocketAddr) -> std::io::Result<()> {
+    let (from_client, to_client) = stream.into_split();
+    let (from_server, to_server) = TcpStream::connect(server).await?.into_split();
+    let directions = (delay(from_client, to_server), delay(from_server, to_client));
+    tokio::try_join!(directions.0, directions.1).map(drop)
 }
 
-/// Passes on what is said, later.
-async fn slowly(
+/// Copies a stream with a delay.
+async fn delay(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
 ) -> std::io::Result<()> {
     let mut buffer = vec![0; 64 << 10];
     loop {
         let read = from.read(&mut buffer).await?;
-        sleep_until(Instant::now() + FAR).await;
+        sleep_until(Instant::now() + ONE_WAY_DELAY).await;
         if read == 0 {
             return to.shutdown().await;
         }

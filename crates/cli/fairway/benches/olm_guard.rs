@@ -1,8 +1,8 @@
-//! What the OLM guard costs on a large cluster: 5,000 ClusterServiceVersions in 300 namespaces, of
-//! which 4,700 are copies, each as large as those of real operators.
+//! Resource usage of the OLM guard on a large cluster: 5,000 ClusterServiceVersions in 300 namespaces,
+//! of which 4,700 are copies, each as large as those of real operators.
 //!
-//! The memory is compared with what the guard may take, the first look with a bare client that lists
-//! all of them. With `FAIRWAY_TEST_CLUSTER=kube`, the API server is a real one.
+//! The memory is compared with a maximum, the first report with a bare client that lists all of them.
+//! With `FAIRWAY_TEST_CLUSTER=kube`, the API server is a real one.
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 use std::process::{Child, Command, Stdio};
@@ -30,47 +30,47 @@ const NAMESPACES: usize = 300;
 const INSTALLED: usize = 300;
 const COPIES: usize = 4_700;
 
-/// What the specification of a typical operator takes.
+/// Size of the spec of a typical operator.
 const SPEC_BYTES: usize = 20 << 10;
 
-/// What its annotations take: examples of its resources, mostly.
+/// Size of its annotations, mostly example resources.
 const EXAMPLES_BYTES: usize = 50 << 10;
 
-/// Requests at a time.
+/// Concurrent requests.
 const PARALLEL: usize = 16;
 
-/// How long nothing happens, unless `--idle=SECONDS` says otherwise.
-const IDLE: Duration = Duration::from_secs(30);
+/// Duration of the idle measurement without `--idle=SECONDS`.
+const DEFAULT_IDLE: Duration = Duration::from_secs(30);
 
-/// What the guard may hold.
-const MOST_MEMORY: Figure = Figure::Bytes(60 << 20);
+/// Maximum memory of the guard.
+const MAX_MEMORY: Figure = Figure::Bytes(60 << 20);
 
 const OPERATOR: &str = "olm-guard-bench";
-const DEFINITION: &str = "clusterserviceversions.operators.coreos.com";
+const CRD_NAME: &str = "clusterserviceversions.operators.coreos.com";
 const POST: PostParams = PostParams { dry_run: false, field_manager: None };
 
 fn main() -> Result<()> {
-    // An error means that it is there already.
+    // An error means that it is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     tokio::runtime::Runtime::new()?.block_on(bench())
 }
 
 async fn bench() -> Result<()> {
-    let site = Site::prepare().await?;
+    let cluster = OlmCluster::prepare().await?;
     println!("\nThe OLM guard with {INSTALLED} operators and {COPIES} copies of them");
-    let log = site.cluster.audit_log()?;
+    let log = cluster.cluster.audit_log()?;
     let mark = log.mark()?;
     let watch = Stopwatch::start();
-    let guard = Guard::start(&site)?;
-    site.until_said("Ready for upgrade").await?;
+    let guard = Guard::start(&cluster)?;
+    cluster.wait_until_reported("Ready for upgrade").await?;
     let table = Table::new("the guard", "at most / bare");
-    let first_look = Figure::Time(watch.elapsed());
-    table.row("from start to first report", first_look, Some(site.bare_list().await?));
+    let first_report = Figure::Time(watch.elapsed());
+    table.row("from start to first report", first_report, Some(cluster.bare_list().await?));
     println!("  ({})", Requests::since(&log, mark)?);
 
     let watch = Stopwatch::start();
-    site.declare("4.6").await?;
-    site.until_said("will not run").await?;
+    cluster.set_maximum_version("4.6").await?;
+    cluster.wait_until_reported("will not run").await?;
     table.row("from a changed operator to the report", Figure::Time(watch.elapsed()), None);
 
     let (mark, before) = (log.mark()?, processor_time(guard.pid())?);
@@ -78,8 +78,8 @@ async fn bench() -> Result<()> {
     sleep_until(Instant::now() + idle).await;
     let requests = Requests::since(&log, mark)?;
     println!("while nothing happens for {} s", idle.as_secs());
-    table.row("memory", Figure::Bytes(resident_bytes(guard.pid())?), Some(MOST_MEMORY));
-    table.row("  the most so far", Figure::Bytes(peak_bytes(guard.pid())?), Some(MOST_MEMORY));
+    table.row("memory", Figure::Bytes(resident_bytes(guard.pid())?), Some(MAX_MEMORY));
+    table.row("  the most so far", Figure::Bytes(peak_bytes(guard.pid())?), Some(MAX_MEMORY));
     let processor = processor_time(guard.pid())?.saturating_sub(before);
     table.row("processor time", Figure::Time(processor), None);
     let lease = |what: &str| what.ends_with(" leases");
@@ -90,33 +90,33 @@ async fn bench() -> Result<()> {
     Ok(())
 }
 
-/// The time that the arguments ask for.
+/// The duration in `--idle`.
 fn idle_time() -> Result<Duration> {
     let given =
         std::env::args().find_map(|argument| Some(argument.strip_prefix("--idle=")?.to_owned()));
-    let Some(seconds) = given else { return Ok(IDLE) };
+    let Some(seconds) = given else { return Ok(DEFAULT_IDLE) };
     Ok(Duration::from_secs(seconds.parse().context("--idle is a number of seconds")?))
 }
 
-/// A cluster full of operators.
-struct Site {
+/// A cluster with many operators.
+struct OlmCluster {
     cluster: TestCluster,
     namespace: TestNamespace,
 }
 
-impl Site {
+impl OlmCluster {
     async fn prepare() -> Result<Self> {
-        let cluster = TestCluster::in_turn().await?;
+        let cluster = TestCluster::exclusive().await?;
         let namespace = cluster.namespace("olm").await?;
-        let site = Self { cluster, namespace };
-        site.define().await?;
-        let versions = Api::<ClusterVersion>::all(site.cluster.client());
+        let this = Self { cluster, namespace };
+        this.create_crd().await?;
+        let versions = Api::<ClusterVersion>::all(this.cluster.client());
         let mut version = versions.create(&POST, &objects::cluster_version()).await?;
         version.status = Some(objects::status_at("4.6.3"));
         versions.replace_status("version", &POST, &version).await?;
-        let namespaces = Api::<Namespace>::all(site.cluster.client());
+        let namespaces = Api::<Namespace>::all(this.cluster.client());
         let made = stream::iter(0..NAMESPACES).map(|number| {
-            let (namespaces, name) = (namespaces.clone(), site.place(number));
+            let (namespaces, name) = (namespaces.clone(), this.namespace_name(number));
             async move {
                 let object = serde_json::from_value(json!({ "metadata": { "name": name } }))?;
                 namespaces.create(&POST, &object).await?;
@@ -124,14 +124,15 @@ impl Site {
             }
         });
         made.buffer_unordered(PARALLEL).try_collect::<()>().await?;
-        let objects = stream::iter(0..INSTALLED + COPIES).map(|number| site.install(number));
+        let objects =
+            stream::iter(0..INSTALLED + COPIES).map(|number| this.create_operator(number));
         objects.buffer_unordered(PARALLEL).try_collect::<()>().await?;
-        Ok(site)
+        Ok(this)
     }
 
-    async fn define(&self) -> Result<()> {
-        let definition = serde_json::from_value(json!({
-            "metadata": { "name": DEFINITION },
+    async fn create_crd(&self) -> Result<()> {
+        let crd = serde_json::from_value(json!({
+            "metadata": { "name": CRD_NAME },
             "spec": {
                 "group": "operators.coreos.com", "scope": "Namespaced",
                 "names": { "kind": "ClusterServiceVersion", "plural": "clusterserviceversions" },
@@ -144,7 +145,7 @@ impl Site {
             },
         }))?;
         let api = Api::<CustomResourceDefinition>::all(self.cluster.client());
-        api.create(&POST, &definition).await?;
+        api.create(&POST, &crd).await?;
         let all = self.all();
         wait::until("ClusterServiceVersions to be served", || async {
             Ok(all.list(&ListParams::default()).await.ok().map(drop))
@@ -152,7 +153,7 @@ impl Site {
         .await
     }
 
-    fn place(&self, number: usize) -> String {
+    fn namespace_name(&self, number: usize) -> String {
         format!("{}-{number:03}", self.namespace.name())
     }
 
@@ -166,15 +167,15 @@ impl Site {
         Api::all_with(self.cluster.client(), &Self::resource())
     }
 
-    /// Operators first, one a namespace; then their copies, in all namespaces.
-    async fn install(&self, number: usize) -> Result<()> {
-        let place = self.place(number % NAMESPACES);
+    /// Creates an operator for each namespace, and then copies in all namespaces.
+    async fn create_operator(&self, number: usize) -> Result<()> {
+        let namespace = self.namespace_name(number % NAMESPACES);
         let api: Api<DynamicObject> =
-            Api::namespaced_with(self.cluster.client(), &place, &Self::resource());
+            Api::namespaced_with(self.cluster.client(), &namespace, &Self::resource());
         let labels = if number < INSTALLED {
             json!({})
         } else {
-            json!({ "olm.copiedFrom": self.place(number / NAMESPACES) })
+            json!({ "olm.copiedFrom": self.namespace_name(number / NAMESPACES) })
         };
         let object = serde_json::from_value(json!({
             "apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
@@ -192,10 +193,10 @@ impl Site {
         Ok(())
     }
 
-    /// One operator runs up to that version from now on.
-    async fn declare(&self, maximum: &str) -> Result<()> {
+    /// Sets the maximum OpenShift version of one operator.
+    async fn set_maximum_version(&self, maximum: &str) -> Result<()> {
         let api: Api<DynamicObject> =
-            Api::namespaced_with(self.cluster.client(), &self.place(0), &Self::resource());
+            Api::namespaced_with(self.cluster.client(), &self.namespace_name(0), &Self::resource());
         let properties = format!(
             r#"{{"properties":[{{"type":"olm.maxOpenShiftVersion","value":"{maximum}"}}]}}"#
         );
@@ -206,36 +207,37 @@ impl Site {
         Ok(())
     }
 
-    /// Waits until the guard says so.
-    async fn until_said(&self, words: &str) -> Result<()> {
+    /// Waits until the message of `Upgradeable` contains a text.
+    async fn wait_until_reported(&self, text: &str) -> Result<()> {
         let api = Api::<ClusterOperator>::all(self.cluster.client());
-        wait::until(words, || async {
+        wait::until(text, || async {
             let Some(operator) = api.get_opt(OPERATOR).await? else { return Ok(None) };
             let conditions = operator.status.unwrap_or_default().conditions;
             let message = conditions.find("Upgradeable").and_then(|it| it.message.clone());
-            Ok(message.filter(|message| message.contains(words)).map(drop))
+            Ok(message.filter(|message| message.contains(text)).map(drop))
         })
         .await
     }
 
-    /// How long it takes to list all of them, whole.
+    /// The duration of a list of all objects.
     async fn bare_list(&self) -> Result<Figure> {
         let watch = Stopwatch::start();
         let listed = self.all().list(&ListParams::default()).await?.items.len();
-        anyhow::ensure!(listed == INSTALLED + COPIES, "{listed} of them are there");
+        anyhow::ensure!(listed == INSTALLED + COPIES, "{listed} ClusterServiceVersions");
         Ok(Figure::Time(watch.elapsed()))
     }
 }
 
-impl Drop for Site {
+impl Drop for OlmCluster {
     fn drop(&mut self) {
-        let names: Vec<String> = (0..NAMESPACES).map(|number| self.place(number)).collect();
+        let names: Vec<String> =
+            (0..NAMESPACES).map(|number| self.namespace_name(number)).collect();
         self.cluster.clean_up(|client| async move {
             let parameters = DeleteParams::default();
             let configurations = Api::<ValidatingWebhookConfiguration>::all(client.clone());
             let _ = configurations.delete("fairway-olm-guard", &parameters).await;
-            let definitions = Api::<CustomResourceDefinition>::all(client.clone());
-            let _ = definitions.delete(DEFINITION, &parameters).await;
+            let crds = Api::<CustomResourceDefinition>::all(client.clone());
+            let _ = crds.delete(CRD_NAME, &parameters).await;
             for name in names {
                 let _ = Api::<Namespace>::all(client.clone()).delete(&name, &parameters).await;
             }
@@ -244,18 +246,18 @@ impl Drop for Site {
     }
 }
 
-/// The program at work. It ends with this value.
+/// The guard process. Dropping it kills the process.
 struct Guard(Child);
 
 impl Guard {
-    fn start(site: &Site) -> Result<Self> {
+    fn start(cluster: &OlmCluster) -> Result<Self> {
         let child = Command::new(env!("CARGO_BIN_EXE_fairway"))
             .args(["olm-guard", "--cluster-operator", OPERATOR, "--pod-uid=bench"])
-            .args(["--namespace", site.namespace.name(), "--listen=127.0.0.1:0"])
-            // Nobody asks it here.
+            .args(["--namespace", cluster.namespace.name(), "--listen=127.0.0.1:0"])
+            // No request reaches the webhook in this bench.
             .arg("--webhook-url=https://127.0.0.1:1/validate")
             .arg("--kubeconfig")
-            .arg(site.cluster.kubeconfig())
+            .arg(cluster.cluster.kubeconfig())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -270,7 +272,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // It is gone, or it cannot be ended: either way there is nobody to tell.
+        // A destructor cannot report that the process has ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

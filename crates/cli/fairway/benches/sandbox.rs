@@ -1,7 +1,7 @@
-//! What the sandbox costs, beside a real API server in the same run: how soon it answers, how much
-//! it does in a second, and the memory it needs for ten thousand objects.
+//! Resource usage of the sandbox, beside a real API server in the same run: start, throughput, and
+//! memory with ten thousand objects.
 //!
-//! Both are asked by the same client, over TLS on loopback.
+//! The same client queries both, over TLS on loopback.
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 use std::path::Path;
@@ -20,27 +20,27 @@ use kube::api::{Api, ListParams, ObjectMeta, PostParams, WatchEvent, WatchParams
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-/// As many as a large platform has of its most numerous kind.
+/// As many as a large platform has of its most frequent kind.
 const OBJECTS: usize = 10_000;
-/// What a typical ConfigMap of a platform holds.
+/// Size of a typical ConfigMap.
 const CONTENT: usize = 1024;
-/// Requests at a time: more than either server has cores.
+/// Concurrent requests, more than either server has cores.
 const PARALLEL: usize = 16;
 const POST: PostParams = PostParams { dry_run: false, field_manager: None };
-/// Starts are short and vary; this many settle the median.
+/// Enough for a stable median of short durations.
 const STARTS: usize = 11;
-/// A sandbox that takes longer than this has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A sandbox that takes longer has failed.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 fn main() -> Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
     let real = if is_root() { Some(start_real()?) } else { None };
     let table = Table::new("the sandbox", "Kubernetes");
     let starts: Vec<Duration> =
-        (0..STARTS).map(|_| started().map(|sandbox| sandbox.took)).collect::<Result<_>>()?;
+        (0..STARTS).map(|_| start_sandbox().map(|sandbox| sandbox.took)).collect::<Result<_>>()?;
     table.row("start", Figure::median(starts), real.as_ref().map(|real| Figure::Time(real.took)));
 
-    let sandbox = started()?;
+    let sandbox = start_sandbox()?;
     let ours = runtime.block_on(load(&sandbox.kubeconfig()))?;
     let our_memory = resident_bytes(sandbox.child.id())?;
     let theirs = real.as_ref().map(|real| runtime.block_on(load(real.cluster.kubeconfig())));
@@ -58,7 +58,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A program under test that serves.
+/// A sandbox process. Dropping it kills the process.
 struct Sandbox {
     child: Child,
     directory: tempfile::TempDir,
@@ -73,14 +73,14 @@ impl Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        // It is gone, or it cannot be ended: either way there is nobody to tell.
+        // A destructor cannot report that the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Starts the program and waits until it says that it is ready.
-fn started() -> Result<Sandbox> {
+/// Starts a sandbox and waits until it is ready.
+fn start_sandbox() -> Result<Sandbox> {
     let directory = tempfile::tempdir()?;
     let watch = Stopwatch::start();
     let child = Command::new(env!("CARGO_BIN_EXE_fairway"))
@@ -91,7 +91,7 @@ fn started() -> Result<Sandbox> {
         .context("cannot start the sandbox")?;
     let mut sandbox = Sandbox { child, directory, took: Duration::ZERO };
     let kubeconfig = sandbox.kubeconfig();
-    until("the sandbox to be ready", PATIENCE, || {
+    until("the sandbox to be ready", START_TIMEOUT, || {
         ensure!(sandbox.child.try_wait()?.is_none(), "the sandbox has ended");
         Ok(kubeconfig.exists().then_some(()))
     })?;
@@ -99,7 +99,7 @@ fn started() -> Result<Sandbox> {
     Ok(sandbox)
 }
 
-/// A real control plane, and how long it took to start.
+/// A real control plane, and the duration of its start.
 struct Real {
     cluster: Cluster,
     took: Duration,
@@ -112,7 +112,7 @@ fn start_real() -> Result<Real> {
     Ok(Real { cluster, took: watch.elapsed() })
 }
 
-/// Fills a cluster and asks it for what it has.
+/// Creates, reads, lists, watches and updates objects.
 async fn load(kubeconfig: &Path) -> Result<Vec<(&'static str, Figure)>> {
     let config_maps: Api<ConfigMap> = Api::namespaced(client(kubeconfig).await?, "default");
     let create = each(async |number| config_maps.create(&POST, &config_map(number, "1")).await);
@@ -157,7 +157,7 @@ async fn update_and_watch(config_maps: &Api<ConfigMap>) -> Result<()> {
     tokio::try_join!(seen, written).map(drop)
 }
 
-/// Waits for as many events of a kind as there are objects.
+/// Waits for an event of each object.
 async fn until_all<E>(events: E, wanted: fn(&WatchEvent<ConfigMap>) -> bool) -> Result<()>
 where
     E: Stream<Item = kube::Result<WatchEvent<ConfigMap>>>,
@@ -168,7 +168,7 @@ where
     Ok(())
 }
 
-/// Does something for every object, some at a time.
+/// Sends a request for every object.
 async fn each(work: impl AsyncFn(usize) -> kube::Result<ConfigMap>) -> Result<()> {
     let work = &work;
     let done =
@@ -176,7 +176,7 @@ async fn each(work: impl AsyncFn(usize) -> kube::Result<ConfigMap>) -> Result<()
     Ok(done.try_for_each(|_| std::future::ready(Ok(()))).await?)
 }
 
-/// How many objects a second some work on all of them does.
+/// The number of objects per second of work on all objects.
 async fn per_second(work: impl Future<Output = Result<()>>) -> Result<Figure> {
     let watch = Stopwatch::start();
     work.await?;
@@ -198,7 +198,7 @@ fn config_map(number: usize, round: &str) -> ConfigMap {
 }
 
 async fn client(kubeconfig: &Path) -> Result<Client> {
-    // An error means that it is there already.
+    // An error means that it is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let read = Kubeconfig::read_from(kubeconfig)?;
     let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?;

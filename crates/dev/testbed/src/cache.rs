@@ -1,4 +1,4 @@
-//! The directory outside the checkout in which builds and running components live.
+//! The directory outside of the checkout with builds and run directories.
 
 use std::fs::{self, DirEntry, File};
 use std::path::{Path, PathBuf};
@@ -9,18 +9,17 @@ use anyhow::{Context, Result, bail};
 use crate::kube::build::{self, RECIPE, VERSION};
 use crate::wait;
 
-/// The file by which backups and cleaners know a cache, and the testbed its own:
-/// <https://bford.info/cachedir/>.
+/// The file that marks the directory as a cache of the testbed: <https://bford.info/cachedir/>.
 const TAG: &str = "CACHEDIR.TAG";
 const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
                         # This directory holds what the testbed of Fairway builds and runs.\n\
                         # What is left behind in it gets removed.\n";
 
-/// The directory of running components.
+/// The directory with the run directories.
 const RUN: &str = "run";
-/// Held by whoever builds Kubernetes.
+/// The lock of the process that builds Kubernetes.
 const BUILD_LOCK: &str = "build.lock";
-/// What the name of a built Kubernetes begins with.
+/// Prefix of the directory of a built Kubernetes.
 const KUBE: &str = "kube-";
 
 /// The cache directory.
@@ -41,38 +40,37 @@ impl Cache {
     /// A cache in a given directory.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
-        // What runs in a cell has another current directory. An empty path stays as it is:
-        // nothing can be created there.
+        // Services run with another current directory. An empty path remains: nothing can be created
+        // there.
         let root = std::path::absolute(&root).unwrap_or(root);
         Self { root }
     }
 
-    /// Where the built Kubernetes lives.
+    /// The directory of the built Kubernetes.
     pub fn kube(&self) -> PathBuf {
         self.root.join(format!("{KUBE}{VERSION}-{RECIPE}"))
     }
 
-    /// Where each running component has a directory.
+    /// The directory with a directory for each running service.
     pub fn run(&self) -> PathBuf {
         self.root.join(RUN)
     }
 
-    /// The directory, which exists and holds nothing that is not the testbed's: whoever is about
-    /// to add to it or to sweep it asks here for its path.
+    /// Creates the directory and checks that it belongs to the testbed. Callers that write or delete in
+    /// it get its path here.
     pub(crate) fn root(&self) -> Result<&Path> {
         claim(&self.root)
             .with_context(|| format!("cannot use the cache {}", self.root.display()))?;
         Ok(&self.root)
     }
 
-    /// Waits until nobody else builds.
+    /// Waits until no other process builds.
     pub(crate) fn lock_builds(&self) -> Result<File> {
         lock(&self.root()?.join(BUILD_LOCK))
     }
 }
 
-/// Makes a directory a cache, unless it is one: a new or empty one, or one from before there was
-/// a tag.
+/// Marks a directory as a cache if it is new or empty, or is a cache without the tag.
 fn claim(root: &Path) -> Result<()> {
     fs::create_dir_all(root)?;
     let tag = root.join(TAG);
@@ -81,7 +79,7 @@ fn claim(root: &Path) -> Result<()> {
     }
     for entry in fs::read_dir(root)? {
         let entry = entry?;
-        if !is_ours(&entry) {
+        if !belongs_to_testbed(&entry) {
             bail!(
                 "it contains {}, which does not belong to the testbed; set FAIRWAY_CACHE to an \
                 empty or new directory",
@@ -92,12 +90,12 @@ fn claim(root: &Path) -> Result<()> {
     Ok(fs::write(tag, TAG_TEXT)?)
 }
 
-fn is_ours(entry: &DirEntry) -> bool {
+fn belongs_to_testbed(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let name = name.to_string_lossy();
     match &*name {
         RUN | BUILD_LOCK => true,
-        // Another process may be writing it just now.
+        // Another process may be writing it.
         TAG => fs::read(entry.path()).is_ok_and(|text| TAG_TEXT.as_bytes().starts_with(&text)),
         _ => name.starts_with(KUBE) || name.starts_with(build::SCRATCH),
     }
@@ -110,28 +108,28 @@ fn root_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
         .or_else(|| set("HOME").map(|home| home.join(".cache/fairway")))
 }
 
-/// Waits until no other process of this cache has the turn of that name, but no longer than
-/// `patience`. The turn ends with the last holder of the file, so a crashed holder keeps none.
-pub fn take_turn(cache: &Cache, name: &str, patience: Duration) -> Result<File> {
+/// Waits until no other process holds the lock of a name. The kernel releases the lock with the last
+/// open file, also after a crash.
+pub fn take_turn(cache: &Cache, name: &str, timeout: Duration) -> Result<File> {
     let path = cache.root()?.join(format!("{name}.lock"));
-    until_locked(&path, patience)
+    until_locked(&path, timeout)
 }
 
-/// Like [`lock`], with an end to the wait.
-pub(crate) fn until_locked(path: &Path, patience: Duration) -> Result<File> {
+/// [`lock`] with a timeout.
+pub(crate) fn until_locked(path: &Path, timeout: Duration) -> Result<File> {
     let what = format!("the lock {}, which another process holds", path.display());
-    wait::until(&what, patience, || try_lock(path))
+    wait::until(&what, timeout, || try_lock(path))
 }
 
-/// Opens a lock file and waits until nobody else holds it. The lock ends with the last holder of
-/// the file, so a crashed holder leaves none.
+/// Opens a lock file and waits until no other process holds it. The kernel releases the lock with the
+/// last open file, also after a crash.
 pub(crate) fn lock(path: &Path) -> Result<File> {
     let file = open_lock(path)?;
     file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
     Ok(file)
 }
 
-/// Like [`lock`], but `None` if somebody holds it.
+/// [`lock`] without waiting. Returns `None` if another process holds the lock.
 pub(crate) fn try_lock(path: &Path) -> Result<Option<File>> {
     let file = open_lock(path)?;
     match file.try_lock() {
@@ -162,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_specific_variable_wins() {
+    fn root_from_several_variables_is_the_most_specific() {
         let home = ("HOME", "/home/me");
         assert_eq!(root(&[home]).unwrap(), Path::new("/home/me/.cache/fairway"));
         assert_eq!(root(&[home, ("XDG_CACHE_HOME", "/c")]).unwrap(), Path::new("/c/fairway"));
@@ -175,13 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_cache_stays_where_it_was() {
+    fn at_relative_path_is_absolute() {
         let here = std::env::current_dir().unwrap();
         assert_eq!(Cache::at("cache").run(), here.join("cache/run"));
     }
 
     #[test]
-    fn a_new_directory_becomes_a_cache_and_stays_one() {
+    fn root_of_new_directory_is_tagged() {
         let parent = tempfile::tempdir().unwrap();
         let cache = Cache::at(parent.path().join("a/b"));
         let root = cache.root().unwrap();
@@ -192,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_from_before_the_tag_is_adopted() {
+    fn root_of_untagged_cache_is_tagged() {
         let root = tempfile::tempdir().unwrap();
         for name in ["run", "kube-1.20.2-2", "building-x"] {
             fs::create_dir(root.path().join(name)).unwrap();
@@ -203,10 +201,10 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_somebody_else_is_refused() {
+    fn root_of_other_directory_is_refused() {
         let notes = ("notes", "mine");
-        let tag_of_another = ("CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n# x\n");
-        for (name, text) in [notes, tag_of_another] {
+        let other_tag = ("CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n# x\n");
+        for (name, text) in [notes, other_tag] {
             let root = tempfile::tempdir().unwrap();
             fs::write(root.path().join(name), text).unwrap();
             let error = Cache::at(root.path()).root().unwrap_err();
@@ -219,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_taken_by_one_at_a_time_and_by_name() {
+    fn take_turn_is_exclusive_for_each_name() {
         let root = tempfile::tempdir().unwrap();
         let cache = Cache::at(root.path());
         let _held = take_turn(&cache, "tests", Duration::ZERO).unwrap();
@@ -229,13 +227,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_excludes_until_dropped() {
+    fn lock_is_exclusive_until_dropped() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
         let held = lock(&path).unwrap();
         assert!(try_lock(&path).unwrap().is_none());
         drop(held);
-        // Other tests start processes, which share this one's files for a moment.
+        // Processes that other tests fork hold the open file until they exec.
         until_locked(&path, Duration::from_secs(5)).unwrap();
     }
 }

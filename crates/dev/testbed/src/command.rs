@@ -1,4 +1,4 @@
-//! Running a program to its end, within a time, with its output in the error.
+//! Commands with a timeout, whose errors contain their output.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -11,10 +11,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::wait;
 
-/// Runs a command and returns what it wrote to its standard output.
+/// Runs a command and returns its standard output.
 pub(crate) fn run(command: &mut Command, timeout: Duration) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
-    // Files instead of pipes: nobody has to drain them while the deadline is watched.
+    // Files instead of pipes, which this thread would have to drain while it waits.
     let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut child = command
         .stdin(Stdio::null())
@@ -27,22 +27,22 @@ pub(crate) fn run(command: &mut Command, timeout: Duration) -> Result<String> {
         child.kill().ok();
         child.wait().ok();
     }
-    let said = wait::last_lines(&text_of(&mut stderr)?);
+    let output = wait::last_lines(&read_text(&mut stderr)?);
     match ended {
-        Ok(status) if status.success() => text_of(&mut stdout),
-        Ok(status) => bail!("{program} failed ({status}):\n{said}"),
-        Err(error) => Err(error.context(said)),
+        Ok(status) if status.success() => read_text(&mut stdout),
+        Ok(status) => bail!("{program} failed ({status}):\n{output}"),
+        Err(error) => Err(error.context(output)),
     }
 }
 
-fn text_of(file: &mut File) -> Result<String> {
+fn read_text(file: &mut File) -> Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Where a command is, by `PATH` and the directories of system commands that a user's `PATH`
+/// The path of a command in `PATH` or in the directories of system commands, which the `PATH` of a user
 /// often lacks.
 pub(crate) fn find(name: impl AsRef<OsStr>) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -52,7 +52,7 @@ pub(crate) fn find(name: impl AsRef<OsStr>) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Whether this process may do what only root may.
+/// Whether this process runs as root.
 pub fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
@@ -62,21 +62,22 @@ pub fn is_root() -> bool {
 mod tests {
     use super::*;
 
-    const SOON: Duration = Duration::from_secs(10);
+    const TIMEOUT: Duration = Duration::from_secs(10);
 
     #[test]
-    fn output_is_returned() {
-        assert_eq!(run(Command::new("echo").arg("hello"), SOON).unwrap(), "hello\n");
+    fn run_returns_stdout() {
+        assert_eq!(run(Command::new("echo").arg("hello"), TIMEOUT).unwrap(), "hello\n");
     }
 
     #[test]
-    fn an_error_carries_what_the_program_said() {
-        let error = run(Command::new("sh").args(["-c", "echo no >&2; exit 3"]), SOON).unwrap_err();
+    fn run_of_failing_command_returns_stderr_in_the_error() {
+        let error =
+            run(Command::new("sh").args(["-c", "echo no >&2; exit 3"]), TIMEOUT).unwrap_err();
         assert_eq!(error.to_string(), "sh failed (exit status: 3):\nno");
     }
 
     #[test]
-    fn a_program_that_does_not_end_is_killed() {
+    fn run_after_timeout_kills_the_command() {
         let error = run(Command::new("sleep").arg("60"), Duration::ZERO).unwrap_err();
         assert!(format!("{error:#}").contains("for sleep to end"));
     }

@@ -1,4 +1,4 @@
-//! Just enough of HTTP to ask a component whether it is ready.
+//! A minimal HTTP client for readiness endpoints.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,33 +10,33 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-/// A component that is ready answers at once; one that is not may accept and stay silent.
-const PATIENCE: Duration = Duration::from_secs(5);
-const LONGEST_ANSWER: u64 = 1024 * 1024;
+/// A ready component responds at once; another one may accept the connection and not respond.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_RESPONSE_BYTES: u64 = 1024 * 1024;
 
-/// A server's answer.
+/// An HTTP response.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) body: String,
 }
 
-/// Reads a path over plain HTTP.
-pub(crate) fn get(address: SocketAddr, path: &str) -> Result<Answer> {
+/// Sends a GET over plain HTTP.
+pub(crate) fn get(address: SocketAddr, path: &str) -> Result<HttpResponse> {
     exchange(connect(address)?, address, path)
 }
 
-/// A client that shows a certificate and trusts one authority.
+/// A client with a certificate that trusts one CA.
 #[derive(Debug, Clone)]
 pub(crate) struct TlsClient {
     config: Arc<ClientConfig>,
 }
 
 impl TlsClient {
-    /// A client from PEM texts.
-    pub(crate) fn new(authority: &str, certificate: &str, key: &str) -> Result<Self> {
+    /// A client with PEM texts.
+    pub(crate) fn new(ca: &str, certificate: &str, key: &str) -> Result<Self> {
         let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(authority.as_bytes())?)?;
+        roots.add(CertificateDer::from_pem_slice(ca.as_bytes())?)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
@@ -48,8 +48,8 @@ impl TlsClient {
         Ok(Self { config: Arc::new(config) })
     }
 
-    /// Reads a path over TLS.
-    pub(crate) fn get(&self, address: SocketAddr, path: &str) -> Result<Answer> {
+    /// Sends a GET over TLS.
+    pub(crate) fn get(&self, address: SocketAddr, path: &str) -> Result<HttpResponse> {
         let name = ServerName::IpAddress(address.ip().into());
         let connection = ClientConnection::new(Arc::clone(&self.config), name)?;
         exchange(StreamOwned::new(connection, connect(address)?), address, path)
@@ -57,30 +57,34 @@ impl TlsClient {
 }
 
 fn connect(address: SocketAddr) -> Result<TcpStream> {
-    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    let stream = TcpStream::connect_timeout(&address, RESPONSE_TIMEOUT)?;
+    stream.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
+    stream.set_write_timeout(Some(RESPONSE_TIMEOUT))?;
     Ok(stream)
 }
 
-/// HTTP/1.0, whose answers end with the connection and come in one piece.
-fn exchange(mut stream: impl Read + Write, address: SocketAddr, path: &str) -> Result<Answer> {
-    // In one piece: a server may answer and close as soon as it has read the first.
+/// Uses HTTP/1.0, whose responses end with the connection and are not chunked.
+fn exchange(
+    mut stream: impl Read + Write,
+    address: SocketAddr,
+    path: &str,
+) -> Result<HttpResponse> {
+    // In one write: a server may respond and close after it has read the first part.
     let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\nAccept: */*\r\n\r\n");
     stream.write_all(request.as_bytes())?;
     stream.flush()?;
-    let mut answer = Vec::new();
-    match stream.take(LONGEST_ANSWER).read_to_end(&mut answer) {
+    let mut response = Vec::new();
+    match stream.take(MAX_RESPONSE_BYTES).read_to_end(&mut response) {
         Err(error) if error.kind() != ErrorKind::UnexpectedEof => return Err(error.into()),
         _ => {}
     }
-    parse(&String::from_utf8_lossy(&answer)).context("not an HTTP response")
+    parse(&String::from_utf8_lossy(&response)).context("not an HTTP response")
 }
 
-fn parse(answer: &str) -> Option<Answer> {
-    let (head, body) = answer.split_once("\r\n\r\n")?;
+fn parse(response: &str) -> Option<HttpResponse> {
+    let (head, body) = response.split_once("\r\n\r\n")?;
     let status = head.strip_prefix("HTTP/1.")?.split_whitespace().nth(1)?.parse().ok()?;
-    Some(Answer { status, body: body.to_owned() })
+    Some(HttpResponse { status, body: body.to_owned() })
 }
 
 #[cfg(test)]
@@ -88,14 +92,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn status_and_body_are_told_apart() {
-        let answer = parse("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
-        assert_eq!(answer, Answer { status: 200, body: "ok".to_owned() });
+    fn parse_splits_status_and_body() {
+        let response = parse("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+        assert_eq!(response, HttpResponse { status: 200, body: "ok".to_owned() });
         assert_eq!(parse("SSH-2.0-server\r\n"), None);
     }
 
     #[test]
-    fn a_path_is_read_from_a_server() {
+    fn get_returns_the_response() {
         let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = server.local_addr().unwrap();
         let serving = std::thread::spawn(move || {
@@ -105,8 +109,8 @@ mod tests {
             stream.write_all(b"HTTP/1.0 404 Not Found\r\n\r\nno").unwrap();
             String::from_utf8_lossy(&request[..length]).into_owned()
         });
-        let answer = get(address, "/v2/").unwrap();
-        assert_eq!(answer, Answer { status: 404, body: "no".to_owned() });
+        let response = get(address, "/v2/").unwrap();
+        assert_eq!(response, HttpResponse { status: 404, body: "no".to_owned() });
         assert!(serving.join().unwrap().starts_with("GET /v2/ HTTP/1.0\r\n"));
     }
 }

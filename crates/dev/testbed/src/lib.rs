@@ -1,20 +1,20 @@
-//! Real components on this machine, for tests and for development: a one-node Kubernetes, an
-//! image registry and Prometheus, on loopback addresses only; and a load generator.
+//! Real services on this host, for tests and for development: a one-node Kubernetes, an image registry
+//! and Prometheus, on loopback addresses only; and a load generator.
 //!
-//! Whatever is started here runs in a cell (see [`cell`]): it ends with its owner, however the
-//! owner ends, and leaves neither a process nor a mount. What is started detached, for a developer
-//! rather than a test, is found again by its [`state`].
+//! Every service runs in its own PID and mount namespace (see [`pid_namespace`]). It ends with its
+//! owner, also if the owner is killed, and leaves neither a process nor a mount. A detached service, for
+//! a developer instead of a test, is found again by its [`state`].
 
-mod berth;
+pub mod bench_job;
 pub mod cache;
-pub mod cell;
 mod cgroup;
 mod command;
 mod http;
-pub mod job;
 pub mod kube;
+mod managed_run;
 mod mount_point;
 mod packages;
+pub mod pid_namespace;
 mod port;
 pub mod process;
 pub mod prometheus;
@@ -28,5 +28,8 @@ pub use command::is_root;
 pub use packages::{install_packages, install_yaml_oracle};
 pub use run_dir::Lifetime;
 
-/// Where a long step tells its reader what it is doing: one line a call.
+#[doc(hidden)]
+pub use bench_job as job;
+
+/// Receives the progress of a long step, one line for each call.
 pub type Progress<'a> = &'a dyn Fn(&str);

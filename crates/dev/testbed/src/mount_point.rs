@@ -1,4 +1,4 @@
-//! Directories that exist on the machine only to be mounted over inside cells.
+//! Directories of the host that exist only as mount points for namespaces.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,34 +6,33 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Tells a directory that was created here from one that belongs to the machine. It lies below
-/// the mounts, so no cell sees it.
-const MARK: &str = ".fairway-testbed";
+/// Marks a directory that the testbed created. The mounts hide it in namespaces.
+const MARKER: &str = ".fairway-testbed";
 
-/// Creates a mount point if the machine has no such directory. Callers take turns.
+/// Creates a mount point if the directory does not exist. The caller holds the lock of the run directory.
 pub(crate) fn create(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());
     }
     fs::create_dir_all(path)
-        .and_then(|()| fs::write(path.join(MARK), ""))
+        .and_then(|()| fs::write(path.join(MARKER), ""))
         .with_context(|| format!("cannot create the mount point {}", path.display()))
 }
 
-/// Removes a mount point that was created here, unless another cell still uses it: the kernel
-/// would let it go there as well. Callers take turns.
+/// Removes a mount point that the testbed created, unless another namespace uses it: the kernel would
+/// permit the removal. The caller holds the lock of the run directory.
 pub(crate) fn remove(path: &Path) {
-    if is_only_ours(path) && !is_mounted_anywhere(path) {
-        fs::remove_file(path.join(MARK)).and_then(|()| fs::remove_dir(path)).ok();
+    if has_only_marker(path) && !is_mounted_anywhere(path) {
+        fs::remove_file(path.join(MARKER)).and_then(|()| fs::remove_dir(path)).ok();
     }
 }
 
-fn is_only_ours(path: &Path) -> bool {
+fn has_only_marker(path: &Path) -> bool {
     let mut entries = fs::read_dir(path).into_iter().flatten().flatten();
-    entries.next().is_some_and(|entry| entry.file_name() == MARK) && entries.next().is_none()
+    entries.next().is_some_and(|entry| entry.file_name() == MARKER) && entries.next().is_none()
 }
 
-/// Whether any process sees something mounted there.
+/// Whether a mount namespace has a mount at a path.
 fn is_mounted_anywhere(path: &Path) -> bool {
     fs::read_dir("/proc")
         .into_iter()
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_created_is_removed_and_what_was_there_stays() {
+    fn remove_keeps_directories_that_existed_before() {
         let root = tempfile::tempdir().unwrap();
         let (ours, theirs) = (root.path().join("ours"), root.path().join("theirs"));
         fs::create_dir(&theirs).unwrap();
@@ -66,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_began_to_use_stays() {
+    fn remove_keeps_directories_with_other_files() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("path");
         create(&path).unwrap();
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn mounts_are_told_apart_by_where_they_are() {
+    fn is_on_compares_the_mount_point() {
         let line = "36 35 98:0 /sub /var/lib/kubelet rw,noatime shared:1 - ext4 /dev/root rw";
         assert!(is_on(line, OsStr::new("/var/lib/kubelet")));
         assert!(!is_on(line, OsStr::new("/var/lib")));

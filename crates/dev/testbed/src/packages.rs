@@ -1,4 +1,4 @@
-//! The Debian packages that hold the components, installed when they are missing.
+//! Debian packages of the components, which are installed if they are missing.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,27 +9,27 @@ use anyhow::{Context, Result, bail};
 use crate::Progress;
 use crate::command::{find, is_root, run};
 
-/// Long enough for the slowest mirror; the Go compiler is the largest package, at 60 MB.
-const INSTALLATION: Duration = Duration::from_mins(15);
+/// Long enough for slow mirrors; the largest package, the Go compiler, has 60 MB.
+const INSTALL_TIMEOUT: Duration = Duration::from_mins(15);
 
-/// How to tell that a package is there without asking dpkg, so that a component from elsewhere
-/// serves as well.
+/// A file that shows that a package is installed. Without dpkg, so that a component from another source
+/// is accepted.
 #[derive(Debug, Clone, Copy)]
-enum Sign {
+enum Indicator {
     Command(&'static str),
     Path(&'static str),
 }
 
-/// A package, a sign of its presence and the services it enables.
+/// A package, its indicator, and the services that it enables.
 #[derive(Debug, Clone, Copy)]
 struct Package {
     name: &'static str,
-    sign: Sign,
+    indicator: Indicator,
     services: &'static [&'static str],
 }
 
 const fn command(name: &'static str, command: &'static str) -> Package {
-    Package { name, sign: Sign::Command(command), services: &[] }
+    Package { name, indicator: Indicator::Command(command), services: &[] }
 }
 
 const fn service(
@@ -37,15 +37,15 @@ const fn service(
     command: &'static str,
     services: &'static [&'static str],
 ) -> Package {
-    Package { name, sign: Sign::Command(command), services }
+    Package { name, indicator: Indicator::Command(command), services }
 }
 
 const fn files(name: &'static str, path: &'static str) -> Package {
-    Package { name, sign: Sign::Path(path), services: &[] }
+    Package { name, indicator: Indicator::Path(path), services: &[] }
 }
 
-/// Reaps what components leave to the first process of their cell.
-const CELL: &[Package] = &[command("tini", "tini")];
+/// The init process of namespaces, which reaps orphans.
+const NAMESPACE: &[Package] = &[command("tini", "tini")];
 
 const KUBE_BUILD: &[Package] =
     &[files("golang-go", GO), files("golang-github-modern-go-reflect2-dev", REFLECT2)];
@@ -73,19 +73,19 @@ const OPENPGP: &[Package] = &[
 const SHELLS: &[Package] = &[command("fish", "fish"), command("zsh", "zsh")];
 const LOAD: &[Package] = &[command("wrk", "wrk")];
 
-/// Debian's Go compiler: a newer one that stands before it in `PATH` may refuse so old a source.
+/// Debian's Go compiler: a newer one earlier in `PATH` may refuse the old source.
 pub(crate) const GO: &str = "/usr/bin/go";
-/// Where Debian keeps the sources of the reflect2 that works with its Go.
+/// Debian's sources of reflect2, which work with its Go compiler.
 pub(crate) const REFLECT2: &str = "/usr/share/gocode/src/github.com/modern-go/reflect2";
-/// Where Debian keeps the sources of Kubernetes' YAML decoder.
+/// Debian's sources of Kubernetes' YAML decoder.
 const SIGS_YAML: &str = "/usr/share/gocode/src/sigs.k8s.io/yaml";
-/// Where Debian keeps the network plugins.
+/// Debian's CNI plugins.
 pub(crate) const CNI_PLUGINS: &str = "/usr/lib/cni";
 
-/// What the packages are wanted for.
+/// The purpose of packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    Cell,
+    Namespace,
     KubeBuild,
     YamlOracle,
     Kubectl,
@@ -98,9 +98,9 @@ pub(crate) enum Purpose {
     Load,
 }
 
-/// All but what only benches need.
-const EVERY_PURPOSE: [Purpose; 10] = [
-    Purpose::Cell,
+/// All purposes except those of benches.
+const TEST_PURPOSES: [Purpose; 10] = [
+    Purpose::Namespace,
     Purpose::KubeBuild,
     Purpose::YamlOracle,
     Purpose::Kubectl,
@@ -115,7 +115,7 @@ const EVERY_PURPOSE: [Purpose; 10] = [
 impl Purpose {
     fn packages(self) -> &'static [Package] {
         match self {
-            Self::Cell => CELL,
+            Self::Namespace => NAMESPACE,
             Self::KubeBuild => KUBE_BUILD,
             Self::YamlOracle => YAML_ORACLE,
             Self::Kubectl => KUBECTL,
@@ -130,10 +130,9 @@ impl Purpose {
     }
 }
 
-/// Installs whatever package any component of a test may need, so that none is installed later, where time
-/// is short.
+/// Installs all packages of tests at once, so that no test with a timeout has to.
 pub fn install_packages(progress: Progress<'_>) -> Result<()> {
-    ensure(&EVERY_PURPOSE, progress)
+    ensure(&TEST_PURPOSES, progress)
 }
 
 /// Installs the Go compiler and Kubernetes' YAML decoder.
@@ -141,11 +140,11 @@ pub fn install_yaml_oracle(progress: Progress<'_>) -> Result<()> {
     ensure(&[Purpose::YamlOracle], progress)
 }
 
-/// Makes sure that the packages for some purposes are installed.
+/// Installs the missing packages for some purposes.
 pub(crate) fn ensure(purposes: &[Purpose], progress: Progress<'_>) -> Result<()> {
-    let missing = missing(purposes, |sign| match sign {
-        Sign::Command(name) => find(name).is_some(),
-        Sign::Path(path) => Path::new(path).exists(),
+    let missing = missing(purposes, |indicator| match indicator {
+        Indicator::Command(name) => find(name).is_some(),
+        Indicator::Path(path) => Path::new(path).exists(),
     });
     if missing.is_empty() {
         return Ok(());
@@ -163,11 +162,11 @@ pub(crate) fn ensure(purposes: &[Purpose], progress: Progress<'_>) -> Result<()>
     Ok(())
 }
 
-fn missing(purposes: &[Purpose], present: impl Fn(Sign) -> bool) -> Vec<Package> {
+fn missing(purposes: &[Purpose], present: impl Fn(Indicator) -> bool) -> Vec<Package> {
     purposes
         .iter()
         .flat_map(|purpose| purpose.packages())
-        .filter(|package| !present(package.sign))
+        .filter(|package| !present(package.indicator))
         .copied()
         .collect()
 }
@@ -177,14 +176,14 @@ fn install(names: &[&str]) -> Result<()> {
     if install().is_ok() {
         return Ok(());
     }
-    // The usual cause is an index that is missing or older than the mirror.
+    // The usual cause is a missing or outdated package index.
     apt_get(&["update"])
         .and_then(|()| install())
         .with_context(|| format!("cannot install {}; run apt-get manually", names.join(" ")))
 }
 
-/// Runs apt-get so that no service of an installed package is started: in a mount namespace in
-/// which no systemd appears to run, and at a runlevel in which init scripts start nothing.
+/// Runs apt-get without starting the services of packages: in a mount namespace without systemd, and at
+/// a runlevel in which init scripts start nothing.
 fn apt_get(arguments: &[&str]) -> Result<()> {
     const HIDE_SYSTEMD: &str = "if [ -d /run/systemd/system ]; then \
          mount -t tmpfs none /run/systemd; fi; exec apt-get -o DPkg::Lock::Timeout=300 -qq \"$@\"";
@@ -194,16 +193,16 @@ fn apt_get(arguments: &[&str]) -> Result<()> {
             .args(arguments)
             .env("DEBIAN_FRONTEND", "noninteractive")
             .env("RUNLEVEL", "1"),
-        INSTALLATION,
+        INSTALL_TIMEOUT,
     )
     .map(drop)
 }
 
-/// Packages enable their services for the next boot; the testbed starts its own instead.
+/// Disables services that packages enable for the next boot.
 fn disable_services(packages: &[Package]) {
     for service in packages.iter().flat_map(|package| package.services) {
-        // Without systemd there is nothing to disable.
-        run(Command::new("systemctl").args(["--quiet", "disable", service]), INSTALLATION).ok();
+        // An error is ignored: without systemd, nothing is enabled.
+        run(Command::new("systemctl").args(["--quiet", "disable", service]), INSTALL_TIMEOUT).ok();
     }
 }
 
@@ -212,14 +211,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_missing_is_named() {
-        let names: Vec<_> =
-            missing(&[Purpose::Cell, Purpose::Etcd, Purpose::Kubectl, Purpose::Registry], |sign| {
-                matches!(sign, Sign::Command("tini" | "kubectl"))
-            })
-            .iter()
-            .map(|package| package.name)
-            .collect();
+    fn missing_returns_packages_without_indicator() {
+        let names: Vec<_> = missing(
+            &[Purpose::Namespace, Purpose::Etcd, Purpose::Kubectl, Purpose::Registry],
+            |indicator| matches!(indicator, Indicator::Command("tini" | "kubectl")),
+        )
+        .iter()
+        .map(|package| package.name)
+        .collect();
         assert_eq!(names, ["etcd-server", "docker-registry"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Processes by number and start time, so that a number used again is never mistaken.
+//! Processes by PID and start time, so that a reused PID is not mistaken for the process.
 
 use std::fs;
 use std::process::Command;
@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::run;
 
-/// A process of this machine.
+/// A process of this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Process {
-    /// Its number.
+    /// The PID.
     pub pid: u32,
-    /// When it started, in clock ticks since boot.
+    /// The start time in clock ticks since boot.
     start_time: u64,
 }
 
-/// Clock ticks in a second, as Linux counts them for programs on every machine.
-const TICKS: u32 = 100;
+/// Clock ticks per second, `USER_HZ` of Linux.
+const TICKS_PER_SECOND: u32 = 100;
 
-/// What `/proc/<pid>/stat` says of a process.
+/// Fields of `/proc/<pid>/stat`.
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     state: char,
@@ -32,38 +32,38 @@ struct Stat {
 }
 
 impl Process {
-    /// The process that has this number now.
-    pub(crate) fn of(pid: u32) -> Result<Self> {
+    /// The process that has this PID now.
+    pub(crate) fn find(pid: u32) -> Result<Self> {
         let stat = stat(pid).with_context(|| format!("process {pid} has exited"))?;
         Ok(Self { pid, start_time: stat.start_time })
     }
 
-    /// Whether it still runs. One that ended and waits to be reaped does not.
+    /// Whether the process runs. A zombie does not.
     pub fn is_alive(self) -> bool {
         stat(self.pid).is_some_and(|stat| stat.start_time == self.start_time && stat.state != 'Z')
     }
 
-    /// Its first child.
+    /// The first child.
     pub fn child(self) -> Option<Self> {
         let pids = fs::read_dir("/proc")
             .ok()?
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
         pids.filter(|pid| stat(*pid).is_some_and(|stat| stat.parent == self.pid))
             .min()
-            .and_then(|pid| Self::of(pid).ok())
+            .and_then(|pid| Self::find(pid).ok())
     }
 
-    /// The name of its command.
+    /// The name of the command.
     pub(crate) fn name(self) -> String {
         fs::read_to_string(format!("/proc/{}/comm", self.pid)).unwrap_or_default().trim().to_owned()
     }
 
-    /// Ends it without asking; does nothing if it has ended.
+    /// Sends SIGKILL. Does nothing if the process has ended.
     pub(crate) fn kill(self) -> Result<()> {
         if !self.is_alive() {
             return Ok(());
         }
-        // The shell's own `kill`: a machine may lack the command.
+        // The builtin of the shell: a host may lack the command `kill`.
         let result = run(
             Command::new("sh").args(["-c", "kill -KILL \"$1\"", "sh", &self.pid.to_string()]),
             Duration::from_secs(10),
@@ -72,12 +72,12 @@ impl Process {
     }
 }
 
-/// How much memory a process holds at the moment.
+/// The resident memory of a process.
 pub fn resident_bytes(pid: u32) -> Result<u64> {
     memory(pid, "VmRSS:")
 }
 
-/// The most memory that a process held at any time.
+/// The peak resident memory of a process.
 pub fn peak_bytes(pid: u32) -> Result<u64> {
     memory(pid, "VmHWM:")
 }
@@ -90,10 +90,10 @@ fn memory(pid: u32, field: &str) -> Result<u64> {
     Ok(kib * 1024)
 }
 
-/// The time of all threads of a process on a processor.
+/// The CPU time of all threads of a process.
 pub fn processor_time(pid: u32) -> Result<Duration> {
     let stat = stat(pid).with_context(|| format!("process {pid} has exited"))?;
-    Ok(Duration::from_secs(1) * stat.processor_ticks / TICKS)
+    Ok(Duration::from_secs(1) * stat.processor_ticks / TICKS_PER_SECOND)
 }
 
 fn stat(pid: u32) -> Option<Stat> {
@@ -104,7 +104,7 @@ fn ticks(field: &str) -> Option<u32> {
     field.parse().ok()
 }
 
-/// The name of the command stands second, in parentheses, and may itself hold any character.
+/// The second field, the command in parentheses, may contain any character.
 fn parse_stat(text: &str) -> Option<Stat> {
     let (_, after_name) = text.rsplit_once(')')?;
     let mut fields = after_name.split_whitespace();
@@ -121,15 +121,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_parentheses_does_not_shift_the_fields() {
+    fn parse_stat_with_parentheses_in_the_command() {
         let text = "77 (a) b) S 12 77 77 0 -1 4194560 1 0 0 0 71 12 0 0 20 0 1 0 4711 1 1 1";
         let stat = Stat { state: 'S', parent: 12, processor_ticks: 83, start_time: 4711 };
         assert_eq!(parse_stat(text), Some(stat));
     }
 
     #[test]
-    fn this_process_is_alive_and_a_namesake_is_not() {
-        let me = Process::of(std::process::id()).unwrap();
+    fn is_alive_with_another_start_time_is_false() {
+        let me = Process::find(std::process::id()).unwrap();
         assert!(me.is_alive());
         assert!(processor_time(me.pid).is_ok());
         assert!(peak_bytes(me.pid).unwrap() > 0 && resident_bytes(me.pid).unwrap() > 0);
@@ -137,9 +137,9 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_child_is_dead_before_it_is_reaped() {
+    fn is_alive_of_zombie_is_false() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let process = Process::of(child.id()).unwrap();
+        let process = Process::find(child.id()).unwrap();
         process.kill().unwrap();
         crate::wait::until("the child to end", Duration::from_secs(5), || {
             Ok((!process.is_alive()).then_some(()))

@@ -1,4 +1,4 @@
-//! Prometheus, as Debian has it.
+//! Debian's Prometheus.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -8,50 +8,50 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::berth::Berth;
 use crate::cache::Cache;
-use crate::command::{find, run};
+use crate::command::{self, find};
+use crate::managed_run::ManagedRun;
 use crate::packages::{self, Purpose};
 use crate::port::start_on_free_port;
-use crate::run_dir::Runs;
+use crate::run_dir::RunDirs;
 use crate::{Lifetime, Progress};
 
-/// The name of the detached Prometheus' directory and state.
+/// The name of the directory and the state of a detached Prometheus.
 pub const KIND: &str = "prometheus";
 
 /// A million samples take a few seconds.
-const BACKFILL: Duration = Duration::from_mins(2);
+const BACKFILL_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// What Prometheus to start.
+/// Options of Prometheus.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// How long it lives.
+    /// The lifetime of Prometheus.
     pub lifetime: Lifetime,
-    /// Where its directory is; the cache of the environment if not given.
+    /// The cache with its directory; by default that of the environment.
     pub cache: Option<Cache>,
     /// The targets to scrape every second, as `host:port`.
     pub scrape: Vec<String>,
     /// A directory of rule files, evaluated every second.
     pub rules: Option<PathBuf>,
-    /// A whole configuration in place of one made of `scrape` and `rules`.
+    /// A configuration file that replaces `scrape` and `rules`.
     pub config: Option<PathBuf>,
-    /// Samples of the past, in the text format of `OpenMetrics` with time stamps.
+    /// Samples of the past, as `OpenMetrics` text with timestamps.
     pub samples: Option<String>,
 }
 
 impl Options {
-    /// Adds samples of the past. The text is to end with `# EOF`.
+    /// Adds samples of the past. The text has to end with `# EOF`.
     pub fn backfill(mut self, open_metrics: impl Into<String>) -> Self {
         self.samples = Some(open_metrics.into());
         self
     }
 }
 
-/// A running Prometheus. It ends with this value, unless it is
-/// detached: then [`state::stop`](crate::state::stop) ends it.
+/// A running Prometheus. Dropping it stops it, unless it is detached:
+/// [`state::stop`](crate::state::stop) stops that.
 #[derive(Debug)]
 pub struct Prometheus {
-    berth: Berth,
+    run: ManagedRun,
     address: SocketAddr,
 }
 
@@ -61,78 +61,78 @@ impl Prometheus {
         Self::start_with(options, &|_| {})
     }
 
-    /// Like [`Prometheus::start`], telling what it is doing.
+    /// [`Prometheus::start`] with progress.
     pub fn start_with(options: Options, progress: Progress<'_>) -> Result<Self> {
         let Options { lifetime, cache, scrape, rules, config, samples } = options;
         let cache = cache.map_or_else(Cache::from_env, Ok)?;
-        packages::ensure(&[Purpose::Cell, Purpose::Prometheus], progress)?;
+        packages::ensure(&[Purpose::Namespace, Purpose::Prometheus], progress)?;
         let program = find("prometheus").context("prometheus is missing")?;
-        let directory = Runs::take_turn(&cache)?.create(KIND, lifetime)?;
-        let mut berth = Berth::new(&cache, directory)?;
+        let directory = RunDirs::take_turn(&cache)?.create(KIND, lifetime)?;
+        let mut run = ManagedRun::new(&cache, directory)?;
         if let Some(samples) = samples {
-            fill(&berth, &samples).context("cannot load samples of the past")?;
+            backfill(&run, &samples).context("cannot load samples of the past")?;
         }
         let config = match config {
             // Prometheus runs in another directory.
             Some(config) => std::path::absolute(config)?,
-            None => write_config(&berth, &scrape, rules.as_deref())?,
+            None => write_config(&run, &scrape, rules.as_deref())?,
         };
-        let address = start_on_free_port(&mut berth, "/-/ready", |berth, address| {
-            berth.spawn(KIND, &program, arguments(berth, &config, address))
+        let address = start_on_free_port(&mut run, "/-/ready", |run, address| {
+            run.spawn(KIND, &program, arguments(run, &config, address))
         })?;
         if lifetime == Lifetime::Detached {
-            berth.detach(&address.to_string(), None)?;
+            run.detach(&address.to_string(), None)?;
         }
-        Ok(Self { berth, address })
+        Ok(Self { run, address })
     }
 
-    /// The base of its API and pages.
+    /// The base URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Where it listens.
+    /// The address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The directory of everything it writes; it goes with Prometheus.
+    /// The directory of all its files, which is removed with Prometheus.
     pub fn run_dir(&self) -> &Path {
-        self.berth.path()
+        self.run.path()
     }
 
-    /// Ends it and removes its directory.
+    /// Stops Prometheus and removes its directory.
     pub fn stop(mut self) -> Result<()> {
-        self.berth.stop()
+        self.run.stop()
     }
 }
 
-fn arguments(berth: &Berth, config: &Path, address: SocketAddr) -> Vec<String> {
+fn arguments(run: &ManagedRun, config: &Path, address: SocketAddr) -> Vec<String> {
     vec![
         format!("--config.file={}", config.display()),
-        format!("--storage.tsdb.path={}", berth.join("data").display()),
-        // Samples of the past may be older than the fifteen days it keeps by default.
+        format!("--storage.tsdb.path={}", run.join("data").display()),
+        // Samples of the past may be older than the default retention of 15 days.
         "--storage.tsdb.retention.time=100y".to_owned(),
         format!("--web.listen-address={address}"),
         "--web.enable-lifecycle".to_owned(),
     ]
 }
 
-fn fill(berth: &Berth, samples: &str) -> Result<()> {
-    let file = berth.join("samples.txt");
+fn backfill(run: &ManagedRun, samples: &str) -> Result<()> {
+    let file = run.join("samples.txt");
     fs::write(&file, samples)?;
-    run(
+    command::run(
         Command::new("promtool")
             .args(["tsdb", "create-blocks-from", "openmetrics"])
             .arg(&file)
-            .arg(berth.join("data")),
-        BACKFILL,
+            .arg(run.join("data")),
+        BACKFILL_TIMEOUT,
     )?;
     Ok(())
 }
 
-fn write_config(berth: &Berth, scrape: &[String], rules: Option<&Path>) -> Result<PathBuf> {
-    let file = berth.join("prometheus.yaml");
+fn write_config(run: &ManagedRun, scrape: &[String], rules: Option<&Path>) -> Result<PathBuf> {
+    let file = run.join("prometheus.yaml");
     let rules = rules.map(fs::canonicalize).transpose().context("cannot find the rules")?;
     fs::write(&file, config_text(scrape, rules.as_deref()))?;
     Ok(file)
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_configuration_holds_what_was_asked_for() {
+    fn config_text_has_targets_and_rules() {
         let global = "global: {scrape_interval: 1s, evaluation_interval: 1s}\n";
         assert_eq!(config_text(&[], None), global);
         assert_eq!(

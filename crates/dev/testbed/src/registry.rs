@@ -6,73 +6,72 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::berth::Berth;
 use crate::cache::Cache;
 use crate::command::find;
+use crate::managed_run::ManagedRun;
 use crate::packages::{self, Purpose};
 use crate::port::start_on_free_port;
-use crate::run_dir::Runs;
+use crate::run_dir::RunDirs;
 use crate::{Lifetime, Progress};
 
 /// The name of the detached registry's directory and state.
 pub const KIND: &str = "registry";
 
-/// What registry to start.
+/// Options of a registry.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// How long it lives.
+    /// The lifetime of the registry.
     pub lifetime: Lifetime,
-    /// Where its directory is; the cache of the environment if not given.
+    /// The cache with its directory; by default that of the environment.
     pub cache: Option<Cache>,
 }
 
-/// A running registry, empty at first. It ends with this value, unless it is
-/// detached: then [`state::stop`](crate::state::stop) ends it.
+/// A running registry, empty at first. Dropping it stops it, unless it is detached:
+/// [`state::stop`](crate::state::stop) stops that.
 #[derive(Debug)]
 pub struct Registry {
-    berth: Berth,
+    run: ManagedRun,
     address: SocketAddr,
 }
 
 impl Registry {
-    /// Starts a registry and waits until it answers.
+    /// Starts a registry and waits until it is ready.
     pub fn start(options: Options) -> Result<Self> {
         Self::start_with(options, &|_| {})
     }
 
-    /// Like [`Registry::start`], telling what it is doing.
+    /// [`Registry::start`] with progress.
     pub fn start_with(options: Options, progress: Progress<'_>) -> Result<Self> {
         let cache = options.cache.map_or_else(Cache::from_env, Ok)?;
-        packages::ensure(&[Purpose::Cell, Purpose::Registry], progress)?;
+        packages::ensure(&[Purpose::Namespace, Purpose::Registry], progress)?;
         let program = find("docker-registry").context("docker-registry is missing")?;
-        let directory = Runs::take_turn(&cache)?.create(KIND, options.lifetime)?;
-        let mut berth = Berth::new(&cache, directory)?;
-        let file = berth.join("config.yaml");
-        let storage = berth.join("storage");
-        let address = start_on_free_port(&mut berth, "/v2/", |berth, address| {
+        let directory = RunDirs::take_turn(&cache)?.create(KIND, options.lifetime)?;
+        let mut run = ManagedRun::new(&cache, directory)?;
+        let file = run.join("config.yaml");
+        let storage = run.join("storage");
+        let address = start_on_free_port(&mut run, "/v2/", |run, address| {
             fs::write(&file, config(&storage, address))?;
-            berth.spawn(KIND, &program, ["serve".as_ref(), file.as_os_str()])
+            run.spawn(KIND, &program, ["serve".as_ref(), file.as_os_str()])
         })?;
         if options.lifetime == Lifetime::Detached {
-            berth.detach(&address.to_string(), None)?;
+            run.detach(&address.to_string(), None)?;
         }
-        Ok(Self { berth, address })
+        Ok(Self { run, address })
     }
 
-    /// Where it listens, as it stands in the name of an image. Plain HTTP, which clients accept of
-    /// a loopback address.
+    /// The address, as in a pull spec. Plain HTTP, which clients accept for loopback addresses.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The directory of everything it writes; it goes with the registry.
+    /// The directory of all its files, which is removed with the registry.
     pub fn run_dir(&self) -> &Path {
-        self.berth.path()
+        self.run.path()
     }
 
-    /// Ends it and removes its directory.
+    /// Stops the registry and removes its directory.
     pub fn stop(mut self) -> Result<()> {
-        self.berth.stop()
+        self.run.stop()
     }
 }
 
@@ -90,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_configuration_names_address_and_storage() {
+    fn config_has_address_and_storage() {
         assert_eq!(
             config(Path::new("/run/r/storage"), "127.0.0.1:5000".parse().unwrap()),
             "version: 0.1\nstorage:\n  filesystem: {rootdirectory: /run/r/storage}\n  \

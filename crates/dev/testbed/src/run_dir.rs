@@ -1,4 +1,4 @@
-//! The directories of running components, one each, that a dead owner's successor sweeps.
+//! Run directories: one for each running service. Each start removes those of dead owners.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -9,62 +9,62 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::cache::{self, Cache};
-use crate::cgroup::Group;
+use crate::cgroup::RootCgroup;
 use crate::{mount_point, wait};
 
-/// Others hold the lock while they sweep and choose, which takes a fraction of a second each.
-const TURN: Duration = Duration::from_mins(1);
+/// Other processes hold the lock for a fraction of a second each.
+const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The kernel releases a lock, and a control group, with the last process that holds it.
-pub(crate) const RELEASE: Duration = Duration::from_secs(10);
-/// What others left may cost less: the next turn tries again.
-const RELEASE_OF_OTHERS: Duration = Duration::from_secs(1);
+/// The kernel releases locks and cgroups after the last process has exited.
+pub(crate) const RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Shorter for directories of other owners: the next start retries.
+const OTHERS_RELEASE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What is held as long as the directory is used. It tells a directory that was made here from any
-/// other, so it is made first and removed last.
+/// The lock that a running service holds. It also marks a directory of the testbed, so it is created
+/// first and removed last.
 const LOCK: &str = "lock";
-/// Holds the second number of a cluster's network, 127.N.0.0/24.
+/// The file with N of the cluster network 127.N.0.0/24.
 const NET: &str = "net";
-/// Lists the directories of this machine that are mounted over.
+/// The file with the created mount points on the host.
 const MOUNT_POINTS: &str = "mount-points";
 
-/// How long a component lives.
+/// The lifetime of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lifetime {
-    /// As long as the value that owns it, and never longer than its process.
+    /// That of the value that owns it, and at most that of its process.
     #[default]
     Owned,
-    /// Until it is stopped by what its state file records.
+    /// Until `state::stop`.
     Detached,
 }
 
-/// All the directories, for as long as this process alone may add to them.
-pub(crate) struct Runs {
+/// All run directories, with their lock.
+pub(crate) struct RunDirs {
     root: PathBuf,
     _turn: File,
 }
 
-impl Runs {
-    /// Waits for its turn and sweeps what dead owners left.
+impl RunDirs {
+    /// Waits for the lock, and removes the directories of dead owners.
     pub(crate) fn take_turn(cache: &Cache) -> Result<Self> {
         cache.root()?;
         let root = cache.run();
         fs::create_dir_all(&root).with_context(|| format!("cannot create {}", root.display()))?;
-        let turn = cache::until_locked(&root.join(LOCK), TURN)?;
+        let turn = cache::until_locked(&root.join(LOCK), LOCK_TIMEOUT)?;
         let runs = Self { root, _turn: turn };
-        runs.sweep_unheld(|path| sweep(path, RELEASE_OF_OTHERS))?;
+        runs.remove_unheld(|path| remove_all(path, OTHERS_RELEASE_TIMEOUT))?;
         Ok(runs)
     }
 
-    fn sweep_unheld(&self, sweep: impl Fn(&Path) -> Result<()>) -> Result<()> {
+    fn remove_unheld(&self, remove: impl Fn(&Path) -> Result<()>) -> Result<()> {
         for path in self.all()?.iter().filter(|path| !is_held(path)) {
-            // One that resists is no reason to start nothing; the next turn tries again.
-            sweep(path).ok();
+            // An error is ignored: the next start retries.
+            remove(path).ok();
         }
         Ok(())
     }
 
-    /// A new directory: named after its kind if it is to be found again, else at random.
+    /// Creates a directory: named after its kind if it is detached, with a random suffix otherwise.
     pub(crate) fn create(&self, kind: &str, lifetime: Lifetime) -> Result<RunDir> {
         let path = match lifetime {
             Lifetime::Owned => tempfile::Builder::new()
@@ -83,25 +83,25 @@ impl Runs {
         if is_held(&path) {
             bail!("{kind} is already running in {}", path.display());
         }
-        sweep(&path, RELEASE)?;
-        // Private keys live here.
+        remove_all(&path, RELEASE_TIMEOUT)?;
+        // It contains private keys.
         fs::DirBuilder::new().mode(0o700).create(&path)?;
         Ok(path)
     }
 
-    /// Removes a named directory unless something holds it.
+    /// Removes a named directory unless a process holds it.
     pub(crate) fn remove(&self, kind: &str) -> Result<()> {
         let path = self.root.join(kind);
-        if is_held(&path) { Ok(()) } else { sweep(&path, RELEASE) }
+        if is_held(&path) { Ok(()) } else { remove_all(&path, RELEASE_TIMEOUT) }
     }
 
-    /// The networks of the clusters that run.
+    /// The networks of running clusters.
     pub(crate) fn nets(&self) -> Result<Vec<u8>> {
         let all = self.all()?;
-        Ok(all.iter().filter(|path| is_held(path)).filter_map(|path| net_of(path)).collect())
+        Ok(all.iter().filter(|path| is_held(path)).filter_map(|path| read_net(path)).collect())
     }
 
-    /// Every directory, whoever made it; links are not followed.
+    /// All directories, without symbolic links.
     fn all(&self) -> Result<Vec<PathBuf>> {
         let mut directories = Vec::new();
         for entry in fs::read_dir(&self.root)? {
@@ -114,7 +114,7 @@ impl Runs {
     }
 }
 
-/// The directory of one running component.
+/// The directory of a running service.
 #[derive(Debug)]
 pub(crate) struct RunDir {
     path: PathBuf,
@@ -130,68 +130,68 @@ impl RunDir {
         self.path.join(name)
     }
 
-    /// Reserves a network as long as the directory is held.
+    /// Reserves a network while the directory is held.
     pub(crate) fn reserve_net(&self, net: u8) -> Result<()> {
         Ok(fs::write(self.join(NET), net.to_string())?)
     }
 
-    /// Creates the root of a cluster's control groups, which goes with the directory. Its name.
+    /// Creates the root cgroup of a cluster, which is removed with the directory. Returns its name.
     pub(crate) fn create_cgroup(&self) -> Result<String> {
-        let group = Group::of(&self.path)?;
+        let group = RootCgroup::for_run_dir(&self.path)?;
         group.create()?;
         Ok(group.name().to_owned())
     }
 
-    /// Creates a directory outside, to be mounted over inside a cell, and remembers to remove it.
+    /// Creates a mount point on the host, which is removed with the directory.
     pub(crate) fn create_mount_point(&self, path: &str) -> Result<()> {
         let mut list = File::options().create(true).append(true).open(self.join(MOUNT_POINTS))?;
         writeln!(list, "{path}")?;
         mount_point::create(Path::new(path))
     }
 
-    /// Where a component's output goes.
+    /// The log of a component.
     pub(crate) fn log(&self, component: &str) -> PathBuf {
         self.path.join("log").join(format!("{component}.log"))
     }
 
-    /// The lock, to be held by what must not outlive the directory.
+    /// The open lock file, for a process that has to hold the lock.
     pub(crate) fn share_lock(&self) -> Result<File> {
         Ok(self.lock.try_clone()?)
     }
 }
 
-/// Whether something that runs holds the directory.
+/// Whether a running process holds the directory.
 pub(crate) fn is_held(path: &Path) -> bool {
     let lock = path.join(LOCK);
     if !lock.exists() {
         return false;
     }
     match cache::try_lock(&lock) {
-        // At once, even if a process that this one is just starting shares the file.
+        // Explicitly: a forked process may share the open file until it execs.
         Ok(Some(file)) => file.unlock().is_err(),
         _ => true,
     }
 }
 
-/// Waits until nothing holds the directory. A process that this one is just starting shares its
-/// files, and so its locks, for a moment.
+/// Waits until no process holds the directory. A forked process shares open files, and so locks, until
+/// it execs.
 pub(crate) fn until_released(path: &Path) -> Result<()> {
-    wait::until(&format!("{} to be released", path.display()), RELEASE, || {
+    wait::until(&format!("{} to be released", path.display()), RELEASE_TIMEOUT, || {
         Ok((!is_held(path)).then_some(()))
     })
 }
 
-/// Removes a directory that nothing holds any more, and what was created elsewhere for it. One
-/// without a lock was not made here, and goes only if it is empty.
-pub(crate) fn sweep(path: &Path, patience: Duration) -> Result<()> {
+/// Removes an unheld directory, its cgroup and its mount points. A directory without a lock does not
+/// belong to the testbed, and is removed only if it is empty.
+pub(crate) fn remove_all(path: &Path, timeout: Duration) -> Result<()> {
     if !path.join(LOCK).is_file() {
         return remove_empty(path);
     }
-    Group::of(path)?.remove(patience)?;
+    RootCgroup::for_run_dir(path)?.remove(timeout)?;
     for path in fs::read_to_string(path.join(MOUNT_POINTS)).unwrap_or_default().lines() {
         mount_point::remove(Path::new(path));
     }
-    remove(path).with_context(|| format!("cannot remove {}", path.display()))
+    remove_files(path).with_context(|| format!("cannot remove {}", path.display()))
 }
 
 fn remove_empty(path: &Path) -> Result<()> {
@@ -206,8 +206,8 @@ fn remove_empty(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes the lock last, by which the next turn knows what this one could not remove.
-fn remove(path: &Path) -> io::Result<()> {
+/// Removes the lock last: it marks the directory for the next attempt.
+fn remove_files(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
@@ -220,7 +220,7 @@ fn remove(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-fn net_of(path: &Path) -> Option<u8> {
+fn read_net(path: &Path) -> Option<u8> {
     fs::read_to_string(path.join(NET)).ok()?.trim().parse().ok()
 }
 
@@ -235,9 +235,9 @@ mod tests {
     }
 
     #[test]
-    fn networks_are_taken_as_long_as_their_owners_live() {
+    fn nets_are_reserved_until_their_owner_ends() {
         let (_root, cache) = cache();
-        let runs = Runs::take_turn(&cache).unwrap();
+        let runs = RunDirs::take_turn(&cache).unwrap();
         let [first, second] = [96, 98].map(|net| {
             let directory = runs.create("kube", Lifetime::Owned).unwrap();
             directory.reserve_net(net).unwrap();
@@ -254,40 +254,40 @@ mod tests {
     }
 
     #[test]
-    fn directories_of_the_dead_are_swept_and_those_of_the_living_stay() {
+    fn take_turn_removes_unheld_directories_only() {
         let (_root, cache) = cache();
-        let dead = Runs::take_turn(&cache).unwrap().create("kube", Lifetime::Owned).unwrap();
-        let alive = Runs::take_turn(&cache).unwrap().create("kube", Lifetime::Owned).unwrap();
+        let dead = RunDirs::take_turn(&cache).unwrap().create("kube", Lifetime::Owned).unwrap();
+        let alive = RunDirs::take_turn(&cache).unwrap().create("kube", Lifetime::Owned).unwrap();
         let path = dead.path().to_owned();
         drop(dead);
         until_released(&path).unwrap();
-        drop(Runs::take_turn(&cache).unwrap());
+        drop(RunDirs::take_turn(&cache).unwrap());
         assert!(!path.exists());
         assert!(alive.path().exists());
     }
 
     #[test]
-    fn a_named_directory_is_created_once() {
+    fn create_of_held_named_directory_fails() {
         let (_root, cache) = cache();
-        let runs = Runs::take_turn(&cache).unwrap();
+        let runs = RunDirs::take_turn(&cache).unwrap();
         let _held = runs.create("kube", Lifetime::Detached).unwrap();
         let error = runs.create("kube", Lifetime::Detached).unwrap_err();
         assert!(error.to_string().starts_with("kube is already running in "));
     }
 
     #[test]
-    fn what_was_not_made_here_stays() {
+    fn take_turn_keeps_other_directories() {
         let (root, cache) = cache();
-        let elsewhere = tempfile::tempdir().unwrap();
-        fs::write(elsewhere.path().join(LOCK), "").unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join(LOCK), "").unwrap();
         let run = root.path().join("run");
         fs::create_dir_all(run.join("empty")).unwrap();
         fs::create_dir_all(run.join("kube/notes")).unwrap();
-        std::os::unix::fs::symlink(elsewhere.path(), run.join("link")).unwrap();
-        let runs = Runs::take_turn(&cache).unwrap();
+        std::os::unix::fs::symlink(outside.path(), run.join("link")).unwrap();
+        let runs = RunDirs::take_turn(&cache).unwrap();
         assert!(!run.join("empty").exists());
         assert!(run.join("kube/notes").exists());
-        assert!(elsewhere.path().join(LOCK).exists());
+        assert!(outside.path().join(LOCK).exists());
         let error = runs.create("kube", Lifetime::Detached).unwrap_err().to_string();
         assert!(
             error
@@ -296,9 +296,9 @@ mod tests {
     }
 
     #[test]
-    fn one_directory_that_resists_does_not_keep_the_others() {
+    fn remove_unheld_continues_after_an_error() {
         let (_root, cache) = cache();
-        let runs = Runs::take_turn(&cache).unwrap();
+        let runs = RunDirs::take_turn(&cache).unwrap();
         let paths = [(); 3].map(|()| {
             let directory = runs.create("kube", Lifetime::Owned).unwrap();
             let path = directory.path().to_owned();
@@ -307,14 +307,14 @@ mod tests {
             path
         });
         let left = || paths.iter().filter(|path| path.exists()).collect::<Vec<_>>();
-        let resists = |path: &Path| {
-            anyhow::ensure!(path != paths[1], "it resists");
-            sweep(path, Duration::ZERO)
+        let failing = |path: &Path| {
+            anyhow::ensure!(path != paths[1], "cannot remove");
+            remove_all(path, Duration::ZERO)
         };
-        runs.sweep_unheld(resists).unwrap();
+        runs.remove_unheld(failing).unwrap();
         assert_eq!(left(), [&paths[1]]);
         drop(runs);
-        Runs::take_turn(&cache).unwrap();
+        RunDirs::take_turn(&cache).unwrap();
         assert!(left().is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of something that runs detached: the file that `up` writes and `down` reads.
+//! The state file of a detached service, which `up` writes and `down` reads.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,34 +9,39 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
-use crate::cell::Record;
-use crate::run_dir::{self, Runs};
+use crate::pid_namespace::NamespaceRecord;
+use crate::run_dir::{self, RunDirs};
 use crate::wait;
 
 const FILE: &str = "state.json";
 
-/// What runs, where and since when.
+/// The state of a detached service.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct State {
-    /// Where it listens.
+    /// The address of the service.
     pub address: String,
-    /// How to reach it, if it is a cluster.
+    /// The kubeconfig of a cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubeconfig: Option<PathBuf>,
-    /// When it was ready.
+    /// The time at which the service was ready.
     pub since: Timestamp,
-    /// What it consists of.
-    pub cell: Record,
+    /// The processes of the service. The file has an older name.
+    #[serde(rename = "cell")]
+    pub namespace: NamespaceRecord,
 }
 
 impl State {
-    pub(crate) fn new(address: &str, kubeconfig: Option<&Path>, cell: &Record) -> Self {
+    pub(crate) fn new(
+        address: &str,
+        kubeconfig: Option<&Path>,
+        namespace: &NamespaceRecord,
+    ) -> Self {
         Self {
             address: address.to_owned(),
             kubeconfig: kubeconfig.map(Path::to_owned),
             since: wait::now(),
-            cell: cell.clone(),
+            namespace: namespace.clone(),
         }
     }
 
@@ -44,7 +49,7 @@ impl State {
         Ok(fs::write(directory.join(FILE), serde_json::to_vec_pretty(self)?)?)
     }
 
-    /// The state of a kind of component, if one was started detached and not stopped since.
+    /// The state of a detached service. `None` if it is not running.
     pub fn read(cache: &Cache, kind: &str) -> Result<Option<Self>> {
         let file = cache.run().join(kind).join(FILE);
         match fs::read(&file) {
@@ -56,28 +61,28 @@ impl State {
         }
     }
 
-    /// Whether everything it consists of still runs.
+    /// Whether all components run.
     pub fn is_whole(&self) -> bool {
-        self.cell.is_alive()
-            && self.cell.components.iter().all(|component| component.process().is_some())
+        self.namespace.is_alive()
+            && self.namespace.components.iter().all(|component| component.process().is_some())
     }
 }
 
-/// Ends what was started detached, and removes what it left. Whether there was anything to end.
+/// Stops a detached service and removes its files. Returns whether it was running.
 pub fn stop(cache: &Cache, kind: &str) -> Result<bool> {
     let directory = cache.run().join(kind);
     let ran = run_dir::is_held(&directory);
-    // After a reboot the numbers in the file belong to others, but nobody holds the directory.
+    // After a reboot, the PIDs in the file belong to other processes, and the lock is released.
     match State::read(cache, kind)?.filter(|_| ran) {
         Some(state) => {
-            state.cell.stop()?;
+            state.namespace.stop()?;
             run_dir::until_released(&directory)?;
         }
         None if ran => bail!("another process is starting {kind}"),
         None => {}
     }
     if directory.exists() {
-        Runs::take_turn(cache)?.remove(kind)?;
+        RunDirs::take_turn(cache)?.remove(kind)?;
     }
     Ok(ran)
 }
@@ -87,16 +92,16 @@ mod tests {
     use super::*;
 
     fn state() -> State {
-        let cell = serde_json::json!({
+        let namespace = serde_json::json!({
             "holder": { "pid": 1, "startTime": 0 },
             "init": { "pid": 4_194_305, "startTime": 7 },
             "components": [],
         });
-        State::new("127.96.0.1:443", None, &serde_json::from_value(cell).unwrap())
+        State::new("127.96.0.1:443", None, &serde_json::from_value(namespace).unwrap())
     }
 
     #[test]
-    fn a_state_is_read_as_written() {
+    fn read_after_write_returns_the_state() {
         let root = tempfile::tempdir().unwrap();
         let cache = Cache::at(root.path());
         assert!(State::read(&cache, "kube").unwrap().is_none());
@@ -104,11 +109,11 @@ mod tests {
         state().write(&cache.run().join("kube")).unwrap();
         let read = State::read(&cache, "kube").unwrap().unwrap();
         assert_eq!(read.address, "127.96.0.1:443");
-        assert!(!read.is_whole(), "no process has such a number");
+        assert!(!read.is_whole(), "no process has this PID");
     }
 
     #[test]
-    fn a_damaged_file_is_named() {
+    fn read_of_damaged_file_names_it() {
         let root = tempfile::tempdir().unwrap();
         let cache = Cache::at(root.path());
         fs::create_dir_all(cache.run().join("kube")).unwrap();
@@ -118,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn stopping_nothing_succeeds() {
+    fn stop_without_service_succeeds() {
         let root = tempfile::tempdir().unwrap();
         assert!(!stop(&Cache::at(root.path()), "kube").unwrap());
     }

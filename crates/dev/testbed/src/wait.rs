@@ -1,7 +1,7 @@
-//! Waiting: the one polling loop, the one clock.
+//! Polling and the clock.
 #![expect(
     clippy::disallowed_methods,
-    reason = "this module owns polling: components outside this process can only be asked again"
+    reason = "the one place of this crate that polls other processes"
 )]
 
 use std::fs;
@@ -12,24 +12,23 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, bail};
 use jiff::Timestamp;
 
-/// Short enough not to be felt after a start that takes a second, long enough not to load the
-/// machine that the awaited component is starting on.
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
-const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+/// Short compared with a start of a second, long enough not to load the host.
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(10);
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// As many lines of a log as fit on a screen below the error that quotes them.
+/// As many lines of a log as fit on a screen with the error.
 const QUOTED_LINES: usize = 15;
 
-/// Asks `probe` until it returns a value; an error of `probe` ends the wait.
+/// Polls until `probe` returns a value. An error ends the wait.
 ///
-/// `what` completes the sentence "waited … for": "the API server to be ready".
+/// `what` completes the sentence "timed out waiting for".
 pub fn until<T>(
     what: &str,
     timeout: Duration,
     mut probe: impl FnMut() -> Result<Option<T>>,
 ) -> Result<T> {
     let start = Instant::now();
-    let mut pause = FIRST_PAUSE;
+    let mut pause = MIN_POLL_INTERVAL;
     loop {
         if let Some(value) = probe()? {
             return Ok(value);
@@ -38,11 +37,11 @@ pub fn until<T>(
             bail!("timed out after {} s waiting for {what}", timeout.as_secs());
         }
         thread::sleep(pause);
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_POLL_INTERVAL);
     }
 }
 
-/// Like [`until`], with the last lines of a component's log in the error.
+/// [`until`] with the last lines of a log in the error.
 pub fn until_logged<T>(
     what: &str,
     timeout: Duration,
@@ -52,28 +51,28 @@ pub fn until_logged<T>(
     until(what, timeout, probe).map_err(|error| anyhow!("{error:#}\n{}", quote(log)))
 }
 
-/// Tells how long something took.
+/// Measures a duration.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts now.
+    /// Starts the measurement.
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// The time since then.
+    /// The time since the start.
     pub fn elapsed(self) -> Duration {
         self.0.elapsed()
     }
 }
 
-/// The time of day, for records that a person reads.
+/// The current time, for state files.
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// The end of a log, introduced by its path, to stand in an error.
+/// The path and the end of a log, for an error.
 fn quote(log: &Path) -> String {
     match fs::read(log) {
         Ok(bytes) => {
@@ -83,7 +82,7 @@ fn quote(log: &Path) -> String {
     }
 }
 
-/// The last lines of a text, as many as an error may carry.
+/// The last [`QUOTED_LINES`] lines of a text.
 pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(QUOTED_LINES)..].join("\n")
@@ -94,23 +93,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_ends_the_wait() {
-        let mut asked = 0;
-        let value = until("a third question", Duration::from_secs(5), || {
-            asked += 1;
-            Ok((asked == 3).then_some(asked))
+    fn until_returns_the_first_value() {
+        let mut polls = 0;
+        let value = until("a third poll", Duration::from_secs(5), || {
+            polls += 1;
+            Ok((polls == 3).then_some(polls))
         });
         assert_eq!(value.unwrap(), 3);
     }
 
     #[test]
-    fn the_error_says_what_was_awaited() {
-        let error = until("Godot", Duration::ZERO, || Ok(None::<()>)).unwrap_err();
-        assert_eq!(error.to_string(), "timed out after 0 s waiting for Godot");
+    fn until_after_timeout_names_the_condition() {
+        let error = until("nothing", Duration::ZERO, || Ok(None::<()>)).unwrap_err();
+        assert_eq!(error.to_string(), "timed out after 0 s waiting for nothing");
     }
 
     #[test]
-    fn only_the_end_of_a_log_is_quoted() {
+    fn last_lines_of_long_log_are_its_end() {
         let text = (1..=100).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
         let quoted = last_lines(&text);
         assert!(quoted.starts_with("86\n") && quoted.ends_with("\n100"));

@@ -1,4 +1,4 @@
-//! `wrk`, which asks a web server for the same thing as often as it can.
+//! The HTTP load generator `wrk`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,34 +10,34 @@ use crate::Progress;
 use crate::command::{find, run};
 use crate::packages::{Purpose, ensure as ensure_packages};
 
-/// It ends by itself when its time is over; one that takes so much longer has failed.
-const GRACE: Duration = Duration::from_secs(20);
+/// `wrk` ends after its duration; a longer run has failed.
+const GRACE_PERIOD: Duration = Duration::from_secs(20);
 
-/// A load generator. It has one thread, so that on two cores it leaves one to the server.
+/// The load generator, with one thread: on two cores, the other one is for the server.
 #[derive(Debug)]
 pub struct Wrk {
     program: PathBuf,
 }
 
-/// What clients saw.
+/// Measurements of the clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Answers in a second.
+    /// Responses per second.
     pub per_second: f64,
-    /// Half of the answers took no longer.
+    /// The median latency.
     pub p50: Duration,
-    /// All but a hundredth of the answers took no longer.
+    /// The 99th percentile of the latency.
     pub p99: Duration,
 }
 
 impl Wrk {
-    /// Finds it, and installs it where it is missing; the error says how to do that by hand.
+    /// Finds `wrk`, and installs it if it is missing.
     pub fn find(progress: Progress<'_>) -> Result<Self> {
         ensure_packages(&[Purpose::Load], progress)?;
         Ok(Self { program: find("wrk").context("wrk is not in PATH")? })
     }
 
-    /// Asks for an address on so many connections for so long. All answers have to be good ones.
+    /// Sends requests for a duration. Fails on an error response.
     pub fn load(
         &self,
         url: &str,
@@ -51,7 +51,7 @@ impl Wrk {
         for (name, value) in headers {
             wrk.args(["-H", &format!("{name}: {value}")]);
         }
-        parse(&run(wrk.arg(url), time + GRACE)?)
+        parse(&run(wrk.arg(url), time + GRACE_PERIOD)?)
     }
 }
 
@@ -60,8 +60,8 @@ fn parse(report: &str) -> Result<Load> {
         let line = report.lines().find_map(|line| line.trim().strip_prefix(start));
         line.map(str::trim).with_context(|| format!("no {start:?} in the output of wrk:\n{report}"))
     };
-    for trouble in ["Socket errors:", "Non-2xx or 3xx responses:"] {
-        ensure!(!report.contains(trouble), "the server failed:\n{report}");
+    for error in ["Socket errors:", "Non-2xx or 3xx responses:"] {
+        ensure!(!report.contains(error), "the server failed:\n{report}");
     }
     Ok(Load {
         per_second: after("Requests/sec:")?.parse()?,
@@ -105,7 +105,7 @@ Transfer/sec:      8.00MB
 ";
 
     #[test]
-    fn a_report_is_read() {
+    fn parse_returns_rate_and_latencies() {
         let expected = Load {
             per_second: 63_998.99,
             p50: Duration::from_micros(107),
@@ -115,14 +115,14 @@ Transfer/sec:      8.00MB
     }
 
     #[test]
-    fn a_server_that_fails_is_not_measured() {
+    fn parse_of_failed_run_fails() {
         let failed = format!("{REPORT}  Non-2xx or 3xx responses: 3\n");
         assert!(parse(&failed).unwrap_err().to_string().starts_with("the server failed"));
         assert!(parse("unable to connect").is_err());
     }
 
     #[test]
-    fn times_have_units() {
+    fn duration_without_known_unit_fails() {
         assert_eq!(duration("2.50s").unwrap(), Duration::from_millis(2500));
         assert_eq!(duration("1.00m").unwrap(), Duration::from_mins(1));
         assert!(duration("5").is_err() && duration("1.5h").is_err() && duration("").is_err());

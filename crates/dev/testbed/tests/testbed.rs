@@ -1,4 +1,4 @@
-//! The testbed against this machine: what it starts works, and nothing of it stays.
+//! Services of the testbed on this host.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,13 +14,13 @@ use fairway_testbed::prometheus::{self, Prometheus};
 use fairway_testbed::registry::{self, Registry};
 use fairway_testbed::wait;
 
-/// Set for the process that is to be killed.
-const VICTIM: &str = "FAIRWAY_TESTBED_VICTIM";
+/// Set for the process that the test kills.
+const OWNER: &str = "FAIRWAY_TESTBED_OWNER";
 
-/// What of a directory is still in use: processes that name it, mounts of any process in it.
-fn traces_of(directory: &Path) -> Vec<String> {
+/// Processes and mounts that use a directory.
+fn users_of(directory: &Path) -> Vec<String> {
     let directory = directory.display().to_string();
-    let mut traces = Vec::new();
+    let mut users = Vec::new();
     for process in fs::read_dir("/proc").unwrap().flatten() {
         if process.file_name().to_string_lossy().parse::<u32>().is_err() {
             continue;
@@ -28,32 +28,32 @@ fn traces_of(directory: &Path) -> Vec<String> {
         for file in ["cmdline", "mountinfo"] {
             let text = fs::read(process.path().join(file)).unwrap_or_default();
             if String::from_utf8_lossy(&text).contains(&directory) {
-                traces.push(process.path().join(file).display().to_string());
+                users.push(process.path().join(file).display().to_string());
             }
         }
     }
-    traces
+    users
 }
 
 fn assert_gone(directory: &Path) {
-    assert_eq!(traces_of(directory), Vec::<String>::new());
+    assert_eq!(users_of(directory), Vec::<String>::new());
     assert!(!directory.exists(), "{} is left", directory.display());
 }
 
 fn get(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
 }
 
-/// Asks the cluster of a directory.
+/// Runs kubectl against the cluster in a directory.
 fn kubectl(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new("kubectl")
         .arg("--kubeconfig")
         .arg(kubeconfig_in(directory))
-        // Another cluster had this address before, and may have served something else.
+        // An earlier cluster may have had this address and served other resources.
         .arg("--cache-dir")
         .arg(directory.join("kubectl"))
         .args(arguments)
@@ -63,7 +63,7 @@ fn kubectl(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Its first process waits for a line that nobody writes.
+/// A pod that runs until it is deleted: it waits for input.
 const POD: &str = "
 apiVersion: v1
 kind: Pod
@@ -79,8 +79,8 @@ spec:
     args: ['echo $KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT; read line']
 ";
 
-/// Runs a pod in the cluster of a directory.
-fn run_guest(directory: &Path) {
+/// Runs a pod in the cluster in a directory.
+fn run_pod(directory: &Path) {
     let scratch = tempfile::tempdir().unwrap();
     let archive = scratch.path().join("shell.tar");
     let shell = LayerBuilder::new().host_program("bin/sh", Path::new("/bin/sh")).unwrap();
@@ -93,15 +93,15 @@ fn run_guest(directory: &Path) {
     kubectl(directory, &["wait", "--for=condition=Ready", "pod/guest", "--timeout=180s"]);
 }
 
-/// The name of the root of a cluster's control groups, as its kubelet was told.
-fn control_group(directory: &Path) -> String {
+/// The root cgroup in the configuration of the kubelet.
+fn root_cgroup(directory: &Path) -> String {
     let config = fs::read_to_string(directory.join("kubelet.yaml")).unwrap();
     let name = config.lines().find_map(|line| line.strip_prefix("cgroupRoot: /")).unwrap();
     name.to_owned()
 }
 
-/// Whether there is a control group of that name, in the one hierarchy or in one of several.
-fn is_control_group(name: &str) -> bool {
+/// Whether a cgroup exists in a hierarchy.
+fn cgroup_exists(name: &str) -> bool {
     let mounts = Path::new("/sys/fs/cgroup");
     let hierarchies = fs::read_dir(mounts).into_iter().flatten().flatten();
     mounts.join(name).exists()
@@ -110,7 +110,7 @@ fn is_control_group(name: &str) -> bool {
 
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
-fn control_planes_run_side_by_side_and_leave_nothing() {
+fn two_control_planes_run_concurrently_and_leave_nothing() {
     let start = || std::thread::spawn(|| Cluster::start(Options::control_plane()).unwrap());
     let (first, second) = (start(), start());
     let (first, second) = (first.join().unwrap(), second.join().unwrap());
@@ -122,7 +122,7 @@ fn control_planes_run_side_by_side_and_leave_nothing() {
     assert!(audit.lines().any(|event| event.contains("only-in-the-first")));
 
     let directories = [first.run_dir().to_owned(), second.run_dir().to_owned()];
-    assert!(!traces_of(&directories[0]).is_empty());
+    assert!(!users_of(&directories[0]).is_empty());
     first.stop().unwrap();
     drop(second);
     for directory in &directories {
@@ -132,58 +132,58 @@ fn control_planes_run_side_by_side_and_leave_nothing() {
 
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
-fn a_node_runs_a_pod_that_finds_its_api_server() {
-    let is_a_node_itself = Path::new("/var/lib/kubelet/pods").exists();
+fn node_runs_a_pod_that_finds_its_api_server() {
+    let host_is_node = Path::new("/var/lib/kubelet/pods").exists();
     let cluster = Cluster::start(Options::with_node()).unwrap();
-    run_guest(cluster.run_dir());
-    let said = kubectl(cluster.run_dir(), &["logs", "guest"]);
-    assert_eq!(said, format!("{}:443\n", cluster.address()));
+    run_pod(cluster.run_dir());
+    let log = kubectl(cluster.run_dir(), &["logs", "guest"]);
+    assert_eq!(log, format!("{}:443\n", cluster.address()));
     let sum = ["exec", "guest", "--", "/bin/sh", "-c", "echo $((6 * 7))"];
     assert_eq!(kubectl(cluster.run_dir(), &sum), "42\n");
 
     let directory = cluster.run_dir().to_owned();
-    let control_group = control_group(&directory);
-    assert!(is_control_group(&control_group));
+    let cgroup = root_cgroup(&directory);
+    assert!(cgroup_exists(&cgroup));
     cluster.stop().unwrap();
     assert_gone(&directory);
-    assert!(!is_control_group(&control_group));
-    assert_eq!(Path::new("/var/lib/kubelet/pods").exists(), is_a_node_itself);
+    assert!(!cgroup_exists(&cgroup));
+    assert_eq!(Path::new("/var/lib/kubelet/pods").exists(), host_is_node);
 }
 
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
-fn everything_goes_with_a_killed_owner() {
-    if std::env::var_os(VICTIM).is_some() {
-        be_the_victim();
+fn killed_owner_leaves_nothing() {
+    if std::env::var_os(OWNER).is_some() {
+        own_a_cluster();
     }
     for _ in 0..rounds() {
-        kill_an_owner();
+        kill_owner();
     }
 }
 
-/// How often to try: once in the test command, often in a soak.
+/// Once in the test command, often in a soak.
 fn rounds() -> usize {
     std::env::var(SOAK_ROUNDS).map_or(1, |rounds| rounds.parse().unwrap())
 }
 
-/// A process with a cluster, which is killed however the test ends.
+/// A process with a cluster. Dropping it kills the process.
 struct Owner(Child);
 
 impl Owner {
     fn start() -> Self {
         let owner = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "everything_goes_with_a_killed_owner", "--nocapture"])
-            .env(VICTIM, "1")
+            .args(["--ignored", "--exact", "killed_owner_leaves_nothing", "--nocapture"])
+            .env(OWNER, "1")
             .stdout(Stdio::piped())
             .spawn();
         Self(owner.unwrap())
     }
 
-    /// The directory of its cluster, once that runs.
+    /// The directory of its cluster, after the start.
     fn directory(&mut self) -> PathBuf {
         let lines = BufReader::new(self.0.stdout.take().unwrap()).lines();
-        let mut said = lines.map(Result::unwrap);
-        said.find_map(|line| line.strip_prefix("directory ").map(PathBuf::from)).unwrap()
+        let mut output = lines.map(Result::unwrap);
+        output.find_map(|line| line.strip_prefix("directory ").map(PathBuf::from)).unwrap()
     }
 }
 
@@ -194,27 +194,27 @@ impl Drop for Owner {
     }
 }
 
-fn kill_an_owner() {
+fn kill_owner() {
     let mut owner = Owner::start();
     let directory = owner.directory();
-    run_guest(&directory);
-    assert!(!traces_of(&directory).is_empty());
-    let control_group = control_group(&directory);
+    run_pod(&directory);
+    assert!(!users_of(&directory).is_empty());
+    let cgroup = root_cgroup(&directory);
     drop(owner);
-    wait::until("everything to go", Duration::from_secs(10), || {
-        Ok(traces_of(&directory).is_empty().then_some(()))
+    wait::until("the removal of all processes", Duration::from_secs(10), || {
+        Ok(users_of(&directory).is_empty().then_some(()))
     })
     .unwrap();
 
-    // Only the directory and its control group stay, until somebody starts something.
+    // The directory and the cgroup remain until the next start of a service.
     Registry::start(registry::Options::default()).unwrap().stop().unwrap();
     assert_gone(&directory);
-    assert!(!is_control_group(&control_group));
+    assert!(!cgroup_exists(&cgroup));
 }
 
-/// Starts a cluster, says where it is, and waits to be killed.
-#[expect(clippy::print_stdout, reason = "the killer reads it")]
-fn be_the_victim() -> ! {
+/// Starts a cluster, prints its directory, and waits for SIGKILL.
+#[expect(clippy::print_stdout, reason = "the test reads it")]
+fn own_a_cluster() -> ! {
     let cluster = Cluster::start(Options::with_node()).unwrap();
     println!("\ndirectory {}", cluster.run_dir().display());
     loop {
@@ -224,7 +224,7 @@ fn be_the_victim() -> ! {
 
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
-fn a_registry_answers_and_leaves_nothing() {
+fn registry_responds_and_leaves_nothing() {
     let registry = Registry::start(registry::Options::default()).unwrap();
     assert!(registry.address().ip().is_loopback());
     assert!(get(registry.address(), "/v2/").starts_with("HTTP/1.0 200"));
@@ -235,7 +235,7 @@ fn a_registry_answers_and_leaves_nothing() {
 
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
-fn prometheus_answers_a_query_over_samples_of_the_past() {
+fn prometheus_returns_samples_of_the_past() {
     let options = prometheus::Options::default().backfill(
         "# TYPE reboots counter\n\
          reboots_total{node=\"a\"} 1 1700000000\n\
@@ -243,8 +243,8 @@ fn prometheus_answers_a_query_over_samples_of_the_past() {
          # EOF\n",
     );
     let prometheus = Prometheus::start(options).unwrap();
-    let answer = get(prometheus.address(), "/api/v1/query?query=reboots_total&time=1700000061");
-    assert!(answer.contains(r#""node":"a""#) && answer.contains(r#""4""#), "{answer}");
+    let response = get(prometheus.address(), "/api/v1/query?query=reboots_total&time=1700000061");
+    assert!(response.contains(r#""node":"a""#) && response.contains(r#""4""#), "{response}");
     let directory = prometheus.run_dir().to_owned();
     drop(prometheus);
     assert_gone(&directory);

@@ -1,4 +1,4 @@
-//! How a cluster is reached.
+//! Clients for a cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -10,24 +10,24 @@ use fairway_sandbox::sandbox::Sandbox;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-/// How a cluster is reached, with all permissions. A client belongs to the runtime in which it was
-/// made; this makes another wherever one is needed.
+/// Creates clients with all permissions. A client belongs to the runtime in which it was created, so
+/// destructors and threads create their own.
 #[derive(Clone)]
 pub(crate) enum Access {
-    /// As this file says.
+    /// Over the network.
     Kubeconfig(PathBuf),
-    /// Without a network.
+    /// In this process, without a network.
     InProcess(Router),
 }
 
 impl Access {
-    /// A sandbox of this process.
+    /// Access to a sandbox of this process.
     pub(crate) fn in_process(sandbox: &Sandbox) -> Self {
         let groups = ["system:masters", "system:authenticated"].map(str::to_owned).into();
         Self::InProcess(sandbox.client_service(User { name: "fairway-admin".to_owned(), groups }))
     }
 
-    /// A client for the present runtime.
+    /// A client for the current runtime.
     pub(crate) async fn client(&self) -> Result<Client> {
         match self {
             Self::Kubeconfig(path) => Ok(Client::try_from(config(path).await?)?),
@@ -35,15 +35,15 @@ impl Access {
         }
     }
 
-    /// A client of whoever bears that token.
-    pub(crate) async fn bearing(kubeconfig: &Path, token: &str) -> Result<Client> {
+    /// A client that authenticates with a token.
+    pub(crate) async fn with_token(kubeconfig: &Path, token: &str) -> Result<Client> {
         let mut config = config(kubeconfig).await?;
         config.auth_info = AuthInfo { token: Some(token.into()), ..AuthInfo::default() };
         Ok(Client::try_from(config)?)
     }
 
-    /// An administrator's client with that `User-Agent`.
-    pub(crate) async fn named(kubeconfig: &Path, user_agent: &str) -> Result<Client> {
+    /// A client with all permissions and this `User-Agent`.
+    pub(crate) async fn with_user_agent(kubeconfig: &Path, user_agent: &str) -> Result<Client> {
         let mut config = config(kubeconfig).await?;
         config.headers.push((USER_AGENT, user_agent.parse()?));
         Ok(Client::try_from(config)?)
@@ -57,8 +57,8 @@ async fn config(kubeconfig: &Path) -> Result<Config> {
     Ok(Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?)
 }
 
-/// Every process needs one TLS provider; a test program has no `main` to install it in.
+/// Installs the TLS provider of this process; a test binary has no `main` to do it in.
 pub(crate) fn install_tls_provider() {
-    // An error means that another test of this process has done it already.
+    // An error means that another test of this process has installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

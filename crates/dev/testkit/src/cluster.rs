@@ -1,4 +1,4 @@
-//! A Kubernetes API to test against.
+//! [`TestCluster`].
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,18 +18,22 @@ use fairway_testbed::cache::{Cache, take_turn};
 use fairway_testbed::kube::build::VERSION;
 use fairway_testbed::kube::{self as real, Cluster};
 use fairway_testbed::state::State;
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{
+    Api, DeleteParams, ListParams, LogParams, ObjectMeta, Patch, PatchParams, PostParams,
+};
 use kube::{Client, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use tempfile::TempDir;
 
 use crate::access::{Access, install_tls_provider};
+use crate::cluster_version::TestClusterVersion;
 use crate::{AuditLog, TestNamespace, environment, images, skip, wait};
 
-/// A Kubernetes API, whatever is behind it. Whatever a test holds of it goes with this value.
+/// A cluster: a sandbox, a Kubernetes of the testbed, or the cluster of `KUBECONFIG`, as
+/// `FAIRWAY_TEST_CLUSTER` says. Dropping it releases what the test holds of the cluster.
 pub struct TestCluster {
     client: Client,
     access: Access,
@@ -38,27 +42,27 @@ pub struct TestCluster {
     hold: Hold,
 }
 
-/// As long as all tests that take turns need together on a slow machine.
-const LONGEST_TURN: Duration = Duration::from_mins(10);
+/// As long as all tests that take turns need together on a slow host.
+const TURN_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// Where a sandbox finds images, in its directory.
-const IMAGES: &str = "layouts";
+/// The directory with the OCI layouts of a sandbox, below its own.
+const LAYOUTS: &str = "layouts";
 
-/// What a test has to itself.
+/// What a test has for itself.
 enum Hold {
-    /// Nothing: it shares the cluster with others.
+    /// A namespace at most: other tests use the cluster at the same time.
     Shared,
-    /// The objects that exist once in a cluster, until the lock goes.
+    /// ClusterVersion and the ClusterOperators, until the lock is dropped.
     Turn { _lock: File },
-    /// All of a control plane.
+    /// A control plane.
     Own { _cluster: Box<Cluster> },
-    /// A cluster in this process, and its directory, which goes after it.
+    /// A cluster in this process. Its directory is dropped after it.
     Sandbox { sandbox: Box<Sandbox>, _directory: TempDir },
 }
 
 impl TestCluster {
-    /// The cluster that all tests share; of sandboxes, every test has its own. Keep to a
-    /// [namespace](Self::namespace) of your own.
+    /// The cluster that all tests share, for a test that stays in its own
+    /// [namespace](Self::namespace). In sandbox mode, every test has its own cluster.
     pub async fn shared() -> Result<Self> {
         if backend()? == Backend::Sandbox {
             return Self::sandbox().await;
@@ -67,48 +71,48 @@ impl TestCluster {
         Self::connect(kubeconfig, audit_log, Hold::Shared).await
     }
 
-    /// The shared cluster with ClusterVersion and all ClusterOperators to yourself: waits until
-    /// no other test holds them, and removes those that are left.
-    pub async fn in_turn() -> Result<Self> {
+    /// The shared cluster, for a test that needs ClusterVersion and the ClusterOperators for itself.
+    /// Waits until no other test holds them, and deletes those that exist.
+    pub async fn exclusive() -> Result<Self> {
         if backend()? == Backend::Sandbox {
             let cluster = Self::sandbox().await?;
             cluster.install_crds().await?;
             return Ok(cluster);
         }
         let (kubeconfig, audit_log) = find()?;
-        // Each cluster has a ClusterVersion, and so a lock.
+        // A lock for each cluster, because each has a ClusterVersion.
         let run_dir = kubeconfig.parent().and_then(Path::file_name).unwrap_or_default();
         let lock = format!("cluster-tests-{}", run_dir.display());
-        let take_turn = move || take_turn(&Cache::from_env()?, &lock, LONGEST_TURN);
+        let take_turn = move || take_turn(&Cache::from_env()?, &lock, TURN_TIMEOUT);
         let lock = tokio::task::spawn_blocking(take_turn).await??;
         let cluster = Self::connect(kubeconfig, audit_log, Hold::Turn { _lock: lock }).await?;
         cluster.reset().await?;
         Ok(cluster)
     }
 
-    /// A control plane of your own, without a node unless it is a sandbox: starts in seconds, ends
+    /// A new cluster for one test. It has no node unless it is a sandbox, starts in seconds, and ends
     /// with this value.
-    pub async fn own() -> Result<Self> {
+    pub async fn start() -> Result<Self> {
         match backend()? {
             Backend::Sandbox => Self::sandbox().await,
-            Backend::Kube => Self::control_plane().await,
+            Backend::Kube => Self::start_kubernetes().await,
             Backend::Kubeconfig => {
                 bail!("the test needs its own cluster, and KUBECONFIG names an existing one")
             }
         }
     }
 
-    /// A real control plane of your own, whatever other tests run against.
-    pub async fn control_plane() -> Result<Self> {
+    /// A new Kubernetes control plane for one test, also in sandbox mode.
+    pub async fn start_kubernetes() -> Result<Self> {
         let start = || Cluster::start(real::Options::control_plane());
         let cluster = tokio::task::spawn_blocking(start).await??;
         let (kubeconfig, log) = (cluster.kubeconfig().to_owned(), cluster.audit_log().to_owned());
         Self::connect(kubeconfig, Some(log), Hold::Own { _cluster: Box::new(cluster) }).await
     }
 
-    /// A sandbox with these nodes, whatever other tests run against.
-    pub async fn nodes(names: &[&str]) -> Result<Self> {
-        let cluster = Self::sandbox_of(names).await?;
+    /// A sandbox with these nodes, also in the other modes.
+    pub async fn start_sandbox(nodes: &[&str]) -> Result<Self> {
+        let cluster = Self::sandbox_of(nodes).await?;
         cluster.install_crds().await?;
         Ok(cluster)
     }
@@ -121,9 +125,9 @@ impl TestCluster {
     async fn sandbox_of(nodes: &[&str]) -> Result<Self> {
         let directory = tempfile::tempdir()?;
         let mut options = Options::new(directory.path());
-        // Most tests need no pods; those that do are told what is missing.
+        // Without the binary there is no node. Most tests need no pods; the others fail and name it.
         if let Ok(program) = environment::fairway_program() {
-            let images = directory.path().join(IMAGES);
+            let images = directory.path().join(LAYOUTS);
             let names = nodes.iter().map(ToString::to_string).collect();
             options = options.nodes(names, program, vec![images]);
         }
@@ -143,14 +147,14 @@ impl TestCluster {
         Ok(Self { client: access.client().await?, access, kubeconfig, audit_log, hold })
     }
 
-    /// The same cluster, with a client that speaks to it over TLS as every other program does.
+    /// The same cluster with a client that uses TLS, as every other program does.
     pub async fn over_tls(mut self) -> Result<Self> {
         self.access = Access::Kubeconfig(self.kubeconfig.clone());
         self.client = self.access.client().await?;
         Ok(self)
     }
 
-    /// Whether it is a sandbox, whose pods share the network of this machine.
+    /// Whether it is a sandbox, whose pods share the network of this host.
     pub fn is_sandbox(&self) -> bool {
         matches!(self.hold, Hold::Sandbox { .. })
     }
@@ -160,43 +164,43 @@ impl TestCluster {
         self.client.clone()
     }
 
-    /// A client of whoever bears that token.
+    /// A client that authenticates with a token.
     pub async fn client_with_token(&self, token: &str) -> Result<Client> {
-        Access::bearing(&self.kubeconfig, token).await
+        Access::with_token(&self.kubeconfig, token).await
     }
 
-    /// A client with all permissions whose requests the audit log tells apart from those of other
-    /// tests on the same cluster.
+    /// A client with all permissions and its own `User-Agent`, by which the audit log distinguishes
+    /// its requests from those of other tests.
     pub async fn client_named(&self, user_agent: &str) -> Result<Client> {
-        Access::named(&self.kubeconfig, user_agent).await
+        Access::with_user_agent(&self.kubeconfig, user_agent).await
     }
 
-    /// How other programs reach the cluster.
+    /// The kubeconfig for other processes.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// `kubectl`, speaking to this cluster. A sandbox answers from the runtime of its test, which
-    /// needs several threads if one of them waits for a command.
+    /// `kubectl` for this cluster. A sandbox runs in the runtime of its test, which needs several
+    /// threads if one of them waits for the command.
     pub fn kubectl(&self) -> Command {
         let mut command = Command::new("kubectl");
         command.env("KUBECONFIG", &self.kubeconfig);
-        // Addresses are used again: what one cluster served must not be remembered for the next.
+        // Ports are reused: the discovery cache of one cluster must not serve the next.
         if backend().is_ok_and(|backend| backend != Backend::Kubeconfig) {
             command.arg("--cache-dir").arg(self.kubeconfig.with_file_name("kubectl-cache"));
         }
         command
     }
 
-    /// Who asked for what. Somebody else's cluster does not tell.
+    /// The audit log of the API server. The cluster of `KUBECONFIG` has none.
     pub fn audit_log(&self) -> Result<AuditLog> {
         let path = self.audit_log.clone().context("this cluster has no audit log")?;
         Ok(AuditLog::new(path))
     }
 
-    /// The sandbox behind it, which fails on demand. On another API server, the test is reported as
-    /// one that cannot run there.
-    pub fn failing_on_demand(&self) -> Option<&Sandbox> {
+    /// The sandbox, for a test that injects faults. On another API server, reports the test as
+    /// skipped.
+    pub fn fault_injection(&self) -> Option<&Sandbox> {
         let sandbox = self.as_sandbox();
         if sandbox.is_none() {
             skip::not_on_this_server("only the sandbox supports fault injection");
@@ -204,7 +208,7 @@ impl TestCluster {
         sandbox
     }
 
-    /// The sandbox behind it, if it is one: only there can a test break things.
+    /// The sandbox, if the cluster is one.
     pub fn as_sandbox(&self) -> Option<&Sandbox> {
         match &self.hold {
             Hold::Sandbox { sandbox, .. } => Some(sandbox),
@@ -212,37 +216,37 @@ impl TestCluster {
         }
     }
 
-    /// Whether pods run.
+    /// Whether the cluster can run pods.
     pub async fn has_node(&self) -> Result<bool> {
         let nodes = Api::<Node>::all(self.client()).list(&ListParams::default().limit(1)).await?;
         Ok(!nodes.items.is_empty())
     }
 
-    /// A version of all objects that the cluster remembers no more.
-    pub async fn forgotten_version(&self) -> Result<String> {
+    /// A resourceVersion that the cluster has compacted.
+    pub async fn compacted_version(&self) -> Result<String> {
         if let Hold::Sandbox { sandbox, .. } = &self.hold {
             let version = sandbox.api().store().revision();
-            self.namespace("forgotten").await?;
+            self.namespace("compacted").await?;
             sandbox.restart();
             return Ok(version.to_string());
         }
-        // A real server remembers minutes, and was started earlier than that.
+        // etcd of the testbed compacts after minutes, and the server started earlier than that.
         Ok("1".to_owned())
     }
 
-    /// A namespace for one test, whose name begins with `name`. It goes with the value.
+    /// A namespace for one test, with `name` as a prefix. It is deleted with the value.
     pub async fn namespace(&self, name: &str) -> Result<TestNamespace> {
         TestNamespace::create(self.client(), self.access.clone(), name).await
     }
 
-    /// An image with `sh`, `cat` and `sleep`, and with those other programs of this machine; its
-    /// reference.
+    /// Publishes an image with `sh`, `cat`, `sleep` and further binaries of this host. Returns its
+    /// pull spec.
     pub async fn shell_image(&self, programs: &[&str]) -> Result<String> {
-        let image = images::shell_and(programs)?;
+        let image = images::shell_image(programs)?;
         let name = if programs.is_empty() { "shell" } else { "shell-and-more" };
         if let Hold::Sandbox { sandbox, .. } = &self.hold {
             environment::fairway_program().context("the sandbox has no node")?;
-            layout::write(&sandbox.directory().join(IMAGES).join(name), &image, "test")?;
+            layout::write(&sandbox.directory().join(LAYOUTS).join(name), &image, "test")?;
             return Ok(format!("localhost/{name}@{}", image.digest()));
         }
         self.publish(&image, name, "test").await
@@ -256,29 +260,29 @@ impl TestCluster {
         }
     }
 
-    /// Puts an image into the registry; its reference by digest.
+    /// Publishes an image in the registry. Returns its pull spec by digest.
     pub async fn publish(&self, image: &Image, name: &str, tag: &str) -> Result<String> {
         let repository = format!("{}/{name}", self.registry()?);
         if let Hold::Sandbox { sandbox, .. } = &self.hold {
-            layout::write(&sandbox.directory().join(IMAGES).join(name), image, tag)?;
+            layout::write(&sandbox.directory().join(LAYOUTS).join(name), image, tag)?;
             return Ok(format!("{repository}@{}", image.digest()));
         }
         install_tls_provider();
         push(image, &format!("{repository}:{tag}")).await.context("cannot push the test's image")
     }
 
-    /// The releases of the example platform, made from the program under test; pods find their
-    /// images. `own` has the manifests of the operator that applies releases.
+    /// Publishes the releases of the example platform, built from the binary under test. `own` has the
+    /// manifests of the operator, by path in a release image.
     pub async fn example_platform(&self, own: &BTreeMap<String, String>) -> Result<Platform> {
         let program = environment::fairway_program()?;
         let repository = format!("{}/platform", self.registry()?);
         let kubernetes = if self.is_sandbox() { fairway_sandbox::KUBERNETES } else { VERSION };
-        // A registry of this machine has it quickly, and for every test but the first has it already:
-        // compressing it would take longer, each time.
+        // Not compressed: that takes longer than the copy to a registry on this host, which has the
+        // layer already for every test but the first.
         let packing = Packing::Plain;
         let platform = Platform::make(&program, &repository, packing, own, Some(kubernetes))?;
         if let Hold::Sandbox { sandbox, .. } = &self.hold {
-            platform.write_images(&sandbox.directory().join(IMAGES).join("platform"))?;
+            platform.write_images(&sandbox.directory().join(LAYOUTS).join("platform"))?;
             return Ok(platform);
         }
         install_tls_provider();
@@ -286,19 +290,39 @@ impl TestCluster {
         Ok(platform)
     }
 
-    /// Runs what removes a test's objects, from a destructor.
+    /// The ClusterVersion of the cluster.
+    pub fn cluster_version(&self) -> TestClusterVersion {
+        TestClusterVersion::new(self.client())
+    }
+
+    /// Polls until `poll` returns a value.
+    pub async fn wait_until<T, F>(&self, what: &str, poll: impl Fn(Client) -> F) -> Result<T>
+    where
+        F: Future<Output = Result<Option<T>>>,
+    {
+        wait::until(what, || poll(self.client())).await
+    }
+
+    /// The end of the log of a pod.
+    pub async fn logs(&self, namespace: &str, pod: &str) -> Result<String> {
+        let pods: Api<Pod> = Api::namespaced(self.client(), namespace);
+        let tail = LogParams { tail_lines: Some(40), ..LogParams::default() };
+        Ok(pods.logs(pod, &tail).await?)
+    }
+
+    /// Runs cleanup from a destructor.
     pub fn clean_up<F>(&self, work: impl FnOnce(Client) -> F + Send + 'static)
     where
         F: Future<Output = Result<()>> + Send,
     {
         let access = self.access.clone();
-        in_a_runtime_of_its_own(async move { work(access.client().await?).await });
+        block_on_in_thread(async move { work(access.client().await?).await });
     }
 
-    /// Installs the CustomResourceDefinitions of the update API and waits until they serve.
+    /// Installs the CRDs of the update API and waits until they are established.
     ///
-    /// By create and replace, not by server-side apply: old servers refuse to apply what is newer
-    /// than themselves, and drop it silently otherwise.
+    /// By create and replace, not by server-side apply: old API servers refuse to apply schema fields
+    /// that they do not know, and drop them silently otherwise.
     pub async fn install_crds(&self) -> Result<()> {
         let api: Api<CustomResourceDefinition> = Api::all(self.client());
         for crd in fairway_api::crds::all() {
@@ -310,7 +334,7 @@ impl TestCluster {
         Ok(())
     }
 
-    /// Removes the objects that exist once in a cluster.
+    /// Deletes ClusterVersion and the ClusterOperators.
     async fn reset(&self) -> Result<()> {
         self.install_crds().await?;
         remove_all::<ClusterVersion>(&Api::all(self.client())).await?;
@@ -318,25 +342,53 @@ impl TestCluster {
     }
 }
 
+/// Former names, for tests that have not moved yet.
+#[doc(hidden)]
+impl TestCluster {
+    pub async fn in_turn() -> Result<Self> {
+        Self::exclusive().await
+    }
+
+    pub async fn own() -> Result<Self> {
+        Self::start().await
+    }
+
+    pub async fn control_plane() -> Result<Self> {
+        Self::start_kubernetes().await
+    }
+
+    pub async fn nodes(names: &[&str]) -> Result<Self> {
+        Self::start_sandbox(names).await
+    }
+
+    pub fn failing_on_demand(&self) -> Option<&Sandbox> {
+        self.fault_injection()
+    }
+
+    pub async fn forgotten_version(&self) -> Result<String> {
+        self.compacted_version().await
+    }
+}
+
 impl Drop for TestCluster {
     fn drop(&mut self) {
         if matches!(self.hold, Hold::Turn { .. }) {
             let kubeconfig = self.kubeconfig.clone();
-            in_a_runtime_of_its_own(async move {
+            block_on_in_thread(async move {
                 Self::connect(kubeconfig, None, Hold::Shared).await?.reset().await
             });
         }
     }
 }
 
-/// What stands behind the tests' cluster.
+/// The value of `FAIRWAY_TEST_CLUSTER`.
 #[derive(PartialEq)]
 enum Backend {
-    /// A cluster in this process.
+    /// A sandbox in this process.
     Sandbox,
     /// A Kubernetes of the testbed.
     Kube,
-    /// Whatever `KUBECONFIG` names. Asked for by name, because tests remove objects there.
+    /// The cluster of `KUBECONFIG`. Never the default, because tests delete objects there.
     Kubeconfig,
 }
 
@@ -353,26 +405,26 @@ fn backend() -> Result<Backend> {
 
 /// The shared cluster's kubeconfig and audit log.
 fn find() -> Result<(PathBuf, Option<PathBuf>)> {
-    let of = |run: &Path| (real::kubeconfig_in(run), Some(real::audit_log_in(run)));
+    let files = |run: &Path| (real::kubeconfig_in(run), Some(real::audit_log_in(run)));
     if backend()? == Backend::Kubeconfig {
         let named = PathBuf::from(std::env::var_os("KUBECONFIG").unwrap_or_default());
         ensure!(named.is_file(), "KUBECONFIG must name one file, not {:?}", named.display());
         return Ok((named, None));
     }
     if let Some(directory) = environment::kube_directory() {
-        return Ok(of(&directory));
+        return Ok(files(&directory));
     }
     let running = State::read(&Cache::from_env()?, real::KIND)?.filter(State::is_whole);
     let kubeconfig = running.and_then(|state| state.kubeconfig).context(
         "no Kubernetes is running: start one with `cargo xtask kube up`, or run `cargo xtask test`",
     )?;
-    Ok(of(kubeconfig.parent().unwrap_or(Path::new("/"))))
+    Ok(files(kubeconfig.parent().unwrap_or(Path::new("/"))))
 }
 
-/// Runs clean-up from a destructor, where the test's own runtime may be busy or gone. A failure is
-/// printed: the test has ended, and the next one removes what is left.
-#[expect(clippy::print_stderr, reason = "a destructor has no other way to tell")]
-pub(crate) fn in_a_runtime_of_its_own(work: impl Future<Output = Result<()>> + Send + 'static) {
+/// Runs cleanup from a destructor, where the runtime of the test may be blocked or shut down. A failure
+/// is printed: the test has ended, and the next one deletes what is left.
+#[expect(clippy::print_stderr, reason = "a destructor cannot return an error")]
+pub(crate) fn block_on_in_thread(work: impl Future<Output = Result<()>> + Send + 'static) {
     let cleaning = std::thread::spawn(move || -> Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(work)
@@ -384,7 +436,7 @@ pub(crate) fn in_a_runtime_of_its_own(work: impl Future<Output = Result<()>> + S
     }
 }
 
-/// Creates or replaces; `None` if somebody else was faster.
+/// Creates or replaces a CRD. Returns `None` on a conflict with another client.
 async fn install_once(
     api: &Api<CustomResourceDefinition>,
     crd: &CustomResourceDefinition,

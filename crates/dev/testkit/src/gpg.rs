@@ -1,4 +1,4 @@
-//! Signatures of images, made as their maintainers make them: with `gpg`.
+//! Signatures made with `gpg`, as release maintainers make them.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -9,13 +9,13 @@ use fairway_registry::Digest;
 use serde_json::json;
 use tempfile::TempDir;
 
-/// Somebody with a key of their own, for as long as this value lives.
+/// A key pair in its own `GnuPG` home directory. Dropping it deletes both.
 pub struct Signer {
     home: TempDir,
 }
 
 impl Signer {
-    /// Makes a key. Where there is no `gpg`, the test is skipped.
+    /// Generates a key. Returns `None` and skips the test if `gpg` is not installed.
     pub fn new() -> Result<Option<Self>> {
         if Command::new("gpg").arg("--version").output().is_err() {
             skip::test("gpg is not installed");
@@ -37,12 +37,12 @@ impl Signer {
         self.gpg(&["--armor", "--export-secret-keys"], b"")
     }
 
-    /// What a signature says, if `gpg` takes it for one of this key.
+    /// The content of a signature that `gpg` verifies with this key.
     pub fn read(&self, signature: &[u8]) -> Result<Vec<u8>> {
         self.gpg(&["--decrypt"], signature)
     }
 
-    /// A signature of an image, as stores have it.
+    /// The signature of an image, in the format of signature stores.
     pub fn sign(&self, image: &Digest) -> Result<Vec<u8>> {
         let claim = json!({ "critical": {
             "type": "atomic container signature",
@@ -71,7 +71,7 @@ impl Signer {
 
 impl Drop for Signer {
     fn drop(&mut self) {
-        // The agent that gpg has started for this directory.
+        // gpg has started an agent for this directory.
         let mut command = Command::new("gpgconf");
         let _ = command.arg("--homedir").arg(self.home.path()).args(["--kill", "all"]).status();
     }

@@ -1,12 +1,12 @@
-//! Images for tests.
+//! Images made from files of this host.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use fairway_registry::{Image, ImageConfig, LayerBuilder, push};
 
-/// Makes an image of the files in a directory and pushes it to `registry/repository:test`.
-/// Returns the reference with its digest.
+/// Pushes the files of a directory as an image to `registry/repository:test`. Returns its pull spec by
+/// digest.
 pub async fn push_directory(
     registry: &str,
     repository: &str,
@@ -21,11 +21,11 @@ pub async fn push_directory(
         .context("cannot push the test's image")
 }
 
-/// What most scripts of tests need. Few, so that the image is small: it is made for every test.
+/// The binaries that most scripts of tests need. Few, because every test builds the image.
 const SHELL: [&str; 3] = ["/bin/cat", "/bin/sh", "/bin/sleep"];
 
-/// An image with a shell, and with those other programs of this machine.
-pub(crate) fn shell_and(programs: &[&str]) -> Result<Image> {
+/// An image with a shell and further binaries of this host.
+pub(crate) fn shell_image(programs: &[&str]) -> Result<Image> {
     let mut layer = LayerBuilder::new().directory("/tmp", 0o1777)?;
     for program in SHELL.iter().chain(programs) {
         layer = layer.host_program(program, Path::new(program))?;

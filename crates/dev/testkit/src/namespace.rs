@@ -7,10 +7,10 @@ use kube::api::{Api, DeleteParams, LogParams, ObjectMeta, PostParams};
 use kube::{Client, Resource, ResourceExt};
 
 use crate::access::Access;
-use crate::cluster::in_a_runtime_of_its_own;
+use crate::cluster::block_on_in_thread;
 use crate::wait;
 
-/// A namespace for one test. It goes with this value, and with it everything inside.
+/// A namespace for one test. Dropping it deletes the namespace.
 pub struct TestNamespace {
     client: Client,
     access: Access,
@@ -29,12 +29,12 @@ impl TestNamespace {
         Ok(Self { client, access, name: created.name_any() })
     }
 
-    /// Its name.
+    /// The name of the namespace.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The objects of one kind in it.
+    /// The API of a kind in the namespace.
     pub fn api<K>(&self) -> Api<K>
     where
         K: Resource<Scope = NamespaceResourceScope>,
@@ -43,12 +43,12 @@ impl TestNamespace {
         Api::namespaced(self.client.clone(), &self.name)
     }
 
-    /// Runs a pod to its end and returns what it printed.
+    /// Runs a pod until it succeeds and returns its log.
     pub async fn run(&self, pod: &Pod) -> Result<String> {
-        self.until_pods_are_admitted().await?;
+        self.wait_until_pods_are_admitted().await?;
         let pods: Api<Pod> = self.api();
         let name = pods.create(&PostParams::default(), pod).await?.name_any();
-        let ended = wait::until(&format!("pod {name} to end"), || async {
+        let ended = wait::until(&format!("pod {name} to terminate"), || async {
             let status = pods.get(&name).await?.status.unwrap_or_default();
             let ended = matches!(status.phase.as_deref(), Some("Succeeded" | "Failed"));
             Ok(ended.then_some(status.phase))
@@ -56,26 +56,26 @@ impl TestNamespace {
         .await;
         let phase = match ended {
             Ok(phase) => phase,
-            Err(error) => return Err(error.context(state(&pods.get(&name).await?))),
+            Err(error) => return Err(error.context(describe(&pods.get(&name).await?))),
         };
         let log = pods.logs(&name, &LogParams::default()).await?;
         ensure!(phase.as_deref() == Some("Succeeded"), "pod {name} failed; it printed:\n{log}");
         Ok(log)
     }
 
-    /// Admission refuses pods until the default account exists and, on old servers, has its token:
-    /// each comes a moment after the other.
-    pub async fn until_pods_are_admitted(&self) -> Result<()> {
+    /// Waits until admission accepts pods: it needs the default ServiceAccount and, on old API servers,
+    /// the token Secret of that account. Controllers create both after the namespace.
+    pub async fn wait_until_pods_are_admitted(&self) -> Result<()> {
         let pods: Api<Pod> = self.api();
         let dry = PostParams { dry_run: true, ..PostParams::default() };
         let pod: Pod = serde_json::from_value(serde_json::json!({
             "metadata": { "name": "admitted" },
             "spec": { "containers": [{ "name": "none", "image": "none" }] },
         }))?;
-        wait::until(&format!("namespace {} to take pods", self.name), || async {
+        wait::until(&format!("namespace {} to admit pods", self.name), || async {
             match pods.create(&dry, &pod).await {
                 Ok(_) => Ok(Some(())),
-                // Without the account it is 403, without the token 500.
+                // 403 without the ServiceAccount, 500 without the token.
                 Err(kube::Error::Api(status)) if matches!(status.code, 403 | 500) => Ok(None),
                 Err(error) => Err(error.into()),
             }
@@ -84,8 +84,17 @@ impl TestNamespace {
     }
 }
 
-/// Why a pod does not run, as far as its status says: the namespace goes before anybody can look.
-fn state(pod: &Pod) -> String {
+#[doc(hidden)]
+impl TestNamespace {
+    /// Former name of [`wait_until_pods_are_admitted`](Self::wait_until_pods_are_admitted).
+    pub async fn until_pods_are_admitted(&self) -> Result<()> {
+        self.wait_until_pods_are_admitted().await
+    }
+}
+
+/// The reasons in the status of a pod that does not run. The namespace is deleted with the test, so
+/// the error has to contain them.
+fn describe(pod: &Pod) -> String {
     let status = pod.status.clone().unwrap_or_default();
     let containers = status.container_statuses.unwrap_or_default().into_iter();
     let waiting = containers.filter_map(|container| container.state?.waiting).map(|waiting| {
@@ -93,14 +102,14 @@ fn state(pod: &Pod) -> String {
     });
     let conditions = status.conditions.unwrap_or_default().into_iter();
     let conditions = conditions.filter_map(|condition| condition.message);
-    let said: Vec<String> = waiting.chain(conditions).collect();
-    format!("the pod is {}: {}", status.phase.unwrap_or_default(), said.join("; "))
+    let reasons: Vec<String> = waiting.chain(conditions).collect();
+    format!("the pod is {}: {}", status.phase.unwrap_or_default(), reasons.join("; "))
 }
 
 impl Drop for TestNamespace {
     fn drop(&mut self) {
         let (access, name) = (self.access.clone(), self.name.clone());
-        in_a_runtime_of_its_own(async move {
+        block_on_in_thread(async move {
             let namespaces: Api<Namespace> = Api::all(access.client().await?);
             namespaces.delete(&name, &DeleteParams::default()).await?;
             Ok(())

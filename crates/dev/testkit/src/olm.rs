@@ -1,4 +1,4 @@
-//! OLM's kinds, as far as they matter to updates.
+//! CRDs of OLM's kinds, without schemas.
 
 use anyhow::{Context as _, Result};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::wait;
 
-/// Group, version, kind and resource of each.
+/// Group, version, kind and plural of OLM's kinds.
 const KINDS: [(&str, &str, &str, &str); 4] = [
     ("operators.coreos.com", "v1alpha1", "ClusterServiceVersion", "clusterserviceversions"),
     ("operators.coreos.com", "v1alpha1", "Subscription", "subscriptions"),
@@ -17,14 +17,14 @@ const KINDS: [(&str, &str, &str, &str); 4] = [
     ("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests"),
 ];
 
-/// What was asked of APIs: not OLM's own, and the only one without namespaces.
-const COUNTS: (&str, &str, &str, &str) =
+/// `APIRequestCount`, which is cluster-scoped.
+const REQUEST_COUNT: (&str, &str, &str, &str) =
     ("apiserver.openshift.io", "v1", "APIRequestCount", "apirequestcounts");
 
-/// Defines the kinds, and waits until they are served.
+/// Creates the CRDs and waits until they are served.
 pub async fn define(client: &Client) -> Result<()> {
     for kind in KINDS {
-        define_one(client, kind, "Namespaced").await?;
+        create_crd(client, kind, "Namespaced").await?;
     }
     for (_, _, kind, _) in KINDS {
         let objects = objects(client, kind, "default")?;
@@ -36,10 +36,10 @@ pub async fn define(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// What was asked of APIs, on a cluster that counts it from now on.
+/// Creates the CRD of `APIRequestCount`. Returns its API.
 pub async fn request_counts(client: &Client) -> Result<Api<DynamicObject>> {
-    define_one(client, COUNTS, "Cluster").await?;
-    let (group, version, kind, plural) = COUNTS;
+    create_crd(client, REQUEST_COUNT, "Cluster").await?;
+    let (group, version, kind, plural) = REQUEST_COUNT;
     let kind = GroupVersionKind::gvk(group, version, kind);
     let counts = Api::all_with(client.clone(), &ApiResource::from_gvk_with_plural(&kind, plural));
     wait::until("request counts to be served", || async {
@@ -49,14 +49,14 @@ pub async fn request_counts(client: &Client) -> Result<Api<DynamicObject>> {
     Ok(counts)
 }
 
-async fn define_one(
+async fn create_crd(
     client: &Client,
     (group, version, kind, plural): (&str, &str, &str, &str),
     scope: &str,
 ) -> Result<()> {
     let api = Api::<CustomResourceDefinition>::all(client.clone());
     let name = format!("{plural}.{group}");
-    let definition = serde_json::from_value(json!({
+    let crd = serde_json::from_value(json!({
         "metadata": {"name": name},
         "spec": {
             "group": group, "scope": scope,
@@ -70,31 +70,31 @@ async fn define_one(
         },
     }))?;
     if api.get_opt(&name).await?.is_none() {
-        api.create(&PostParams::default(), &definition).await?;
+        api.create(&PostParams::default(), &crd).await?;
     }
     Ok(())
 }
 
-/// Removes the kinds.
+/// Deletes the CRDs.
 pub async fn remove(client: &Client) {
     let api = Api::<CustomResourceDefinition>::all(client.clone());
-    for (group, _, _, plural) in KINDS.into_iter().chain([COUNTS]) {
-        // Whoever comes next finds what is left, and goes on.
+    for (group, _, _, plural) in KINDS.into_iter().chain([REQUEST_COUNT]) {
+        // An error is ignored: `define` accepts CRDs that exist.
         let _ = api.delete(&format!("{plural}.{group}"), &DeleteParams::default()).await;
     }
 }
 
-/// The objects of one of the kinds, in a namespace.
+/// The API of one of the kinds in a namespace.
 pub fn objects(client: &Client, kind: &str, namespace: &str) -> Result<Api<DynamicObject>> {
-    let (group, version, kind, plural) = of(kind)?;
+    let (group, version, kind, plural) = find_kind(kind)?;
     let kind = GroupVersionKind::gvk(group, version, kind);
     let resource = ApiResource::from_gvk_with_plural(&kind, plural);
     Ok(Api::namespaced_with(client.clone(), namespace, &resource))
 }
 
-/// An object of one of the kinds, with this content; its metadata gets the name.
+/// An object of one of the kinds with this name and content.
 pub fn object(kind: &str, name: &str, content: Value) -> Result<DynamicObject> {
-    let (group, version, kind, _) = of(kind)?;
+    let (group, version, kind, _) = find_kind(kind)?;
     let mut object = content;
     object["apiVersion"] = json!(format!("{group}/{version}"));
     object["kind"] = json!(kind);
@@ -102,6 +102,6 @@ pub fn object(kind: &str, name: &str, content: Value) -> Result<DynamicObject> {
     Ok(serde_json::from_value(object)?)
 }
 
-fn of(kind: &str) -> Result<(&'static str, &'static str, &'static str, &'static str)> {
+fn find_kind(kind: &str) -> Result<(&'static str, &'static str, &'static str, &'static str)> {
     KINDS.into_iter().find(|(_, _, it, _)| *it == kind).context("no such kind")
 }

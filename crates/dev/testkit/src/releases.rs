@@ -8,13 +8,13 @@ use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
 use fairway_release::{Manifest, Release};
 use serde_json::{Value, json};
 
-/// The manifest of an object, as a release has it.
+/// The manifest of an object.
 pub fn manifest(object: &Value) -> Result<Manifest> {
     let release = TestRelease::new("5.1.0").file("release-manifests/object.json", object);
     release.load()?.manifests.into_iter().next().context("an object is a manifest")
 }
 
-/// A release with as little in it as a test needs.
+/// A minimal release.
 #[derive(Clone, Debug)]
 pub struct TestRelease {
     version: String,
@@ -22,7 +22,7 @@ pub struct TestRelease {
 }
 
 impl TestRelease {
-    /// A release that brings nothing.
+    /// A release without manifests.
     pub fn new(version: &str) -> Self {
         let metadata = json!({"kind": "cincinnati-metadata-v0", "version": version});
         let images = json!({
@@ -33,20 +33,20 @@ impl TestRelease {
             .file("release-manifests/image-references", &images)
     }
 
-    /// The same with a file.
+    /// Adds a file.
     pub fn file(mut self, path: &str, content: &Value) -> Self {
         self.files.insert(path.to_owned(), content.to_string().into_bytes());
         self
     }
 
-    /// The same with an object for every cluster.
+    /// Adds a manifest that every cluster profile includes.
     pub fn object(self, name: &str, mut object: Value) -> Self {
         object["metadata"]["annotations"]["include.release.openshift.io/self-managed-high-availability"] =
             json!("true");
         self.file(&format!("release-manifests/{name}.json"), &object)
     }
 
-    /// The same, saying that the releases after it have to be signed with one of these keys.
+    /// Adds the verification ConfigMap: later releases need a signature by one of these keys.
     pub fn trusting(self, keyring: &[u8]) -> Self {
         let keys = String::from_utf8_lossy(keyring);
         let object = json!({
@@ -60,7 +60,7 @@ impl TestRelease {
         self.object("0000_90_release-verification", object)
     }
 
-    /// Writes its files below a directory, as they lie in its image.
+    /// Writes the files below a directory, as in the image.
     pub fn write(&self, directory: &Path) -> Result<()> {
         for (path, content) in &self.files {
             let path = directory.join(path);
@@ -70,12 +70,12 @@ impl TestRelease {
         Ok(())
     }
 
-    /// What it is, once read.
+    /// Loads the release.
     pub fn load(&self) -> Result<Release> {
         Ok(Release::load(&self.files, "registry.example/release", "default")?)
     }
 
-    /// Its image.
+    /// Builds the image.
     pub fn image(&self) -> Result<Image> {
         let mut layer = LayerBuilder::new();
         for (path, content) in &self.files {
@@ -84,7 +84,7 @@ impl TestRelease {
         Ok(Image::new(vec![layer.build()?], &ImageConfig::default()))
     }
 
-    /// Puts its image into a layout; the name and the digest of the image.
+    /// Writes the image to an OCI layout. Returns its pull spec and digest.
     pub fn store(&self, directory: &Path) -> Result<(String, Digest)> {
         let image = self.image()?;
         layout::write(directory, &image, &self.version)?;

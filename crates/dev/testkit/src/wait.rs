@@ -1,7 +1,7 @@
-//! Waiting until something becomes true.
+//! Waiting until a condition holds.
 #![expect(
     clippy::disallowed_methods,
-    reason = "the one place where tests wait for what goes on in other processes"
+    reason = "the one place where tests wait for other processes by polling"
 )]
 
 use std::time::Duration;
@@ -9,40 +9,43 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use tokio::time::{Instant, sleep};
 
-/// Two cores that compile and run a cluster at once are slow at times; a test that fails for
-/// that reason helps nobody, and one that succeeds does not wait this long.
-pub const PATIENCE: Duration = Duration::from_mins(2);
+/// Long enough for two cores that compile and run a cluster at the same time. A test that passes does
+/// not wait this long.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Often enough not to be felt, seldom enough not to be the load that slows the others down.
-const PAUSE: Duration = Duration::from_millis(100);
+#[doc(hidden)]
+pub use self::DEFAULT_TIMEOUT as PATIENCE;
 
-/// Asks until there is an answer; an error ends the wait.
+/// Short against the duration of a test, long enough not to load the host.
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Polls until `poll` returns a value. An error ends the wait.
 ///
-/// `what` completes the sentence "waited … for".
-pub async fn until<T, F>(what: &str, ask: impl FnMut() -> F) -> Result<T>
+/// `what` completes the sentence "timed out waiting for".
+pub async fn until<T, F>(what: &str, poll: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<Option<T>>>,
 {
-    until_within(PATIENCE, what, ask).await
+    until_within(DEFAULT_TIMEOUT, what, poll).await
 }
 
-/// The same for what takes longer than usual.
+/// [`until`] with another timeout.
 pub async fn until_within<T, F>(
-    patience: Duration,
+    timeout: Duration,
     what: &str,
-    mut ask: impl FnMut() -> F,
+    mut poll: impl FnMut() -> F,
 ) -> Result<T>
 where
     F: Future<Output = Result<Option<T>>>,
 {
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     loop {
-        if let Some(answer) = ask().await? {
-            return Ok(answer);
+        if let Some(value) = poll().await? {
+            return Ok(value);
         }
         if Instant::now() > deadline {
-            bail!("timed out after {} s waiting for {what}", patience.as_secs());
+            bail!("timed out after {} s waiting for {what}", timeout.as_secs());
         }
-        sleep(PAUSE).await;
+        sleep(POLL_INTERVAL).await;
     }
 }

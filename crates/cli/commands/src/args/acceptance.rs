@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hyphen_at_the_end_takes_a_risk_back() {
+    fn trailing_hyphen_revokes_a_risk() {
         for (text, name, accept) in [
             ("SlowDisks", "SlowDisks", true),
             (" SlowDisks ", "SlowDisks", true),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_a_day_a_time_or_how_long_from_now() {
+    fn expiry_is_a_day_a_time_or_a_duration() {
         let now = "2026-11-15T12:00:00.5Z".parse().unwrap();
         for (text, stored) in [
             ("2026-12-31", "2026-12-31"),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons() {
+    fn empty_or_long_reason_is_refused() {
         assert_eq!(reason(" why \n"), Ok("why".to_owned()));
         assert!(reason("  ").is_err() && reason(&"x".repeat(1025)).is_err());
     }

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_with_or_without_the_catalog_that_it_stands_for() {
+    fn directory_with_optional_catalog_is_parsed() {
         let read = |text: &str| text.parse::<CatalogFiles>().map(|it| (it.stands_for, it.path));
         assert_eq!(read("catalog"), Ok((None, "catalog".into())));
         let named = (Some("market/main".to_owned()), "./a=b".into());

@@ -45,9 +45,9 @@ pub(crate) struct ExamplePlatformArgs {
     pub(crate) push: Option<String>,
 }
 
-/// In the image of the operators, the program is also there by the name that checks have: then it
-/// is the check that its first argument names.
-pub(crate) fn as_a_check(mut arguments: Vec<OsString>) -> Vec<OsString> {
+/// Inserts the subcommand for checks if the binary has the name of a check, as in the images of example
+/// operators.
+pub(crate) fn insert_check_subcommand(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let program = arguments.first().and_then(|program| Path::new(program).file_name());
     if program == Path::new(CHECK_PROGRAM).file_name() {
         arguments.insert(1, "example-check".into());
@@ -76,16 +76,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_of_checks_runs_the_one_that_is_named() {
+    fn binary_named_as_check_runs_the_check() {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
-        let check = as_a_check(words(&["/bin/preflight", "network", "--help"]));
+        let check = insert_check_subcommand(words(&["/bin/preflight", "network", "--help"]));
         assert_eq!(check, words(&["/bin/preflight", "example-check", "network", "--help"]));
         let other = words(&["/usr/bin/fairway", "preflight"]);
-        assert_eq!(as_a_check(other.clone()), other);
+        assert_eq!(insert_check_subcommand(other.clone()), other);
     }
 
     #[test]
-    fn a_program_of_an_old_release_does_not_know_what_came_later() {
+    fn old_release_refuses_later_subcommands() {
         let command = clap::Command::new("fairway");
         let said = |typed: &str, forgotten: Option<&str>| {
             unknown(&command, Some(&typed.into()), forgotten.map(OsString::from))

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_begins_with_a_digit() {
+    fn subject_with_leading_digit_is_a_version() {
         let risk = |name: &str| Ok(SubjectChoice(Subject::Risk(name.to_owned())));
         assert_eq!("SlowDisks".parse(), risk("SlowDisks"));
         assert_eq!(" SlowDisks ".parse(), risk("SlowDisks"));

@@ -13,7 +13,7 @@ use super::duration::some_time;
 use super::report::ReportArgs;
 use super::source::time;
 use super::upgrade::version;
-use super::upgrade_preflight::PATIENCE_TEXT;
+use super::upgrade_preflight::DEFAULT_PREFLIGHT_TIMEOUT;
 
 #[derive(clap::Args)]
 pub(crate) struct FleetArgs {
@@ -107,7 +107,7 @@ pub(crate) struct FleetPreflightArgs {
         value_name = "DURATION",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = PATIENCE_TEXT,
+        default_missing_value = DEFAULT_PREFLIGHT_TIMEOUT,
         value_parser = some_time,
         conflicts_with = "no_wait"
     )]
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn contexts_are_one_word_for_a_shell() {
+    fn contexts_are_printed_as_one_shell_word() {
         for (typed, selection) in [
             ("--all-contexts", "--all-contexts"),
             ("--contexts=a, b,a", "--contexts=a,b"),

@@ -21,6 +21,7 @@ pub(crate) mod preflight;
 pub(crate) mod pull_spec;
 pub(crate) mod registry;
 pub(crate) mod release;
+mod release_new;
 pub(crate) mod report;
 pub(crate) mod source;
 pub(crate) mod update_service;

@@ -134,24 +134,24 @@ fn webhook_url(text: &str) -> Result<Url, String> {
     }
 }
 
-/// A certificate has to last longer than API servers need to learn of the next one, many times over.
+/// Parses the lifetime of a certificate, which must exceed the time until API servers trust the next one.
 fn lifetime(text: &str) -> Result<Duration, String> {
     let lifetime = duration(text)?;
-    if lifetime < SHORTEST_LIFETIME {
+    if lifetime < MIN_LIFETIME {
         return Err("too short: the minimum is 1h".to_owned());
     }
     Ok(lifetime)
 }
 
-/// Clocks may differ by minutes, and a renewal that fails needs time to be noticed.
-const SHORTEST_LIFETIME: Duration = Duration::from_hours(1);
+/// Clocks may differ by minutes, and a failed renewal needs time to be noticed.
+const MIN_LIFETIME: Duration = Duration::from_hours(1);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_webhook_is_where_the_guard_answers() {
+    fn webhook_url_must_be_https_with_the_path_of_the_guard() {
         let told = |text: &str| webhook_url(text).map_or_else(|why| why, |url| url.to_string());
         let all = [
             "https://127.0.0.1:9443",
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_lasts_for_a_while() {
+    fn short_lifetime_is_refused() {
         assert_eq!(lifetime("24h"), Ok(Duration::from_hours(24)));
         assert_eq!(lifetime("59m").unwrap_err(), "too short: the minimum is 1h");
     }

@@ -349,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_on_the_web_can_be_asked() {
+    fn web_url_with_other_scheme_is_refused() {
         for text in ["http://a", "https://a.example:9090/prometheus", "http://[::1]:9090"] {
             assert!(web_url(text).is_ok(), "{text}");
         }
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_taints_and_labels_are_read_and_anything_else_is_refused() {
+    fn invalid_quantities_taints_and_labels_are_refused() {
         for text in ["256Mi", "1.5Gi", "500m", "2", "1e3"] {
             assert_eq!(quantity(text), Ok(text.to_owned()));
         }

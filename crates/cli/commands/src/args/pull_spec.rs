@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn images_are_read_and_anything_else_is_refused() {
+    fn invalid_pull_specs_are_refused() {
         let digest = format!("sha256:{}", "0".repeat(64));
         for (text, by_digest) in [
             (format!("registry.example/release@{digest}"), true),

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_begins_at_midnight() {
+    fn time_of_a_day_is_midnight() {
         for (text, at) in [
             ("2026-12-31T12:00:00Z", "2026-12-31T12:00:00Z"),
             ("2026-12-31T12:00:00+02:00", "2026-12-31T10:00:00Z"),

@@ -12,7 +12,7 @@ use super::upgrade::{RequestArgs, TARGET, version};
 use crate::errors::WrongUsage;
 
 /// Default timeout of a preflight, as on the command line.
-pub(super) const PATIENCE_TEXT: &str = "30m";
+pub(super) const DEFAULT_PREFLIGHT_TIMEOUT: &str = "30m";
 
 /// Default maximum age of the results that an update requires: covers nightly preflights.
 const MAX_AGE: &str = "24h";
@@ -125,7 +125,7 @@ impl PreflightArgs {
 #[derive(clap::Args)]
 pub(crate) struct CompareArgs {
     /// Versions or release images to compare
-    #[arg(value_name = "RELEASE", required = true, num_args = 1..=MOST)]
+    #[arg(value_name = "RELEASE", required = true, num_args = 1..=MAX_RELEASES)]
     pub(crate) releases: Vec<ReleaseChoice>,
 
     /// Run missing preflights one after the other, then restore the previous request
@@ -133,7 +133,7 @@ pub(crate) struct CompareArgs {
     pub(crate) run: bool,
 
     /// Timeout of each preflight
-    #[arg(long, value_name = "DURATION", default_value = PATIENCE_TEXT, value_parser = some_time, requires = "run")]
+    #[arg(long, value_name = "DURATION", default_value = DEFAULT_PREFLIGHT_TIMEOUT, value_parser = some_time, requires = "run")]
     pub(crate) wait: Duration,
 
     #[command(flatten)]
@@ -144,7 +144,7 @@ pub(crate) struct CompareArgs {
 }
 
 /// Maximum number of releases: the columns of a table have to fit on a screen.
-const MOST: usize = 8;
+const MAX_RELEASES: usize = 8;
 
 /// A release, by its version or its image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,16 +171,16 @@ impl std::str::FromStr for ReleaseChoice {
 
 #[cfg(test)]
 mod tests {
-    use super::super::waiting::PREFLIGHT;
+    use super::super::waiting::DEFAULT_PREFLIGHT_WAIT;
     use super::*;
 
     #[test]
-    fn patience_is_the_same_wherever_it_comes_from() {
-        assert_eq!(some_time(PATIENCE_TEXT), Ok(PREFLIGHT));
+    fn default_timeouts_are_equal() {
+        assert_eq!(some_time(DEFAULT_PREFLIGHT_TIMEOUT), Ok(DEFAULT_PREFLIGHT_WAIT));
     }
 
     #[test]
-    fn releases_are_versions_or_images_by_digest() {
+    fn release_is_a_version_or_an_image_by_digest() {
         let image = format!("registry.example/release@sha256:{}", "0".repeat(64));
         assert_eq!("5.1.0".parse(), Ok(ReleaseChoice::Version("5.1.0".to_owned())));
         assert_eq!(image.parse(), Ok(ReleaseChoice::Image(image.clone())));

@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::duration::some_time;
 
 /// Default timeout of an update: that of a large control plane takes an hour or two.
-const UPDATE: Duration = Duration::from_hours(3);
+const DEFAULT_UPDATE_WAIT: Duration = Duration::from_hours(3);
 
 /// Default timeout of a preflight. A check may take fifteen minutes, after the image is pulled.
-pub(super) const PREFLIGHT: Duration = Duration::from_mins(30);
+pub(super) const DEFAULT_PREFLIGHT_WAIT: Duration = Duration::from_mins(30);
 
 #[derive(clap::Args)]
 pub(crate) struct WaitingArgs {
@@ -62,17 +62,17 @@ impl Patience {
 impl WaitingArgs {
     /// Timeout of an update; `None` without `--wait`.
     pub(crate) fn for_update(&self) -> Option<Duration> {
-        self.wait.map(|patience| patience.or(UPDATE))
+        self.wait.map(|patience| patience.or(DEFAULT_UPDATE_WAIT))
     }
 
     /// Timeout of a preflight; `None` without `--wait`.
     pub(crate) fn for_preflight(&self) -> Option<Duration> {
-        self.wait.map(|patience| patience.or(PREFLIGHT))
+        self.wait.map(|patience| patience.or(DEFAULT_PREFLIGHT_WAIT))
     }
 
     /// Timeout of a preflight with `--dry-run`, which always waits.
     pub(crate) fn for_dry_run(&self) -> Duration {
-        self.for_preflight().unwrap_or(PREFLIGHT)
+        self.for_preflight().unwrap_or(DEFAULT_PREFLIGHT_WAIT)
     }
 }
 
@@ -89,10 +89,10 @@ mod tests {
     }
 
     #[test]
-    fn patience_is_as_long_as_it_usually_takes_or_as_somebody_says() {
+    fn timeout_is_the_default_or_the_argument() {
         for (arguments, update, preflight) in [
             (&[][..], None, None),
-            (&["--wait"], Some(UPDATE), Some(PREFLIGHT)),
+            (&["--wait"], Some(DEFAULT_UPDATE_WAIT), Some(DEFAULT_PREFLIGHT_WAIT)),
             (&["--wait=5m"], Some(Duration::from_mins(5)), Some(Duration::from_mins(5))),
         ] {
             let typed = Typed::try_parse_from([&["upgrade"], arguments].concat()).unwrap();

@@ -16,7 +16,7 @@ pub(crate) fn run(args: CrdsArgs, printer: &Printer) -> anyhow::Result<ExitStatu
     match (args.dir, args.output) {
         (Some(dir), _) => write_files(&dir, &crds, printer)?,
         (None, OutputFormat::Json) => {
-            // A list is one document, and kubectl takes it like several.
+            // One document: kubectl accepts a list like several documents.
             let list = json!({ "apiVersion": "v1", "kind": "List", "items": crds });
             output::json(printer.stdout(), &list)?;
         }

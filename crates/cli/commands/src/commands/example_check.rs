@@ -21,7 +21,7 @@ use crate::exit::ExitStatus;
 
 pub(crate) fn run(args: ExampleCheckArgs) -> anyhow::Result<ExitStatus> {
     let ExampleCheckArgs { name, mut arguments } = args;
-    if let Some(manifests) = mounted_elsewhere() {
+    if let Some(manifests) = manifests_directory() {
         arguments.push(format!("--manifests={}", manifests.display()));
     }
     match check::main(&name, arguments, connect) {
@@ -33,7 +33,7 @@ pub(crate) fn run(args: ExampleCheckArgs) -> anyhow::Result<ExitStatus> {
 }
 
 /// Directory of the manifests, on a host that cannot mount them at their path.
-fn mounted_elsewhere() -> Option<PathBuf> {
+fn manifests_directory() -> Option<PathBuf> {
     let wanted = std::env::var_os(environment::MANIFESTS)?;
     let variable = plain::mount_variable(Path::new(&wanted));
     std::env::var_os(variable).map(PathBuf::from)
@@ -42,10 +42,10 @@ fn mounted_elsewhere() -> Option<PathBuf> {
 fn connect(
     kubeconfig: Option<PathBuf>,
 ) -> BoxFuture<'static, Result<Client, Box<dyn Error + Send + Sync>>> {
-    async { reach(kubeconfig).await.map_err(Into::into) }.boxed()
+    async { create_client(kubeconfig).await.map_err(Into::into) }.boxed()
 }
 
-async fn reach(kubeconfig: Option<PathBuf>) -> anyhow::Result<Client> {
+async fn create_client(kubeconfig: Option<PathBuf>) -> anyhow::Result<Client> {
     let mut config = match kubeconfig {
         Some(path) => {
             let read = Kubeconfig::read_from(path)?;
@@ -54,7 +54,7 @@ async fn reach(kubeconfig: Option<PathBuf>) -> anyhow::Result<Client> {
         None => account::infer().await?,
     };
     config.headers.push((USER_AGENT, HeaderValue::from_static(PROGRAM)));
-    // The check knows how often to ask again, and how long.
+    // The check has its own retries and timeouts.
     config.default_retry = false;
     Client::try_from(config).context("cannot reach the cluster")
 }

@@ -14,11 +14,11 @@ use crate::output;
 use crate::printer::Printer;
 
 /// Repository of the images without `--push`.
-const NOWHERE: &str = "localhost/platform";
+const DEFAULT_REPOSITORY: &str = "localhost/platform";
 
 pub(crate) fn run(args: &ExamplePlatformArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let program = std::env::current_exe().context("cannot find the fairway binary")?;
-    let repository = args.push.as_deref().unwrap_or(NOWHERE);
+    let repository = args.push.as_deref().unwrap_or(DEFAULT_REPOSITORY);
     let platform =
         Platform::make(&program, repository, Packing::Compressed, &own_manifests(), None)?;
     if let Some(directory) = &args.dir {

@@ -12,8 +12,8 @@ use crate::output;
 use crate::printer::Printer;
 use crate::settings::ENVIRONMENT;
 
-/// Where the pages come from.
-const PROGRAM: &str = concat!("fairway ", env!("CARGO_PKG_VERSION"));
+/// The source in the footer of pages.
+const SOURCE: &str = concat!("fairway ", env!("CARGO_PKG_VERSION"));
 
 pub(crate) fn run(args: &ManArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     output::directory(&args.dir)?;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ManArgs, printer: &Printer) -> anyhow::Result<ExitStatu
     root.build();
     let mut pages = vec![(&root, None)];
     while let Some((command, parent)) = pages.pop() {
-        let man = Man::new(command.clone()).source(PROGRAM).manual("Fairway Manual");
+        let man = Man::new(command.clone()).source(SOURCE).manual("Fairway Manual");
         output::file(&args.dir.join(man.get_filename()), page(&man, command, parent)?)?;
         pages.extend(shown(command).map(|subcommand| (subcommand, Some(command))));
     }

@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands, a module each.
 
 mod completion;
 mod crds;
@@ -31,7 +31,7 @@ use crate::failure;
 use crate::printer::Printer;
 use crate::schema::Shape;
 
-/// The shapes of all documents that commands print.
+/// The schemas of all documents.
 pub(crate) fn shapes() -> Vec<Shape> {
     let mut shapes = upgrade::shapes();
     shapes.extend(fleet::shapes());
@@ -42,7 +42,7 @@ pub(crate) fn shapes() -> Vec<Shape> {
     shapes
 }
 
-/// Runs a command to its end.
+/// Runs a command.
 pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitStatus> {
     match command {
         #[cfg(feature = "sandbox")]

@@ -1,4 +1,4 @@
-//! `fairway olm-guard`: operators that cap the platform's version.
+//! `fairway olm-guard`: reports and refuses unsupported OLM operators.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const LEASE: &str = "olm-guard";
 const IDENTITY: &str = "olm-guard-identity";
 
 /// Shutdown grace period in a pod: API servers may still send requests during this time.
-const FAREWELL: Duration = Duration::from_secs(10);
+const SHUTDOWN_GRACE_PERIOD: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -39,7 +39,7 @@ async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitSta
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let identity = identity(args.election.pod_uid.as_deref(), &state_file(IDENTITY))?;
-    let client = connect(impatient(config(args.kubeconfig.as_deref()).await?))?;
+    let client = connect(without_retries(config(args.kubeconfig.as_deref()).await?))?;
     let stop = CancellationToken::new();
     let running = fairway_olm::run(client, settings(args, identity.name()), stop.clone());
     tokio::pin!(running);
@@ -59,7 +59,7 @@ async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitSta
 
 /// Disables the retries of the client: the guard retries itself, and a delayed error would leave a
 /// stale result in its report.
-fn impatient(mut config: kube::Config) -> kube::Config {
+fn without_retries(mut config: kube::Config) -> kube::Config {
     config.default_retry = false;
     config
 }
@@ -102,7 +102,7 @@ fn settings(args: &OlmGuardArgs, identity: &str) -> Settings {
             ..CertificateSettings::default()
         },
         patience: Patience::default(),
-        farewell: if is_in_pod(args) { FAREWELL } else { Duration::ZERO },
+        farewell: if is_in_pod(args) { SHUTDOWN_GRACE_PERIOD } else { Duration::ZERO },
         election: ElectionSettings {
             lease: LeaseName { namespace: args.namespace.clone(), name: LEASE.to_owned() },
             identity: identity.to_owned(),
@@ -140,13 +140,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fails_is_told_at_once() {
-        let config = impatient(kube::Config::new("https://127.0.0.1:1".parse().unwrap()));
+    fn client_has_no_retries() {
+        let config = without_retries(kube::Config::new("https://127.0.0.1:1".parse().unwrap()));
         assert!(!config.default_retry, "its tries would come on top of the guard's own");
     }
 
     #[test]
-    fn two_guards_never_have_one_name() {
+    fn guards_have_different_identities() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("state/identity");
         assert_eq!(identity(Some("uid"), &file).unwrap().name(), "uid");

@@ -33,11 +33,11 @@ use crate::exit::ExitStatus;
 use crate::mounted;
 use crate::printer::Printer;
 
-/// The Lease has the name of ClusterVersion: the operator that clusters had before takes the same.
+/// The Lease has the name of ClusterVersion, as that of the Go operator, so that both never lead.
 const LEASE: &str = "version";
 
-/// As often as files in pods change at most.
-const CERTIFICATE_LOOKS: Duration = Duration::from_secs(30);
+/// The kubelet updates mounted files about once a minute.
+const CERTIFICATE_POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -162,8 +162,11 @@ fn election(args: &ElectionArgs, identity: &str) -> ElectionSettings {
 
 fn endpoint(args: &EndpointArgs) -> Option<EndpointSettings> {
     let files = args.serving_cert_file.clone().zip(args.serving_key_file.clone());
-    let tls =
-        files.map(|(certificate, key)| TlsFiles { certificate, key, every: CERTIFICATE_LOOKS });
+    let tls = files.map(|(certificate, key)| TlsFiles {
+        certificate,
+        key,
+        every: CERTIFICATE_POLL_INTERVAL,
+    });
     args.listen.0.map(|listen| EndpointSettings { listen, tls })
 }
 
@@ -173,7 +176,7 @@ fn metrics(args: &MetricsArgs) -> Result<MetricsSource, WrongUsage> {
     }
     let names_a_user = |url: &Url| !url.username().is_empty() || url.password().is_some();
     if args.metrics_url.as_ref().is_some_and(names_a_user) {
-        // The parser of arguments would repeat the password.
+        // Checked here: an error of the argument parser would print the password.
         return Err(WrongUsage(
             "--metrics-url must not contain a user or a password; write a token to a file and \
              specify it with --metrics-token-file"
@@ -220,7 +223,7 @@ pub(super) async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> 
 
 /// Creates a client for a configuration.
 pub(super) fn connect(config: Config) -> anyhow::Result<Client> {
-    Client::try_from(config).with_context(no_way)
+    Client::try_from(config).with_context(no_configuration)
 }
 
 /// Loads the client configuration, from a pod or with a kubeconfig.
@@ -229,12 +232,12 @@ pub(super) async fn config(kubeconfig: Option<&Path>) -> anyhow::Result<Config> 
         None => account::infer().await,
         Some(path) => from_kubeconfig(path).await,
     };
-    let mut config = config.with_context(no_way)?;
+    let mut config = config.with_context(no_configuration)?;
     config.headers.push((USER_AGENT, HeaderValue::from_static(PROGRAM)));
     Ok(config)
 }
 
-fn no_way() -> WithHint {
+fn no_configuration() -> WithHint {
     WithHint {
         message: "cannot load the cluster configuration".to_owned(),
         hint:
@@ -281,11 +284,11 @@ mod tests {
     use super::*;
     use crate::args::{Args, Command};
 
-    fn settings_of(arguments: &[&str]) -> Settings {
-        try_settings_of(arguments).unwrap()
+    fn parse(arguments: &[&str]) -> Settings {
+        try_parse(arguments).unwrap()
     }
 
-    fn try_settings_of(arguments: &[&str]) -> Result<Settings, WrongUsage> {
+    fn try_parse(arguments: &[&str]) -> Result<Settings, WrongUsage> {
         let given =
             ["fairway", "operator", "--node-name=node", "--release-image=registry.example/a"];
         let Command::Operator(args) = Args::parse_from(given.iter().chain(arguments)).command
@@ -296,8 +299,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_flag_the_operator_is_as_in_existing_clusters() {
-        insta::assert_debug_snapshot!(settings_of(&[]), @r#"
+    fn defaults_match_existing_clusters() {
+        insta::assert_debug_snapshot!(parse(&[]), @r#"
         Settings {
             node_name: "node",
             release: ReleaseSettings {
@@ -388,8 +391,8 @@ mod tests {
     }
 
     #[test]
-    fn updates_and_risks_as_they_are_wanted() {
-        let settings = settings_of(&[
+    fn update_and_risk_options_are_applied() {
+        let settings = parse(&[
             "--update-service=https://updates.example/graph",
             "--promql-min-interval=10m",
             "--promql-burst=1",
@@ -403,8 +406,8 @@ mod tests {
     }
 
     #[test]
-    fn releases_as_they_are_wanted() {
-        let settings = settings_of(&[
+    fn release_options_are_applied() {
+        let settings = parse(&[
             "--unaccepted-risks=record",
             "--image-layouts=/images,/more",
             "--cluster-profile=single-node",
@@ -421,14 +424,14 @@ mod tests {
             },
         };
         assert_eq!(settings.target, expected);
-        let nothing = settings_of(&["--exclude-manifests=", "--always-enable-capabilities="]);
+        let nothing = parse(&["--exclude-manifests=", "--always-enable-capabilities="]);
         assert_eq!(nothing.target, TargetSettings::default());
     }
 
     #[test]
-    fn preflights_as_they_are_wanted() {
-        assert_eq!(settings_of(&[]).preflight, PreflightSettings::default());
-        let settings = settings_of(&[
+    fn preflight_options_are_applied() {
+        assert_eq!(parse(&[]).preflight, PreflightSettings::default());
+        let settings = parse(&[
             "--preflight-on-update=require",
             "--preflight-results-dir=/data/preflight",
             "--preflight-timeout=10m",
@@ -470,18 +473,18 @@ mod tests {
     }
 
     #[test]
-    fn no_update_waits_for_a_preflight_that_is_not_carried_out() {
+    fn disabled_preflights_are_not_required() {
         for on_update in ["off", "report", "require"] {
             let on_update = format!("--preflight-on-update={on_update}");
-            let given = settings_of(&["--disable-preflight", &on_update]).preflight;
+            let given = parse(&["--disable-preflight", &on_update]).preflight;
             let expected = PreflightSettings { enabled: false, ..PreflightSettings::default() };
             assert_eq!(given, expected, "{on_update}");
         }
     }
 
     #[test]
-    fn another_prometheus() {
-        let settings = settings_of(&[
+    fn metrics_options_are_applied() {
+        let settings = parse(&[
             "--metrics-url=https://prometheus.example",
             "--metrics-ca-bundle-file=ca.crt",
             "--metrics-token-file=token",
@@ -501,16 +504,16 @@ mod tests {
     }
 
     #[test]
-    fn one_answer_to_who_asks() {
+    fn metrics_url_with_credentials_is_refused() {
         for url in ["https://me:secret@a.example", "https://me@a.example", "https://:secret@a"] {
-            let WrongUsage(why) = try_settings_of(&[&format!("--metrics-url={url}")]).unwrap_err();
+            let WrongUsage(why) = try_parse(&[&format!("--metrics-url={url}")]).unwrap_err();
             assert!(why.starts_with("--metrics-url ") && !why.contains("secret"), "{why}");
         }
     }
 
     #[test]
-    fn another_lease_and_another_endpoint() {
-        let settings = settings_of(&[
+    fn lease_and_endpoint_options_are_applied() {
+        let settings = parse(&[
             "--namespace=here",
             "--lease-duration=270s",
             "--lease-renew-deadline=240s",
@@ -529,18 +532,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_served_where_no_address_is_given() {
-        assert!(settings_of(&["--listen="]).endpoint.is_none());
+    fn empty_listen_address_disables_the_endpoint() {
+        assert!(parse(&["--listen="]).endpoint.is_none());
     }
 
     #[test]
-    fn a_snapshot_takes_the_place_of_prometheus() {
-        let metrics = settings_of(&["--metrics-snapshot=samples.txt"]).risks.metrics;
+    fn metrics_snapshot_replaces_prometheus() {
+        let metrics = parse(&["--metrics-snapshot=samples.txt"]).risks.metrics;
         assert_eq!(metrics, MetricsSource::Snapshot("samples.txt".into()));
     }
 
     #[test]
-    fn where_the_name_is_kept() {
+    fn state_directory_follows_xdg() {
         let path = |text: &str| Some(PathBuf::from(text));
         for (state, home, expected) in [
             (path("/state"), path("/home"), "/state/fairway"),

@@ -1,5 +1,5 @@
-//! `fairway prepare-results`: the directory for the results of preflights. The node makes it for its
-//! superuser, and the operator is none: this runs before it, with the right to hand it over.
+//! `fairway prepare-results`: sets the owner of the directory for preflight results. The kubelet creates it
+//! for root, and the operator does not run as root, so an init container runs this command.
 
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;

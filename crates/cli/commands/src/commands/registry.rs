@@ -1,4 +1,4 @@
-//! Images that commands read, from registries and from layouts.
+//! Images of registries and OCI layouts.
 
 use std::fmt::Display;
 use std::fs;
@@ -20,16 +20,16 @@ use crate::errors::WithHint;
 use crate::printer::Printer;
 
 /// Interval of progress messages.
-const SECONDS_BETWEEN_NOTES: u64 = 5;
+const PROGRESS_INTERVAL_SECONDS: u64 = 5;
 
-/// The release images that the arguments name, if they name any.
+/// The source of release images in the arguments.
 pub(crate) fn releases(
     args: &ReleasesArgs,
     registries: &RegistryArgs,
 ) -> anyhow::Result<Option<Repository>> {
     let images = if let Some(name) = &args.registry {
         let access = &registries.access;
-        let opened = pull::Repository::open(&spoken_to(name, access), &options(access)?);
+        let opened = pull::Repository::open(&with_scheme(name, access), &options(access)?);
         let repository = opened.map_err(|error| advise(error, "cannot read releases"))?;
         Source::Registry(Box::new(repository))
     } else if let Some(directory) = &args.oci_layout {
@@ -46,7 +46,7 @@ pub(crate) fn releases(
     Ok(Some(Repository::new(images)))
 }
 
-/// The image with graph-data that the arguments name, if they name one.
+/// The graph-data image of the arguments.
 pub(crate) fn graph_data(
     args: &GraphDataImageArgs,
     registries: &RegistryArgs,
@@ -68,8 +68,7 @@ pub(crate) fn graph_data(
     Ok(Some(image.signed(Signatures { keyring, store })))
 }
 
-/// The image of that name in a registry or in a layout; where there can be none, `failed` says what
-/// cannot be done.
+/// The image of a name in a registry or a layout. `failed` is the message of an error.
 pub(crate) fn image(name: &str, access: &AccessArgs, failed: &str) -> anyhow::Result<NamedImage> {
     named(name, access, &options(access)?, failed)
 }
@@ -80,7 +79,7 @@ fn named(
     options: &Options,
     failed: &str,
 ) -> anyhow::Result<NamedImage> {
-    NamedImage::open(&spoken_to(name, access), options).map_err(|error| match error {
+    NamedImage::open(&with_scheme(name, access), options).map_err(|error| match error {
         ReferenceError::Repository(error) => advise(error, failed),
         other => anyhow::Error::from(other).context(WithHint {
             message: failed.to_owned(),
@@ -91,24 +90,24 @@ fn named(
 }
 
 /// Prints the progress of a scan at intervals.
-pub(crate) fn progress(printer: Printer) -> impl Fn(Progress) + Send + Sync + 'static {
-    let say = from_time_to_time(printer);
+pub(crate) fn scan_progress(printer: Printer) -> impl Fn(Progress) + Send + Sync + 'static {
+    let say = at_intervals(printer);
     move |Progress { read, of }| say(&format_args!("{read} of {of} images read"))
 }
 
 /// Prints the progress of a push at intervals.
-pub(crate) fn sending(printer: Printer) -> impl Fn(push::Progress) {
+pub(crate) fn push_progress(printer: Printer) -> impl Fn(push::Progress) {
     const MEBIBYTE: u64 = 1 << 20;
-    let say = from_time_to_time(printer);
+    let say = at_intervals(printer);
     move |push::Progress { sent, of }| {
         say(&format_args!("{} of {} MiB sent", sent / MEBIBYTE, of / MEBIBYTE));
     }
 }
 
-fn from_time_to_time(printer: Printer) -> impl Fn(&dyn Display) + Send + Sync + 'static {
+fn at_intervals(printer: Printer) -> impl Fn(&dyn Display) + Send + Sync + 'static {
     let (begin, said) = (Instant::now(), AtomicU64::new(0));
     move |text| {
-        let due = begin.elapsed().as_secs() / SECONDS_BETWEEN_NOTES;
+        let due = begin.elapsed().as_secs() / PROGRESS_INTERVAL_SECONDS;
         if said.fetch_max(due, Ordering::Relaxed) < due {
             printer.note(text);
         }
@@ -116,7 +115,7 @@ fn from_time_to_time(printer: Printer) -> impl Fn(&dyn Display) + Send + Sync + 
 }
 
 /// Adds the scheme http:// to a name if `--plain-http` is set.
-pub(crate) fn spoken_to(name: &str, access: &AccessArgs) -> String {
+pub(crate) fn with_scheme(name: &str, access: &AccessArgs) -> String {
     let has_scheme = name.contains("://") || name.starts_with("oci:");
     if access.plain_http && !has_scheme { format!("http://{name}") } else { name.to_owned() }
 }
@@ -128,7 +127,7 @@ fn pulled_from(directory: &Path, registries: &RegistryArgs) -> String {
 
 pub(crate) fn options(args: &AccessArgs) -> anyhow::Result<Options> {
     let secrets = args.pull_secret.as_deref().map(pull_secret).transpose()?;
-    let authorities = args.registry_ca.as_deref().map(authorities).transpose()?;
+    let authorities = args.registry_ca.as_deref().map(ca_bundle).transpose()?;
     Ok(Options {
         secrets: secrets.unwrap_or_default(),
         allow_plain_http: args.plain_http,
@@ -146,7 +145,7 @@ fn pull_secret(path: &Path) -> anyhow::Result<PullSecrets> {
     PullSecrets::parse(&fs::read(path).with_context(hint)?).with_context(hint)
 }
 
-fn authorities(path: &Path) -> anyhow::Result<Vec<u8>> {
+fn ca_bundle(path: &Path) -> anyhow::Result<Vec<u8>> {
     let hint = || WithHint {
         message: format!("cannot read the CA certificates in {}", path.display()),
         hint: "specify a file with PEM certificates".to_owned(),

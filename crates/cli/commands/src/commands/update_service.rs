@@ -66,7 +66,7 @@ fn graph_data(args: &UpdateServiceArgs) -> anyhow::Result<Watched<Files>> {
         return Ok(Watched::new(image, args.image_refresh));
     }
     let path = args.graph_data.as_deref().unwrap_or(Path::new("."));
-    // By its name: it may not be there yet.
+    // By its name: the file may not exist yet.
     Ok(if is_tarball(path) {
         Watched::new(Tarball::new(path), args.refresh)
     } else {

@@ -1,11 +1,11 @@
-//! What may be typed next: commands and options, and what the cluster has.
+//! Dynamic completion: commands, options, and data of the cluster.
 //!
-//! Shells ask with `fairway __complete WORD…`, as kubectl asks its plugins: the last word is the one
-//! that is being typed, and may be empty. Each line of the answer is a candidate, with a tab before
-//! what it means, and the last line has what the shell is to do with them.
+//! Shells run `fairway __complete WORD…`, in the protocol of kubectl plugins (Cobra): the last word is
+//! being typed and may be empty. Each line of the output is a candidate and, after a tab, its description.
+//! The last line has a directive for the shell.
 
-mod ask;
-mod live;
+mod arguments;
+mod cluster;
 mod values;
 
 use std::ffi::{OsStr, OsString};
@@ -24,30 +24,29 @@ use crate::printer::Printer;
 use crate::settings::Verbosity;
 use crate::text::Program;
 
-/// The first word of a question.
-const QUESTION: &str = "__complete";
+/// The hidden subcommand for completion.
+const SUBCOMMAND: &str = "__complete";
 
-/// What the program is called where only questions are asked: kubectl and oc look for a program of
-/// that name beside their plugin.
-const ASKERS: [&str; 2] = ["kubectl_complete-fairway", "oc_complete-fairway"];
+/// Names of the binary for completion only: kubectl and oc run these beside their plugin.
+const PLUGIN_COMPLETERS: [&str; 2] = ["kubectl_complete-fairway", "oc_complete-fairway"];
 
-/// Do not complete names of files: where one is wanted, it is among the candidates.
+/// Directive `ShellCompDirectiveNoFileComp`: file names are among the candidates.
 const NO_FILES: u8 = 4;
-/// And type no blank after the word: more of it is to come.
-const NO_BLANK: u8 = 2;
+/// Directive `ShellCompDirectiveNoSpace`: the word is not complete.
+const NO_SPACE: u8 = 2;
 
-/// The words that somebody is typing, if that is the question.
-pub(crate) fn question(arguments: &[OsString]) -> Option<&[OsString]> {
+/// The typed words, if the arguments request completion.
+pub(crate) fn requested(arguments: &[OsString]) -> Option<&[OsString]> {
     let (program, words) = arguments.split_first()?;
     let name = Path::new(program).file_name().and_then(OsStr::to_str);
-    if name.is_some_and(|name| ASKERS.contains(&name)) {
+    if name.is_some_and(|name| PLUGIN_COMPLETERS.contains(&name)) {
         return Some(words);
     }
-    words.split_first().filter(|(first, _)| *first == QUESTION).map(|(_, words)| words)
+    words.split_first().filter(|(first, _)| *first == SUBCOMMAND).map(|(_, words)| words)
 }
 
-/// Answers it. Whoever types is not to be disturbed: without an answer, there are no candidates.
-pub(crate) fn answer(words: &[OsString]) -> ExitCode {
+/// Prints the candidates. Errors are not printed: they would disturb the command line.
+pub(crate) fn print(words: &[OsString]) -> ExitCode {
     let candidates = candidates(words);
     let mut text = String::new();
     for candidate in &candidates {
@@ -62,10 +61,10 @@ pub(crate) fn answer(words: &[OsString]) -> ExitCode {
     let goes_on = |candidate: &CompletionCandidate| {
         candidate.get_value().to_str().is_some_and(|value| value.ends_with(['/', '=']))
     };
-    let directive = if candidates.iter().any(goes_on) { NO_FILES | NO_BLANK } else { NO_FILES };
+    let directive = if candidates.iter().any(goes_on) { NO_FILES | NO_SPACE } else { NO_FILES };
     let printer = Printer::new(ColorChoice::Never, Verbosity::Quiet, Program::Fairway);
     let written = writeln!(printer.stdout(), "{text}:{directive}");
-    // A shell that does not wait for the answer does not want it.
+    // An error is ignored: the shell has closed the pipe.
     drop(written);
     ExitStatus::Success.into()
 }
@@ -76,13 +75,13 @@ fn candidates(words: &[OsString]) -> Vec<CompletionCandidate> {
     if words.is_empty() {
         typed.push(OsString::new());
     }
-    let mut command = live::completed(Args::command(), words);
+    let mut command = arguments::completed(Args::command(), words);
     let last = typed.len() - 1;
     let directory = std::env::current_dir().ok();
     let mut found = complete(&mut command, typed, last, directory.as_deref()).unwrap_or_default();
     let is_option =
         |candidate: &CompletionCandidate| candidate.get_value().to_string_lossy().starts_with('-');
-    // Who has not begun an option wants something else first, if there is something else.
+    // Options come last unless the word starts with a hyphen.
     let begun = words.last().is_some_and(|word| word.to_string_lossy().starts_with('-'));
     if !begun && found.iter().any(|candidate| !is_option(candidate)) {
         found.retain(|candidate| !is_option(candidate));
@@ -104,17 +103,17 @@ mod tests {
     }
 
     #[test]
-    fn questions_are_told_from_commands() {
-        let asked = |line: &str| question(&words(line)).map(<[OsString]>::len);
+    fn requested_is_none_for_commands() {
+        let asked = |line: &str| requested(&words(line)).map(<[OsString]>::len);
         assert_eq!(asked("fairway upgrade --to"), None);
         assert_eq!(asked("fairway __complete upgrade --to"), Some(2));
         assert_eq!(asked("/bin/kubectl_complete-fairway upgrade "), Some(2));
         assert_eq!(asked("oc_complete-fairway"), Some(0));
-        assert_eq!(question(&[]), None);
+        assert_eq!(requested(&[]), None);
     }
 
     #[test]
-    fn commands_options_and_words_are_completed() {
+    fn candidates_are_commands_options_and_values() {
         assert_eq!(completed("upgrade rec"), ["recommend"]);
         assert_eq!(completed("crds --output "), ["json", "yaml"]);
         assert_eq!(completed("crds --output=j"), ["--output=json"]);

@@ -1,4 +1,4 @@
-//! What a cluster has, as candidates. None of them does anything to the shell that gets it.
+//! Candidates from ClusterVersion, without characters that a shell interprets.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,7 @@ use kube::config::Kubeconfig;
 
 use crate::foreign_text::OneLine;
 
-/// By which all risks of an update are accepted at once, and what else speaks against updates
-/// whatever they lead to.
+/// Names that accept all risks of an update, and names of issues that do not depend on the target.
 const ISSUES: [&str; 5] = [
     "CannotRetrieveUpdates",
     "ConditionalUpdateRisk",
@@ -20,7 +19,7 @@ const ISSUES: [&str; 5] = [
     "Progressing",
 ];
 
-/// Versions that it may update to, the latest first.
+/// Versions of updates, latest first.
 pub(super) fn versions(cluster: &ClusterVersion) -> Vec<CompletionCandidate> {
     releases(cluster)
         .into_iter()
@@ -38,7 +37,7 @@ pub(super) fn images(cluster: &ClusterVersion) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// Channels that its release is in.
+/// Channels of the running release.
 pub(super) fn channels(cluster: &ClusterVersion) -> Vec<CompletionCandidate> {
     let Some(status) = &cluster.status else { return Vec::new() };
     let chosen = cluster.spec.channel.as_deref();
@@ -46,13 +45,13 @@ pub(super) fn channels(cluster: &ClusterVersion) -> Vec<CompletionCandidate> {
     status.desired.channels.iter().filter_map(|it| candidate(it, about(it))).collect()
 }
 
-/// Risks of updates; with a hyphen at the end, those that are accepted.
+/// Risks of updates, and accepted ones with a trailing hyphen.
 pub(super) fn risks(cluster: &ClusterVersion) -> Vec<CompletionCandidate> {
     let update = cluster.spec.desired_update.as_ref();
     let accepted: Vec<&str> = update
         .map(|update| update.accept_risks.iter().map(|risk| risk.name.as_str()).collect())
         .unwrap_or_default();
-    let open = named(cluster).into_iter().filter(|(name, _)| !accepted.contains(name));
+    let open = named_risks(cluster).into_iter().filter(|(name, _)| !accepted.contains(name));
     let open = open.filter_map(|(name, message)| candidate(name, Some(message)));
     let taken_back = accepted
         .iter()
@@ -60,16 +59,16 @@ pub(super) fn risks(cluster: &ClusterVersion) -> Vec<CompletionCandidate> {
     open.chain(taken_back).collect()
 }
 
-/// What may speak against an update.
+/// Issues of updates.
 pub(super) fn issues(cluster: &ClusterVersion) -> Vec<CompletionCandidate> {
-    let risks = named(cluster).into_iter();
+    let risks = named_risks(cluster).into_iter();
     let risks = risks.filter_map(|(name, message)| candidate(name, Some(message)));
     risks.chain(ISSUES.iter().filter_map(|name| candidate(name, None))).collect()
 }
 
-/// What can be explained: versions and risks.
+/// Versions and risks.
 pub(super) fn subjects(cluster: &ClusterVersion) -> Vec<CompletionCandidate> {
-    let risks = named(cluster).into_iter();
+    let risks = named_risks(cluster).into_iter();
     let risks = risks.filter_map(|(name, message)| candidate(name, Some(message)));
     versions(cluster).into_iter().chain(risks).collect()
 }
@@ -83,7 +82,7 @@ pub(super) fn contexts(config: &Kubeconfig) -> Vec<CompletionCandidate> {
     contexts.filter_map(|context| candidate(&context.name, about(context).as_deref())).collect()
 }
 
-/// A candidate, unless a shell could take it for something else than a word.
+/// A candidate. `None` if a shell would interpret its characters.
 fn candidate(value: &str, about: Option<&str>) -> Option<CompletionCandidate> {
     let is_harmless = |char: char| {
         char.is_alphanumeric() || matches!(char, '-' | '.' | '_' | ':' | '/' | '@' | '+')
@@ -95,7 +94,7 @@ fn candidate(value: &str, about: Option<&str>) -> Option<CompletionCandidate> {
     })
 }
 
-/// What it may update to, the latest first, and what is said about it.
+/// Releases of updates with their state, latest first.
 fn releases(cluster: &ClusterVersion) -> Vec<(&Release, String)> {
     let Some(status) = &cluster.status else { return Vec::new() };
     let recommended = status.available_updates.iter().flatten();
@@ -123,8 +122,8 @@ fn verdict(update: &ConditionalUpdate) -> String {
     }
 }
 
-/// Every risk of an update by its name, with what it says.
-fn named(cluster: &ClusterVersion) -> Vec<(&str, &str)> {
+/// Names and messages of all risks.
+fn named_risks(cluster: &ClusterVersion) -> Vec<(&str, &str)> {
     let Some(ClusterVersionStatus { conditional_updates, conditional_update_risks, .. }) =
         &cluster.status
     else {
@@ -175,7 +174,7 @@ mod tests {
         .unwrap()
     }
 
-    fn told(candidates: &[CompletionCandidate]) -> String {
+    fn printed(candidates: &[CompletionCandidate]) -> String {
         let told = candidates.iter().map(|it| {
             let help = it.get_help().map(ToString::to_string).unwrap_or_default();
             format!("{}  {help}", it.get_value().display()).trim_end().to_owned()
@@ -184,9 +183,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cluster_has_and_nothing_that_a_shell_would_obey() {
+    fn candidates_have_no_characters_that_a_shell_interprets() {
         let cluster = cluster();
-        let all = [versions, images, channels, risks, issues].map(|of| told(&of(&cluster)));
+        let all = [versions, images, channels, risks, issues].map(|of| printed(&of(&cluster)));
         insta::assert_snapshot!(all.join("\n\n"), @"
         5.2.1  not recommended: SlowDisks, NoisyLogs
         5.2.0  not recommended: SlowDisks
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_without_a_status_has_nothing() {
+    fn cluster_without_status_has_no_candidates() {
         let cluster = ClusterVersion { status: None, ..cluster() };
         for candidates in [versions(&cluster), images(&cluster), channels(&cluster)] {
             assert!(candidates.is_empty());

@@ -1,14 +1,14 @@
-//! What the operator costs: from a new graph to a written status, beside a bare client that
-//! fetches the same graph, asks the same queries one after the other and writes the same status;
-//! and what it costs while nothing happens.
+//! Resource usage of the operator: from a new graph to the written status, beside a bare client that
+//! fetches the same graph, sends the same queries one after the other and writes the same status; and
+//! of an idle operator.
 //!
-//! Everything runs on loopback; a query takes ten milliseconds. With `FAIRWAY_DATA`, the longer
-//! graph is that of a real platform; with `FAIRWAY_TEST_CLUSTER=kube`, the API server a real one.
+//! Everything runs on loopback; a query takes ten milliseconds. With `FAIRWAY_DATA`, the longer graph
+//! is that of a real platform. With `FAIRWAY_TEST_CLUSTER=kube`, the API server is a real one.
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
-mod graphs;
-mod neighbours;
-mod operated;
+mod cluster;
+mod graph;
+mod services;
 
 use std::time::Duration;
 
@@ -17,52 +17,52 @@ use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
 use fairway_testkit::Requests;
 use fairway_testkit::measure::{Figure, Table};
 use fairway_testkit::platform::Platform;
-use fairway_testkit::testbed::process::{peak_bytes, resident_bytes};
+use fairway_testkit::testbed::process::{peak_bytes, processor_time, resident_bytes};
 use fairway_testkit::testbed::wait::Stopwatch;
 use kube::api::PostParams;
 use tokio::time::{Instant, sleep_until};
 
-use graphs::Case;
-use neighbours::Neighbours;
-use operated::{Operator, Site, decided};
+use cluster::{BenchCluster, is_evaluated};
+use graph::GraphCase;
+use services::StubServices;
 
-/// Both sides get so many turns; the median counts.
-const TURNS: usize = 5;
+/// Number of measurements of each side; the median counts.
+const ROUNDS: usize = 5;
 
-/// How long nothing happens, unless `--idle=SECONDS` says otherwise.
-const IDLE: Duration = Duration::from_mins(1);
+/// Duration of the idle measurement without `--idle=SECONDS`.
+const DEFAULT_IDLE: Duration = Duration::from_mins(1);
 
-/// What an operator may hold that does nothing.
-const MOST_MEMORY: Figure = Figure::Bytes(40 << 20);
+/// Maximum memory of an idle operator.
+const MAX_MEMORY: Figure = Figure::Bytes(40 << 20);
 
 fn main() -> Result<()> {
     let idle = idle_time()?;
-    // An error means that it is there already.
+    // An error means that it is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let platform = Platform::find()?;
-    let cases = [Case::many_queries(), Case::platform(&platform)?];
+    let cases = [GraphCase::many_queries(), GraphCase::platform(&platform)?];
     let runtime = tokio::runtime::Runtime::new()?;
     println!("\nThe operator, with {}", platform.origin());
     runtime.block_on(async {
-        let site = Site::prepare().await?;
+        let cluster = BenchCluster::prepare().await?;
         let table = Table::new("the operator", "bare client");
         for case in &cases {
-            compare(&site, case, &table).await?;
+            compare(&cluster, case, &table).await?;
         }
         let [_, platform] = &cases;
-        rest(&site, platform, idle).await
+        measure_idle(&cluster, platform, idle).await
     })
 }
 
-/// The time that the arguments ask for.
+/// The duration in `--idle`.
 fn idle_time() -> Result<Duration> {
     let given =
         std::env::args().find_map(|argument| Some(argument.strip_prefix("--idle=")?.to_owned()));
-    let Some(seconds) = given else { return Ok(IDLE) };
+    let Some(seconds) = given else { return Ok(DEFAULT_IDLE) };
     Ok(Duration::from_secs(seconds.parse().context("--idle is a number of seconds")?))
 }
 
-/// What a new graph costs until the status is written.
+/// Measurements from a new graph to the written status.
 struct Pass {
     took: Duration,
     queries: usize,
@@ -70,13 +70,13 @@ struct Pass {
     requests: Requests,
 }
 
-async fn compare(site: &Site, case: &Case, table: &Table) -> Result<()> {
+async fn compare(cluster: &BenchCluster, case: &GraphCase, table: &Table) -> Result<()> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    for _ in 0..TURNS {
-        let neighbours = Neighbours::start(case.graph.clone()).await?;
-        site.renew(case).await?;
-        let (pass, written) = pass(site, case, &neighbours).await?;
-        theirs.push(bare(site, written, &neighbours).await?);
+    for _ in 0..ROUNDS {
+        let services = StubServices::start(case.graph.clone()).await?;
+        cluster.reset(case).await?;
+        let (pass, written) = pass(cluster, case, &services).await?;
+        theirs.push(bare_client(cluster, written, &services).await?);
         ours.push(pass);
     }
     let last = ours.last().context("no turns")?;
@@ -97,50 +97,63 @@ async fn compare(site: &Site, case: &Case, table: &Table) -> Result<()> {
     Ok(())
 }
 
-/// The operator starts, and all else follows.
-async fn pass(site: &Site, case: &Case, neighbours: &Neighbours) -> Result<(Pass, ClusterVersion)> {
-    let operator = Operator::start(site, case, neighbours)?;
-    let written = decided(&site.cluster_versions()).await?;
-    let took = neighbours.since_graph().context("a status without a graph")?;
-    let queries = neighbours.answers();
-    ensure!(queries == neighbours.queries().len(), "a query was asked twice");
-    let (processor, requests) = (operator.processor_time()?, operator.requests(site)?);
+/// Starts the operator and measures until every risk is evaluated.
+async fn pass(
+    cluster: &BenchCluster,
+    case: &GraphCase,
+    services: &StubServices,
+) -> Result<(Pass, ClusterVersion)> {
+    let (mark, payload) = (cluster.cluster.audit_log()?.mark()?, tempfile::tempdir()?);
+    let operator = cluster.start_operator(case, services, &payload)?;
+    operator.wait_until("all risks to be evaluated", is_evaluated).await?;
+    let took = services.since_graph().context("no request for the graph")?;
+    let queries = services.query_count();
+    ensure!(queries == services.queries().len(), "the operator repeated a query");
+    let processor = processor_time(operator.pid()?)?;
+    let requests = Requests::since(&cluster.cluster.audit_log()?, mark)?;
+    let written = operator.cluster_version().get().await?;
     Ok((Pass { took, queries, processor, requests }, written))
 }
 
-/// Fetches the graph, asks the same queries one after the other, and writes the same status.
-async fn bare(site: &Site, written: ClusterVersion, neighbours: &Neighbours) -> Result<Duration> {
-    let (client, url, api) = (reqwest::Client::new(), neighbours.url(), site.cluster_versions());
+/// Fetches the graph, sends the same queries one after the other, and writes the same status.
+async fn bare_client(
+    cluster: &BenchCluster,
+    written: ClusterVersion,
+    services: &StubServices,
+) -> Result<Duration> {
+    let (client, url, api) = (reqwest::Client::new(), services.url(), cluster.cluster_versions());
     let mut object = api.get(CLUSTER_VERSION_NAME).await?;
     object.status = written.status;
     let watch = Stopwatch::start();
     client.get(format!("{url}/graph")).send().await?.bytes().await?;
-    for query in neighbours.queries() {
+    for query in services.queries() {
         client.get(format!("{url}/api/v1/query?{query}")).send().await?.bytes().await?;
     }
     api.replace_status(CLUSTER_VERSION_NAME, &PostParams::default(), &object).await?;
     Ok(watch.elapsed())
 }
 
-/// What the operator costs while nothing happens.
-async fn rest(site: &Site, case: &Case, idle: Duration) -> Result<()> {
-    let neighbours = Neighbours::start(case.graph.clone()).await?;
-    site.renew(case).await?;
-    let operator = Operator::start(site, case, &neighbours)?;
-    decided(&site.cluster_versions()).await?;
-    site.noted().await?;
-    let (mark, before) = (site.cluster.audit_log()?.mark()?, operator.processor_time()?);
-    let asked = neighbours.answers();
+/// Measures an idle operator.
+async fn measure_idle(cluster: &BenchCluster, case: &GraphCase, idle: Duration) -> Result<()> {
+    let services = StubServices::start(case.graph.clone()).await?;
+    cluster.reset(case).await?;
+    let payload = tempfile::tempdir()?;
+    let operator = cluster.start_operator(case, &services, &payload)?;
+    operator.wait_until("all risks to be evaluated", is_evaluated).await?;
+    cluster.wait_until_stored().await?;
+    let (mark, pid) = (cluster.cluster.audit_log()?.mark()?, operator.pid()?);
+    let before = processor_time(pid)?;
+    let queries = services.query_count();
     sleep_until(Instant::now() + idle).await;
-    let requests = Requests::since(&site.cluster.audit_log()?, mark)?;
+    let requests = Requests::since(&cluster.cluster.audit_log()?, mark)?;
 
     println!("\nThe operator of {} while nothing happens for {} s", case.name, idle.as_secs());
     let table = Table::new("the operator", "at most");
-    table.row("memory", Figure::Bytes(resident_bytes(operator.pid())?), Some(MOST_MEMORY));
-    table.row("  the most so far", Figure::Bytes(peak_bytes(operator.pid())?), None);
-    let processor = operator.processor_time()?.saturating_sub(before);
+    table.row("memory", Figure::Bytes(resident_bytes(pid)?), Some(MAX_MEMORY));
+    table.row("  the most so far", Figure::Bytes(peak_bytes(pid)?), None);
+    let processor = processor_time(pid)?.saturating_sub(before);
     table.row("processor time", Figure::Time(processor), None);
-    table.row("queries", Figure::Count(neighbours.answers() - asked), None);
+    table.row("queries", Figure::Count(services.query_count() - queries), None);
     let lease = |what: &str| what.ends_with(" leases");
     table.row("API requests about the lease", Figure::Count(requests.count(lease)), None);
     table.row(

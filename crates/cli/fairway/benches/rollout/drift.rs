@@ -1,4 +1,4 @@
-//! How long it takes until what somebody else has changed is as it was.
+//! Duration of a drift correction.
 
 use std::time::Duration;
 
@@ -12,18 +12,18 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams, WatchEvent, WatchParams};
 use serde_json::json;
 use tokio::time::timeout;
 
-/// A repair that takes longer has failed.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// A correction that takes longer has failed.
+const CORRECTION_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What somebody does to an object.
+/// A change to a managed object.
 #[derive(Clone, Copy)]
 pub(crate) enum Drift {
     Edited,
     Deleted,
 }
 
-/// Changes a ConfigMap, and waits until it is as it was.
-pub(crate) async fn repaired(
+/// Changes a ConfigMap. Returns the time until the operator has corrected it.
+pub(crate) async fn time_correction(
     client: &Client,
     manifest: &Manifest,
     drift: Drift,
@@ -52,5 +52,5 @@ pub(crate) async fn repaired(
         }
         bail!("the watch of {} has ended", manifest.id)
     };
-    timeout(PATIENCE, wait).await?
+    timeout(CORRECTION_TIMEOUT, wait).await?
 }

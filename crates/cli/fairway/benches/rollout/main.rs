@@ -1,18 +1,18 @@
-//! What a rollout costs: a release of a platform's size is installed and updated on a real API
-//! server, kept right and left alone, beside a bare client that sends the same writes, 16 at a
-//! time, to another one.
+//! Resource usage of a rollout: installation, update, drift correction and idle operator with releases
+//! of a thousand manifests on a real API server, beside a bare client that sends the same writes, 16 at
+//! a time, to another one.
 //!
-//! `FAIRWAY_BENCH_PAYLOAD` names the directory of the two releases, `FAIRWAY_PAYLOADS` that of the
-//! payloads of real operators, of which one is installed; `--turns=COUNT` and
-//! `--idle=SECONDS` shorten or lengthen it.
+//! `FAIRWAY_BENCH_PAYLOAD` is the directory of the two releases, `FAIRWAY_PAYLOADS` that of payloads of
+//! real releases, of which one is installed. `--turns=COUNT` and `--idle=SECONDS` shorten or lengthen
+//! it.
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
-mod bare;
+mod bare_client;
+mod cluster;
 mod drift;
 mod real;
 mod releases;
 mod reporter;
-mod site;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,31 +22,31 @@ use fairway_release::Manifest;
 use fairway_testkit::measure::{Figure, Table};
 use fairway_testkit::testbed::process::{peak_bytes, processor_time, resident_bytes};
 use fairway_testkit::testbed::wait::Stopwatch;
-use fairway_testkit::{Requests, environment};
+use fairway_testkit::{Requests, TestOperator, environment};
 use tokio::time::{Instant, sleep_until};
 
-use drift::{Drift, repaired};
+use cluster::{create_cluster_version, start_cluster, start_operator};
+use drift::{Drift, time_correction};
 use releases::Payload;
 use reporter::{Reporter, operators};
-use site::{Operator, Site};
 
-/// Both sides install and update so many times, unless `--turns` says otherwise; the median counts.
-const TURNS: u64 = 3;
+/// Number of measurements of each side without `--turns`; the median counts.
+const DEFAULT_TURNS: u64 = 3;
 
-/// For so many seconds nothing happens, unless `--idle` says otherwise.
-const IDLE: u64 = 600;
+/// Seconds of the idle measurement without `--idle`.
+const DEFAULT_IDLE: u64 = 600;
 
-/// Objects that are edited, and as many that are deleted; the median counts.
+/// Number of objects that are edited, and of those that are deleted; the median counts.
 const DRIFTS: usize = 9;
 
-/// What the operator may hold with all objects watched.
-const MOST_MEMORY: Figure = Figure::Bytes(50 << 20);
+/// Maximum memory of the operator while it watches all objects.
+const MAX_MEMORY: Figure = Figure::Bytes(50 << 20);
 
 fn main() -> Result<()> {
-    let (turns, idle) = (argument("--turns=")?.unwrap_or(TURNS), argument("--idle=")?);
-    let idle = Duration::from_secs(idle.unwrap_or(IDLE));
+    let (turns, idle) = (argument("--turns=")?.unwrap_or(DEFAULT_TURNS), argument("--idle=")?);
+    let idle = Duration::from_secs(idle.unwrap_or(DEFAULT_IDLE));
     match std::env::var_os(environment::PAYLOADS).map(PathBuf::from) {
-        Some(payloads) if is_asked_for("real payload") => {
+        Some(payloads) if is_selected("real payload") => {
             tokio::runtime::Runtime::new()?.block_on(real::install(&payloads))?;
         }
         Some(_) => {}
@@ -62,23 +62,23 @@ fn main() -> Result<()> {
     let to = Payload::read(to, layouts.path())?;
     let update = Update { changed: to.changed_since(&from), from: &from, to: &to };
     tokio::runtime::Runtime::new()?.block_on(async {
-        if is_asked_for("rollout") {
+        if is_selected("rollout") {
             roll_out(&update, layouts.path(), turns, idle).await?;
         }
-        if is_asked_for("large definitions") {
-            hold_large_definitions(&from).await?;
+        if is_selected("large definitions") {
+            install_with_large_crds(&from).await?;
         }
         Ok(())
     })
 }
 
-/// Whether the filter, the first argument that is not an option, leaves a measurement in.
-fn is_asked_for(name: &str) -> bool {
+/// Whether the filter, the first argument that is not an option, selects a measurement.
+fn is_selected(name: &str) -> bool {
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     filter.is_none_or(|filter| name.contains(&filter))
 }
 
-/// The number that follows an option.
+/// The number of an option.
 fn argument(option: &str) -> Result<Option<u64>> {
     let given = std::env::args().find_map(|given| Some(given.strip_prefix(option)?.to_owned()));
     given
@@ -86,19 +86,19 @@ fn argument(option: &str) -> Result<Option<u64>> {
         .transpose()
 }
 
-/// Two releases, and what is otherwise in the second.
+/// Two releases, and the manifests that differ in the second.
 struct Update<'a> {
     from: &'a Payload,
     to: &'a Payload,
     changed: Vec<&'a Manifest>,
 }
 
-/// What both sides are measured in.
+/// Measurements of one side.
 #[derive(Default)]
 struct Times {
     install: Vec<Duration>,
     update: Vec<Duration>,
-    /// With the waits that an update cannot do without.
+    /// Of an update that waits for each level.
     in_order: Vec<Duration>,
     processor: Vec<Duration>,
 }
@@ -116,8 +116,7 @@ async fn roll_out(update: &Update<'_>, layouts: &Path, turns: u64, idle: Duratio
     let table = Table::new("the operator", "bare client");
     for turn in 1..=turns {
         single.extend(bare_turn(update, &mut theirs).await?);
-        let site = Site::prepare().await?;
-        let (operator, requests) = our_turn(update, &site, layouts, &mut ours).await?;
+        let (operator, requests) = operator_turn(update, layouts, &mut ours).await?;
         if turn < turns {
             continue;
         }
@@ -128,29 +127,33 @@ async fn roll_out(update: &Update<'_>, layouts: &Path, turns: u64, idle: Duratio
         row("update", &ours.update, &theirs.update);
         row("update, beside one in its order", &ours.update, &theirs.in_order);
         row("processor time of both", &ours.processor, &theirs.processor);
-        tell("requests of the installation", &requests[0], all, &table);
-        tell("requests of the update", &requests[1], changed.len(), &table);
+        print_requests("requests of the installation", &requests[0], all, &table);
+        print_requests("requests of the update", &requests[1], changed.len(), &table);
         let maps: Vec<&Manifest> = to.of_kind("ConfigMap").take(2 * DRIFTS).collect();
         let (edited, deleted) = maps.split_at(maps.len() / 2);
-        let took = repairs(&site, edited, Drift::Edited).await?;
+        let took = time_corrections(&operator, edited, Drift::Edited).await?;
         row("repair of an edit", &took, &single);
-        let took = repairs(&site, deleted, Drift::Deleted).await?;
+        let took = time_corrections(&operator, deleted, Drift::Deleted).await?;
         row("repair of a deletion", &took, &single);
-        rest(&site, &operator, idle).await?;
+        measure_idle(&operator, idle).await?;
     }
     Ok(())
 }
 
-/// One after the other; a second repair of the same object would come later.
-async fn repairs(site: &Site, maps: &[&Manifest], drift: Drift) -> Result<Vec<Duration>> {
+/// One object after the other, each once: repeated drift of an object backs off.
+async fn time_corrections(
+    operator: &TestOperator,
+    maps: &[&Manifest],
+    drift: Drift,
+) -> Result<Vec<Duration>> {
     let mut took = Vec::new();
     for manifest in maps {
-        took.push(repaired(&site.cluster.client(), manifest, drift).await?);
+        took.push(time_correction(&operator.client(), manifest, drift).await?);
     }
     Ok(took)
 }
 
-fn tell(name: &str, requests: &Requests, writes: usize, table: &Table) {
+fn print_requests(name: &str, requests: &Requests, writes: usize, table: &Table) {
     let count = Figure::Count(requests.count(|_| true));
     table.row(name, count, Some(Figure::Count(writes)));
     let verbs: Vec<String> =
@@ -158,61 +161,63 @@ fn tell(name: &str, requests: &Requests, writes: usize, table: &Table) {
     println!("  ({}: {requests})", verbs.join(", "));
 }
 
-/// The operator installs and updates; it goes on, and what it asked for each is returned.
-async fn our_turn(
+/// Installs and updates with an operator. Returns the operator and its requests for each.
+async fn operator_turn(
     update: &Update<'_>,
-    site: &Site,
     layouts: &Path,
     times: &mut Times,
-) -> Result<(Operator, [Requests; 2])> {
-    let log = site.cluster.audit_log()?;
-    let _reporter = Reporter::start(site.cluster.client(), update.from);
-    site.make_cluster_version().await?;
+) -> Result<(TestOperator, [Requests; 2])> {
+    let cluster = start_cluster().await?;
+    let log = cluster.audit_log()?;
+    let _reporter = Reporter::start(cluster.client(), update.from);
+    create_cluster_version(&cluster).await?;
     let (mark, watch) = (log.mark()?, Stopwatch::start());
-    let operator = Operator::start(site, update.from, layouts)?;
-    site.completed(update.from).await?;
+    let operator = start_operator(cluster, update.from, layouts)?;
+    operator.wait_until_completed(&update.from.version).await?;
     times.install.push(watch.elapsed());
     let installing = Requests::since(&log, mark)?;
     let (mark, watch) = (log.mark()?, Stopwatch::start());
-    site.ask_for(update.to).await?;
-    site.completed(update.to).await?;
+    operator.cluster_version().force(&update.to.image).await?;
+    operator.wait_until_completed(&update.to.version).await?;
     times.update.push(watch.elapsed());
-    times.processor.push(operator.processor_time()?);
+    times.processor.push(processor_time(operator.pid()?)?);
     Ok((operator, [installing, Requests::since(&log, mark)?]))
 }
 
-/// The bare client writes all objects, and then those that an update changes; how long single ones
-/// take is returned.
+/// Writes all objects, and then those that an update changes, with the bare client. Returns the
+/// durations of single writes.
 async fn bare_turn(update: &Update<'_>, times: &mut Times) -> Result<Vec<Duration>> {
-    let site = Site::prepare().await?;
-    let client = site.cluster.client();
+    let cluster = start_cluster().await?;
+    let client = cluster.client();
     let before = processor_time(std::process::id())?;
     let all: Vec<&Manifest> = update.from.manifests.iter().collect();
-    times.install.push(bare::write_all(&client, &all).await?);
-    times.update.push(bare::write_all(&client, &update.changed).await?);
+    times.install.push(bare_client::write_all(&client, &all).await?);
+    times.update.push(bare_client::write_all(&client, &update.changed).await?);
     times.processor.push(processor_time(std::process::id())?.saturating_sub(before));
     let Update { from, to, .. } = update;
     let back = from.changed_since(to);
     let _reporter = Reporter::start(client.clone(), from);
     let operators = operators(from);
-    times.in_order.push(bare::write_in_order(&client, &back, &operators, &from.version).await?);
+    times
+        .in_order
+        .push(bare_client::write_in_order(&client, &back, &operators, &from.version).await?);
     let mut single = Vec::new();
     for manifest in update.from.of_kind("ConfigMap").take(DRIFTS) {
-        single.push(bare::write_one(&client, manifest).await?);
+        single.push(bare_client::write_one(&client, manifest).await?);
     }
     Ok(single)
 }
 
-/// What the operator costs while nothing happens.
-async fn rest(site: &Site, operator: &Operator, idle: Duration) -> Result<()> {
-    let log = site.cluster.audit_log()?;
-    let (mark, before) = (log.mark()?, operator.processor_time()?);
+/// Measures an idle operator.
+async fn measure_idle(operator: &TestOperator, idle: Duration) -> Result<()> {
+    let log = operator.cluster.audit_log()?;
+    let (mark, before) = (log.mark()?, processor_time(operator.pid()?)?);
     sleep_until(Instant::now() + idle).await;
     let requests = Requests::since(&log, mark)?;
     println!("\nThe operator while nothing happens for {} s", idle.as_secs());
     let table = Table::new("the operator", "at most");
-    hold("memory", operator, &table)?;
-    let processor = operator.processor_time()?.saturating_sub(before);
+    print_memory(operator, &table)?;
+    let processor = processor_time(operator.pid()?)?.saturating_sub(before);
     table.row("processor time", Figure::Time(processor), None);
     let lease = |what: &str| what.ends_with(" leases");
     let watches = |what: &str| what.starts_with("watch ");
@@ -224,25 +229,26 @@ async fn rest(site: &Site, operator: &Operator, idle: Duration) -> Result<()> {
     Ok(())
 }
 
-fn hold(name: &str, operator: &Operator, table: &Table) -> Result<()> {
-    table.row(name, Figure::Bytes(resident_bytes(operator.pid())?), Some(MOST_MEMORY));
-    table.row("  the most so far", Figure::Bytes(peak_bytes(operator.pid())?), Some(MOST_MEMORY));
+fn print_memory(operator: &TestOperator, table: &Table) -> Result<()> {
+    let pid = operator.pid()?;
+    table.row("memory", Figure::Bytes(resident_bytes(pid)?), Some(MAX_MEMORY));
+    table.row("  the most so far", Figure::Bytes(peak_bytes(pid)?), Some(MAX_MEMORY));
     Ok(())
 }
 
-/// What it takes to hold definitions with long schemas besides.
-async fn hold_large_definitions(payload: &Payload) -> Result<()> {
+/// Measures an operator of a release with large CRDs.
+async fn install_with_large_crds(payload: &Payload) -> Result<()> {
     let (directory, layouts) = (tempfile::tempdir()?, tempfile::tempdir()?);
-    payload.write_with_large_definitions(directory.path())?;
+    payload.write_with_large_crds(directory.path())?;
     let payload = Payload::read(directory.path(), layouts.path())?;
-    let site = Site::prepare().await?;
-    let _reporter = Reporter::start(site.cluster.client(), &payload);
-    site.make_cluster_version().await?;
+    let cluster = start_cluster().await?;
+    let _reporter = Reporter::start(cluster.client(), &payload);
+    create_cluster_version(&cluster).await?;
     let watch = Stopwatch::start();
-    let operator = Operator::start(&site, &payload, layouts.path())?;
-    site.completed(&payload).await?;
+    let operator = start_operator(cluster, &payload, layouts.path())?;
+    operator.wait_until_completed(&payload.version).await?;
     println!("\nThe operator of a release with 200 definitions of 100 KiB more");
     let table = Table::new("the operator", "at most");
     table.row("install", Figure::Time(watch.elapsed()), None);
-    hold("memory", &operator, &table)
+    print_memory(&operator, &table)
 }

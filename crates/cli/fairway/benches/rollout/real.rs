@@ -1,5 +1,5 @@
-//! What the installation of a real release costs, beside a bare client that writes the same objects
-//! in the same order.
+//! Resource usage of the installation of a real release, beside a bare client that writes the same
+//! objects in the same order.
 #![expect(clippy::disallowed_methods, reason = "measuring is about the clock of this host")]
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -12,11 +12,11 @@ use fairway_release::task_graph::{Mode, Task, TaskGraph};
 use fairway_release::{Manifest, with_zero_values};
 use fairway_testkit::measure::{Figure, Table};
 use fairway_testkit::real::{
-    Components, MissingKind, OperatorProcess, RealPayload, absent, lacking, prepare,
+    MissingKind, RealPayload, StubComponents, missing_objects, prepare_cluster, unserved_kinds,
 };
 use fairway_testkit::testbed::process::{peak_bytes, resident_bytes};
 use fairway_testkit::testbed::wait::Stopwatch;
-use fairway_testkit::{AuditEvent, Requests, TestCluster, wait};
+use fairway_testkit::{AuditEvent, OperatorOptions, Requests, TestCluster, TestOperator, wait};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use k8s_openapi::jiff::Timestamp;
@@ -27,24 +27,23 @@ use kube::discovery::ApiResource;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until};
 
-/// An API server of that age takes minutes for large CRDs.
+/// Old API servers take minutes for large CRDs.
 const INSTALL_TIMEOUT: Duration = Duration::from_mins(15);
 
-/// As many as the operator writes at once.
-const AT_ONCE: usize = 16;
+/// As many as the operator.
+const MAX_CONCURRENT_WRITES: usize = 16;
 
-/// How often the bare client tries an object whose kind or namespace is missing, and how long it
-/// waits in between.
-const TRIES: usize = 600;
-const PAUSE: Duration = Duration::from_millis(100);
+/// Retries of the bare client for an object whose kind or namespace is missing.
+const MAX_ATTEMPTS: usize = 600;
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What the operator may hold once everything is applied.
+/// Maximum memory of the operator after the installation.
 const MAX_MEMORY: Figure = Figure::Bytes(60 << 20);
 
-/// How long the operator may take from its start to its first write.
+/// Maximum time from the start of the operator to its first write.
 const MAX_FIRST_WRITE: Figure = Figure::Time(Duration::from_secs(1));
 
-/// Requests for each hundred manifests.
+/// Maximum number of requests for each hundred manifests.
 const MAX_REQUESTS_PERCENT: usize = 120;
 
 /// Kinds of OpenShift's aggregated API server.
@@ -55,7 +54,7 @@ const MISSING: [MissingKind; 1] = [MissingKind {
     namespaced: true,
 }];
 
-/// Installs the 5.0 payload below a directory with both.
+/// Installs the 5.0 payload with the operator and with the bare client.
 pub(crate) async fn install(payloads: &Path) -> Result<()> {
     let payload = RealPayload::unpack(payloads, "5.0")?;
     let included = payload.included();
@@ -63,23 +62,25 @@ pub(crate) async fn install(payloads: &Path) -> Result<()> {
     let table = Table::new("the operator", "bare client");
     let bare = bare_client(&payload, &included).await?;
 
-    let cluster = TestCluster::control_plane().await?;
-    prepare(&cluster, &[&payload], &MISSING).await?;
-    let _components = Components::start(&cluster.client(), &included);
-    let (log, layouts) = (cluster.audit_log()?, tempfile::tempdir()?);
-    let (mark, begun) = (log.mark()?, Timestamp::now());
-    let operator = OperatorProcess::start(&cluster, &payload, layouts.path())?;
-    let lacking = lacking(&cluster.client(), &included).await;
-    let settled = wait::until_within(INSTALL_TIMEOUT, "all objects", async || {
-        let absent = absent(&cluster.client(), &included).await?;
-        let left = absent.iter().filter(|it| !lacking.contains(&it.id.kind)).count();
+    let cluster = TestCluster::start_kubernetes().await?;
+    prepare_cluster(&cluster, &[&payload], &MISSING).await?;
+    let client = cluster.client();
+    let _components = StubComponents::start(&client, &included);
+    let log = cluster.audit_log()?;
+    let (mark, started) = (log.mark()?, Timestamp::now());
+    let options = OperatorOptions::new(&payload.image, &payload.directory());
+    let operator = TestOperator::start(cluster, options)?;
+    let unserved = unserved_kinds(&client, &included).await;
+    let installed = wait::until_within(INSTALL_TIMEOUT, "all objects", async || {
+        let missing = missing_objects(&client, &included).await?;
+        let left = missing.iter().filter(|it| !unserved.contains(&it.id.kind)).count();
         Ok((left <= 1).then_some(()))
     });
-    settled.await.with_context(|| operator.log().unwrap_or_default())?;
+    installed.await.with_context(|| operator.logs())?;
     let writes: Vec<Timestamp> =
         log.since(mark)?.iter().filter(|it| is_object_write(it)).filter_map(received).collect();
     let since = |at: Option<&Timestamp>| {
-        let took = at.map(|at| at.duration_since(begun)).unwrap_or_default();
+        let took = at.map(|at| at.duration_since(started)).unwrap_or_default();
         Figure::Time(took.try_into().unwrap_or_default())
     };
     let requests = Requests::since(&log, mark)?;
@@ -90,11 +91,11 @@ pub(crate) async fn install(payloads: &Path) -> Result<()> {
     let count = Figure::Count(requests.count(|_| true));
     let max_requests = Figure::Count(included.len() * MAX_REQUESTS_PERCENT / 100);
     goals.row("requests", count, Some(max_requests));
-    goals.row("memory", Figure::Bytes(resident_bytes(operator.pid())?), Some(MAX_MEMORY));
-    goals.row("  peak", Figure::Bytes(peak_bytes(operator.pid())?), None);
+    goals.row("memory", Figure::Bytes(resident_bytes(operator.pid()?)?), Some(MAX_MEMORY));
+    goals.row("  peak", Figure::Bytes(peak_bytes(operator.pid()?)?), None);
     let not_found = log.since(mark)?.iter().filter(|it| is_missing_kind(it)).count();
     goals.row("lookups of missing kinds", Figure::Count(not_found), None);
-    println!("  (not served by this API server: {lacking:?})");
+    println!("  (not served by this API server: {unserved:?})");
     Ok(())
 }
 
@@ -106,7 +107,7 @@ fn is_object_write(event: &AuditEvent) -> bool {
         && !["leases", "events"].iter().any(|resource| event.is_about(resource))
 }
 
-/// Whether a request asked for a group or a kind that the API server does not serve.
+/// Whether a request is for a group or a kind that the API server does not serve.
 fn is_missing_kind(event: &AuditEvent) -> bool {
     event.user_agent.starts_with("fairway/")
         && event.object_ref.as_ref().is_none_or(|object| object.name.is_empty())
@@ -117,22 +118,22 @@ fn received(event: &AuditEvent) -> Option<Timestamp> {
     event.request_received_timestamp.as_ref().map(|time| time.0)
 }
 
-/// Writes all objects in the order of the task graph; how long that took.
+/// Writes all objects in the order of the task graph. Returns the duration.
 async fn bare_client(payload: &RealPayload, included: &[&Manifest]) -> Result<Duration> {
-    let cluster = TestCluster::control_plane().await?;
-    prepare(&cluster, &[payload], &MISSING).await?;
+    let cluster = TestCluster::start_kubernetes().await?;
+    prepare_cluster(&cluster, &[payload], &MISSING).await?;
     let client = cluster.client();
-    let lacking = lacking(&client, included).await;
+    let unserved = unserved_kinds(&client, included).await;
     let wanted: Vec<&Manifest> = included
         .iter()
         .copied()
         .filter(|it| it.annotation("release.openshift.io/delete").is_none())
-        .filter(|it| !lacking.contains(&it.id.kind))
+        .filter(|it| !unserved.contains(&it.id.kind))
         .collect();
     let manifests = with_zero_values(&wanted);
     let plurals = plurals(&manifests);
     let graph = TaskGraph::new(&manifests, Mode::Initializing);
-    let permits = Semaphore::new(AT_ONCE);
+    let permits = Semaphore::new(MAX_CONCURRENT_WRITES);
     let watch = Stopwatch::start();
     let mut nodes: FuturesUnordered<_> = graph
         .nodes()
@@ -154,14 +155,14 @@ async fn write_node(
 ) -> Result<()> {
     for task in tasks {
         let manifest = &manifests[task.position];
-        for turn in 1.. {
+        for attempt in 1.. {
             let permit = permits.acquire().await?;
             let written = write(client, manifest, plurals).await;
             drop(permit);
             match written {
-                // What is missing comes with another object.
-                Err(kube::Error::Api(status)) if status.code == 404 && turn < TRIES => {
-                    sleep_until(Instant::now() + PAUSE).await;
+                // Another manifest creates the kind or the namespace.
+                Err(kube::Error::Api(status)) if status.code == 404 && attempt < MAX_ATTEMPTS => {
+                    sleep_until(Instant::now() + RETRY_INTERVAL).await;
                 }
                 Err(kube::Error::Api(status)) => {
                     println!("  (bare client: {}: {})", manifest.id, status.message);

@@ -1,4 +1,4 @@
-//! The releases that are rolled out.
+//! Releases for the rollout.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use fairway_release::inclusion::DEFAULT_PROFILE;
 use fairway_release::{Manifest, ObjectId};
 use serde_json::{Value, json};
 
-/// As many definitions, and as large ones, as a platform with many add-ons has.
-const LARGE_DEFINITIONS: usize = 200;
+/// Number and size of CRDs on a platform with many add-ons.
+const LARGE_CRDS: usize = 200;
 const LARGE_BYTES: usize = 100 * 1024;
 
-/// A schema has such pieces of text.
+/// Size of a description in a schema.
 const DESCRIPTION_BYTES: usize = 512;
 
 const WORDS: [&str; 16] = [
@@ -22,7 +22,7 @@ const WORDS: [&str; 16] = [
     "optional", "object", "in", "names", "limit", "address",
 ];
 
-/// A release: as a directory, as an image, and as what it brings.
+/// A release as a directory, an image and manifests.
 pub(crate) struct Payload {
     pub(crate) version: String,
     pub(crate) directory: PathBuf,
@@ -31,7 +31,7 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// Reads the directory of a release, and puts its image into a layout of its own below another.
+    /// Reads a release, and writes its image to a new layout below a directory.
     pub(crate) fn read(directory: &Path, layouts: &Path) -> Result<Self> {
         let layer = LayerBuilder::new().host_tree("", directory)?.build()?;
         let image = Image::new(vec![layer], &ImageConfig::default());
@@ -43,20 +43,20 @@ impl Payload {
         Ok(Self { version, directory, image: reference, manifests })
     }
 
-    /// What another release has otherwise, or not at all.
+    /// The manifests that another release lacks or has with other content.
     pub(crate) fn changed_since<'a>(&'a self, before: &Self) -> Vec<&'a Manifest> {
         let known: BTreeMap<&ObjectId, Value> =
             before.manifests.iter().map(|it| (&it.id, written(it))).collect();
         self.manifests.iter().filter(|it| known.get(&it.id) != Some(&written(it))).collect()
     }
 
-    /// Its objects of a kind.
+    /// The manifests of a kind.
     pub(crate) fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Manifest> {
         self.manifests.iter().filter(move |manifest| manifest.id.kind == kind)
     }
 
-    /// Writes the same release with large definitions below a directory.
-    pub(crate) fn write_with_large_definitions(&self, directory: &Path) -> Result<()> {
+    /// Writes the release with additional large CRDs to a directory.
+    pub(crate) fn write_with_large_crds(&self, directory: &Path) -> Result<()> {
         for part in ["manifests", "release-manifests"] {
             std::fs::create_dir_all(directory.join(part))?;
             for entry in std::fs::read_dir(self.directory.join(part))? {
@@ -64,23 +64,23 @@ impl Payload {
                 std::fs::copy(entry.path(), directory.join(part).join(entry.file_name()))?;
             }
         }
-        for number in 0..LARGE_DEFINITIONS {
+        for number in 0..LARGE_CRDS {
             let name = format!("release-manifests/0000_05_large{number:03}_00_crd.yaml");
-            let text = large_definition(number).to_string();
+            let text = large_crd(number).to_string();
             std::fs::write(directory.join(&name), text).with_context(|| name)?;
         }
         Ok(())
     }
 }
 
-/// What is written of an object: components say their status themselves.
+/// The object without its status, which components write.
 pub(crate) fn written(manifest: &Manifest) -> Value {
     let mut object = manifest.object();
     object.as_object_mut().map(|object| object.remove("status"));
     object
 }
 
-fn large_definition(number: usize) -> Value {
+fn large_crd(number: usize) -> Value {
     let (group, plural, kind) =
         (format!("large{number}.example.com"), "larges", format!("Large{number}"));
     let fields: serde_json::Map<String, Value> = (0..LARGE_BYTES / DESCRIPTION_BYTES)
@@ -109,14 +109,15 @@ fn large_definition(number: usize) -> Value {
     })
 }
 
-/// Words in an order that does not repeat: text that is packed as badly as that of people.
+/// Words in random order, which compress as badly as natural text.
 fn description(seed: usize) -> String {
     // Knuth's multiplier spreads neighbouring seeds.
-    let mut dice = (seed as u64).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+    let mut random = (seed as u64).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
     let mut text = String::new();
     while text.len() < DESCRIPTION_BYTES {
-        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        text += WORDS[(dice >> 60) as usize];
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        text += WORDS[(random >> 60) as usize];
         text.push(' ');
     }
     text

@@ -1,4 +1,4 @@
-//! The components of a platform: each reports the version that its Deployment has, at once.
+//! Stub components: each reports the version in its Deployment at once.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use tokio::task::JoinHandle;
 
 use crate::releases::Payload;
 
-/// The variable by which the Deployment of a component says its version.
+/// The environment variable of a Deployment with the version of its component.
 const VERSION: &str = "RELEASE_VERSION";
 
-/// Reports for all components. It ends with this value.
+/// Reports of all components. Dropping it ends them.
 pub(crate) struct Reporter(JoinHandle<()>);
 
 impl Reporter {
@@ -25,7 +25,7 @@ impl Reporter {
         let operators = operators(payload);
         Self(tokio::spawn(async move {
             let mut reported = BTreeMap::new();
-            // A watch ends after some minutes, and the next one begins with everything.
+            // API servers end a watch after some minutes; the next one starts with all objects.
             while follow(&client, &operators, &mut reported).await.is_ok() {}
         }))
     }
@@ -37,7 +37,7 @@ impl Drop for Reporter {
     }
 }
 
-/// The cluster operator of each component, by the namespace of its Deployment.
+/// The ClusterOperator of each component, by the namespace of its Deployment.
 pub(crate) fn operators(payload: &Payload) -> BTreeMap<String, String> {
     let named: BTreeMap<_, _> = payload
         .of_kind("ClusterOperator")
@@ -75,7 +75,7 @@ fn version(deployment: &Deployment) -> Option<String> {
     variables.iter().find(|variable| variable.name == VERSION)?.value.clone()
 }
 
-/// Whoever waits for a report that fails says so.
+/// An error is ignored: the rollout then times out and names the ClusterOperator.
 async fn report(client: Client, operator: String, version: String) {
     let operators: Api<ClusterOperator> = Api::all(client);
     let status = Patch::Merge(json!({"status": objects::working_at(&version)}));

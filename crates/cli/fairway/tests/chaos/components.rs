@@ -1,4 +1,4 @@
-//! The components of the platform: each reads its version from a map, takes its time, and reports.
+//! Stub components: each reads its version from a ConfigMap, and reports it after a delay.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -13,30 +13,31 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::{interval, timeout};
 
-use crate::dice::Dice;
-use crate::platform::{LEVELS, NUMBER, component, version};
+use crate::random::Random;
+use crate::release::{LEVELS, NUMBER, component, version};
 
-/// Seldom enough not to be the load that slows the others down.
-const LOOKS: Duration = Duration::from_millis(50);
+/// Long enough not to load the API server.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long a component needs for its new version. An update waits for one after the other: this
-/// is what gives troubles the time to come in the middle.
-pub(crate) const SLOWNESS: Range<Duration> = Duration::from_millis(200)..Duration::from_millis(600);
+/// How long a component takes to report a new version. An update waits for one after the other, so that
+/// faults occur in the middle of it.
+pub(crate) const REPORT_DELAY: Range<Duration> =
+    Duration::from_millis(200)..Duration::from_millis(600);
 
-/// At work until this value goes.
+/// Reports of all components. Dropping it ends them.
 pub(crate) struct Components(JoinHandle<()>);
 
 impl Components {
-    pub(crate) fn start(client: &Client, namespace: &str, mut dice: Dice) -> Self {
+    pub(crate) fn start(client: &Client, namespace: &str, mut random: Random) -> Self {
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
         let operators: Api<ClusterOperator> = Api::all(client.clone());
         Self(tokio::spawn(async move {
-            let mut looks = interval(LOOKS);
+            let mut ticks = interval(POLL_INTERVAL);
             loop {
-                looks.tick().await;
+                ticks.tick().await;
                 for level in LEVELS {
-                    // An API server that is broken on purpose is asked again.
-                    let _ = keep_up(&maps, &operators, &component(level), &mut dice).await;
+                    // A request that an injected fault breaks is repeated at the next tick.
+                    let _ = report_version(&maps, &operators, &component(level), &mut random).await;
                 }
             }
         }))
@@ -49,21 +50,22 @@ impl Drop for Components {
     }
 }
 
-/// Brings one component to the version that it is told.
-async fn keep_up(
+/// Reports the version of a component's ConfigMap.
+async fn report_version(
     maps: &Api<ConfigMap>,
     operators: &Api<ClusterOperator>,
     name: &str,
-    dice: &mut Dice,
+    random: &mut Random,
 ) -> Result<()> {
-    let told = maps.get_opt(name).await?.and_then(|map| map.data?.remove(NUMBER));
-    let Some((told, operator)) = told.zip(operators.get_opt(name).await?) else { return Ok(()) };
-    let wanted = objects::working_at(&version(told.parse()?));
+    let number = maps.get_opt(name).await?.and_then(|map| map.data?.remove(NUMBER));
+    let Some((number, operator)) = number.zip(operators.get_opt(name).await?) else {
+        return Ok(());
+    };
+    let wanted = objects::working_at(&version(number.parse()?));
     if operator.status.is_some_and(|status| status.versions == wanted.versions) {
         return Ok(());
     }
-    let work = std::future::pending::<()>();
-    let _ = timeout(dice.time(&SLOWNESS), work).await;
+    let _ = timeout(random.duration(&REPORT_DELAY), std::future::pending::<()>()).await;
     let patch = Patch::Merge(json!({ "status": wanted }));
     operators.patch_status(name, &PatchParams::default(), &patch).await?;
     Ok(())

@@ -1,11 +1,10 @@
-//! Updates during which things break, at moments that nobody has chosen. However it went, the
-//! cluster ends as it would have without: the same objects, the same history.
+//! Updates during which faults occur at random times. The cluster has to end in the same state as
+//! without faults: the same objects and the same history.
 
 mod components;
-mod dice;
-mod operator;
+mod fault;
+mod monitor;
 mod platform;
-mod survival;
-mod trouble;
-mod witness;
-mod world;
+mod random;
+mod release;
+mod updates;

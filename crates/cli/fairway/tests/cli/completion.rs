@@ -1,4 +1,4 @@
-//! What shells are told while somebody types.
+//! Shell completion.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -10,13 +10,13 @@ use fairway_testkit::{TestCluster, skip};
 use tempfile::TempDir;
 
 use crate::fairway;
-use crate::upgrade::risky;
+use crate::upgrade::create_cluster_version;
 
-/// On a busy machine, a second may not be enough; whoever types this waits for longer.
-const PATIENT: &str = "--request-timeout=60s";
+/// Longer than the default of completion, for a busy host.
+const LONG_TIMEOUT: &str = "--request-timeout=60s";
 
-/// The answer to what is typed after `fairway upgrade`.
-fn answer(words: &[&str], kubeconfig: &Path) -> String {
+/// The completions after `fairway upgrade`.
+fn completions(words: &[&str], kubeconfig: &Path) -> String {
     let mut command = fairway();
     command.args(["__complete", "upgrade"]).args(words).env("KUBECONFIG", kubeconfig);
     let output = tokio::task::block_in_place(|| command.output()).unwrap();
@@ -24,18 +24,18 @@ fn answer(words: &[&str], kubeconfig: &Path) -> String {
     String::from_utf8(output.stdout).unwrap().replace('\t', "  ")
 }
 
-/// A directory in which the program has that name.
-fn named(name: &str) -> TempDir {
+/// A directory with the binary under another name.
+fn binary_named(name: &str) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let program = directory.path().join(name);
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fairway"), program).unwrap();
     directory
 }
 
-/// What a shell prints that sources our script and runs a script of its own; nothing where the
-/// machine does not have it.
+/// The output of a shell that sources the completion script and runs another one. `None` if the shell is
+/// not installed.
 fn in_shell(shell: &str, script: &str, kubeconfig: &Path) -> Option<String> {
-    let directory = named("fairway");
+    let directory = binary_named("fairway");
     let mut command = Command::new(shell);
     let search = format!("{}:{}", directory.path().display(), std::env::var("PATH").unwrap());
     command.env("PATH", search).env("KUBECONFIG", kubeconfig).env("HOME", directory.path());
@@ -53,16 +53,16 @@ fn in_shell(shell: &str, script: &str, kubeconfig: &Path) -> Option<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_cluster_has_is_completed() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
+async fn values_of_the_cluster_are_completed() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
     let kubeconfig = cluster.kubeconfig();
     let answers = [
-        answer(&[PATIENT, "--to", ""], kubeconfig),
-        answer(&[PATIENT, "--to=5.1"], kubeconfig),
-        answer(&["compare", PATIENT, "5.1.1", "5.2"], kubeconfig),
-        answer(&["accept", PATIENT, "NoisyLogs,S"], kubeconfig),
-        answer(&["status", "--context", ""], kubeconfig),
+        completions(&[LONG_TIMEOUT, "--to", ""], kubeconfig),
+        completions(&[LONG_TIMEOUT, "--to=5.1"], kubeconfig),
+        completions(&["compare", LONG_TIMEOUT, "5.1.1", "5.2"], kubeconfig),
+        completions(&["accept", LONG_TIMEOUT, "NoisyLogs,S"], kubeconfig),
+        completions(&["status", "--context", ""], kubeconfig),
     ];
     insta::assert_snapshot!(answers.join("\n"), @"
     5.2.0  not recommended: SlowDisks
@@ -85,9 +85,9 @@ async fn what_the_cluster_has_is_completed() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_shell_asks_the_program() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
+async fn completion_in_every_shell() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
     let bash = r#"
         source <(fairway completion bash)
         type_() {
@@ -106,14 +106,14 @@ async fn every_shell_asks_the_program() -> Result<()> {
     assert_eq!(bash.as_deref(), Some("crds\n5.2.0 5.1.1\n5.2.0 5.1.1\n5.2.0\nSlowDisks\n\n"));
 
     let fish = format!(
-        "fairway completion fish | source; complete --do-complete 'fairway upgrade {PATIENT} --to=5'"
+        "fairway completion fish | source; complete --do-complete 'fairway upgrade {LONG_TIMEOUT} --to=5'"
     );
     if let Some(fish) = in_shell("fish", &fish, cluster.kubeconfig()) {
         let told = "--to=5.2.0\tnot recommended: SlowDisks\n--to=5.1.1\trecommended\n";
         assert_eq!(fish, told);
     }
 
-    // The menu of zsh needs a terminal: what would be in it is printed instead.
+    // The menu of zsh needs a terminal, so its entries are printed instead.
     let zsh = r#"
         compdef() { }; _describe() { print -rl -- "$@" "${candidates[@]}" }
         source <(fairway completion zsh)
@@ -128,13 +128,15 @@ async fn every_shell_asks_the_program() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kubectl_and_oc_ask_a_program_of_their_own() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
+async fn completion_for_kubectl_and_oc_plugins() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
     for name in ["kubectl_complete-fairway", "oc_complete-fairway"] {
-        let directory = named(name);
+        let directory = binary_named(name);
         let mut command = Command::new(directory.path().join(name));
-        command.args(["upgrade", PATIENT, "--to", "5.1"]).env("KUBECONFIG", cluster.kubeconfig());
+        command
+            .args(["upgrade", LONG_TIMEOUT, "--to", "5.1"])
+            .env("KUBECONFIG", cluster.kubeconfig());
         let output = tokio::task::block_in_place(|| command.output())?;
         assert_eq!(String::from_utf8(output.stdout)?, "5.1.1\trecommended\n:4\n", "{name}");
     }
@@ -142,7 +144,7 @@ async fn kubectl_and_oc_ask_a_program_of_their_own() -> Result<()> {
 }
 
 #[test]
-fn a_cluster_that_does_not_answer_is_not_waited_for() {
+fn completion_with_unresponsive_cluster_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = tempfile::NamedTempFile::new().unwrap();
     let text = format!(
@@ -166,7 +168,7 @@ fn a_cluster_that_does_not_answer_is_not_waited_for() {
 }
 
 #[test]
-fn shells_that_cannot_ask_know_the_commands() {
+fn static_completion_has_the_commands() {
     for shell in ["elvish", "powershell"] {
         let output = fairway().args(["completion", shell]).output().unwrap();
         let script = String::from_utf8(output.stdout).unwrap();

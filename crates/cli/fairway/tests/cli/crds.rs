@@ -1,4 +1,4 @@
-//! `fairway crds`
+//! `fairway crds`.
 
 use std::io::Read;
 use std::process::Stdio;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 use crate::{fairway, transcript};
 
 #[test]
-fn yaml_has_a_document_for_each() {
+fn crds_prints_yaml_documents() {
     let output = fairway().arg("crds").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let names: Vec<serde_json::Value> =
@@ -19,14 +19,14 @@ fn yaml_has_a_document_for_each() {
 }
 
 #[test]
-fn json_is_one_list() {
+fn crds_as_json_prints_a_list() {
     let output = fairway().args(["crds", "-o", "json"]).output().unwrap();
     let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&list["kind"], list["items"].as_array().unwrap().len()), (&"List".into(), 2));
 }
 
 #[test]
-fn files_are_written_and_named() {
+fn crds_with_dir_writes_files() {
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("a/b");
     let said = transcript(fairway().arg("crds").arg("--dir").arg(&target));
@@ -44,7 +44,7 @@ fn files_are_written_and_named() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_made() {
+fn crds_with_invalid_dir_fails() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let said = transcript(fairway().arg("crds").arg("--dir").arg(file.path().join("x")));
     let said = said.replace(file.path().to_str().unwrap(), "[FILE]");
@@ -58,7 +58,7 @@ fn a_directory_that_cannot_be_made() {
 }
 
 #[test]
-fn a_reader_that_has_enough_is_no_error() {
+fn crds_with_closed_stdout_succeeds() {
     let mut child =
         fairway().arg("crds").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());

@@ -1,4 +1,4 @@
-//! `fairway fleet`, against several clusters and one that is away.
+//! `fairway fleet`, with several clusters of which one is unreachable.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,13 @@ use kube::config::Kubeconfig;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::upgrade::preflight::{CLEAN, desired, keep, ready, results, say};
-use crate::upgrade::risky;
+use crate::upgrade::create_cluster_version;
+use crate::upgrade::preflight::{
+    CLEAN, create_idle_cluster, desired, results, set_conditions, store,
+};
 use crate::{document, fairway, transcript};
 
-/// Two clusters, as contexts `prod` and `lab` of one kubeconfig; its context `away` leads nowhere.
+/// Two clusters, contexts `prod` and `lab` of a kubeconfig. The cluster of context `away` is unreachable.
 struct Fleet {
     prod: TestCluster,
     lab: TestCluster,
@@ -26,8 +28,8 @@ struct Fleet {
 
 impl Fleet {
     async fn start() -> Result<Self> {
-        let prod = TestCluster::nodes(&["node-1"]).await?;
-        let lab = TestCluster::nodes(&["node-1"]).await?;
+        let prod = TestCluster::start_sandbox(&["node-1"]).await?;
+        let lab = TestCluster::start_sandbox(&["node-1"]).await?;
         let directory = tempfile::tempdir()?;
         let mut all = Kubeconfig::default();
         for (name, path) in [("prod", prod.kubeconfig()), ("lab", lab.kubeconfig())] {
@@ -47,7 +49,7 @@ impl Fleet {
         command
     }
 
-    fn said(&self, arguments: &[&str]) -> String {
+    fn transcript_of(&self, arguments: &[&str]) -> String {
         let mut command = self.command(arguments);
         tokio::task::block_in_place(|| transcript(&mut command))
     }
@@ -58,7 +60,7 @@ impl Fleet {
     }
 }
 
-/// Adds what a kubeconfig has to another one, under that name.
+/// Adds the context of a kubeconfig to another one.
 fn add(all: &mut Kubeconfig, name: &str, path: &Path) -> Result<()> {
     let mut one = Kubeconfig::read_from(path)?;
     for cluster in &mut one.clusters {
@@ -79,8 +81,8 @@ fn add(all: &mut Kubeconfig, name: &str, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Has the operator of a cluster say that it fails.
-async fn fail(api: &Api<ClusterVersion>) -> Result<()> {
+/// Sets the condition `Failing`.
+async fn set_failing(api: &Api<ClusterVersion>) -> Result<()> {
     let mut object = api.get(CLUSTER_VERSION_NAME).await?;
     let status = object.status.as_mut().context("no status")?;
     let failing = OperatorCondition::new("Failing", true);
@@ -91,11 +93,11 @@ async fn fail(api: &Api<ClusterVersion>) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clusters_are_told_beside_each_other_and_one_is_away() -> Result<()> {
+async fn status_lists_clusters_and_unreachable_ones() -> Result<()> {
     let fleet = Fleet::start().await?;
-    risky(&fleet.prod).await?;
-    fail(&risky(&fleet.lab).await?).await?;
-    insta::assert_snapshot!(fleet.said(&["report", "--all-contexts", "--to=5.1.1,5.2.0", "-q"]), @"
+    create_cluster_version(&fleet.prod).await?;
+    set_failing(&create_cluster_version(&fleet.lab).await?).await?;
+    insta::assert_snapshot!(fleet.transcript_of(&["report", "--all-contexts", "--to=5.1.1,5.2.0", "-q"]), @"
     exit code: 3
     ----- stdout -----
     CLUSTER  AT     TO     UPDATE                      BLOCKED BY
@@ -124,8 +126,8 @@ async fn clusters_are_told_beside_each_other_and_one_is_away() -> Result<()> {
     3 clusters: 0 can update to 5.1.1 and 5.2.0, 2 cannot, 1 unknown.
     ");
     let ends = |arguments: &[&str]| {
-        let said = fleet.said(&[&["report", "--quiet"], arguments].concat());
-        said.lines().next().unwrap_or_default().to_owned()
+        let transcript_of = fleet.transcript_of(&[&["report", "--quiet"], arguments].concat());
+        transcript_of.lines().next().unwrap_or_default().to_owned()
     };
     assert_eq!(ends(&["--contexts=prod", "--to=5.1.1"]), "exit code: 0");
     assert_eq!(ends(&["--contexts=prod,lab", "--to=5.1.1"]), "exit code: 3");
@@ -139,11 +141,12 @@ async fn clusters_are_told_beside_each_other_and_one_is_away() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_release_is_asked_about_each_cluster() -> Result<()> {
+async fn preflight_runs_on_each_cluster() -> Result<()> {
     let fleet = Fleet::start().await?;
-    let (prod, lab) = (ready(&fleet.prod).await?, ready(&fleet.lab).await?);
-    keep(&fleet.lab, &results("5.2.0", &[("DualStack", Severity::Critical)])).await?;
-    keep(&fleet.prod, &results("5.2.0", &[])).await?;
+    let (prod, lab) =
+        (create_idle_cluster(&fleet.prod).await?, create_idle_cluster(&fleet.lab).await?);
+    store(&fleet.lab, &results("5.2.0", &[("DualStack", Severity::Critical)])).await?;
+    store(&fleet.prod, &results("5.2.0", &[])).await?;
     let mut command =
         fleet.command(&["preflight", "--all-contexts", "--to=5.2.0", "--wait=4m", "--quiet"]);
     let asking = tokio::task::spawn_blocking(move || transcript(&mut command));
@@ -153,7 +156,7 @@ async fn a_release_is_asked_about_each_cluster() -> Result<()> {
             Ok(asked.then_some(()))
         })
         .await?;
-        say(api, [CLEAN[0], ("PreflightCompleted", true, completed), CLEAN[2]]).await?;
+        set_conditions(api, [CLEAN[0], ("PreflightCompleted", true, completed), CLEAN[2]]).await?;
     }
     insta::assert_snapshot!(asking.await?, @"
     exit code: 3
@@ -181,9 +184,10 @@ async fn a_release_is_asked_about_each_cluster() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_without_preflights_is_left_alone() -> Result<()> {
+async fn preflight_skips_clusters_without_support() -> Result<()> {
     let fleet = Fleet::start().await?;
-    let (prod, lab) = (ready(&fleet.prod).await?, risky(&fleet.lab).await?);
+    let (prod, lab) =
+        (create_idle_cluster(&fleet.prod).await?, create_cluster_version(&fleet.lab).await?);
     let asked = fleet.document(&["preflight", "--all-contexts", "--to=5.2.0", "--no-wait"]);
     let outcomes = asked["clusters"].as_array().context("no clusters")?;
     let told: Vec<_> =
@@ -212,14 +216,15 @@ fn recorded() -> Result<(TempDir, PathBuf)> {
 }
 
 #[test]
-fn recorded_clusters_are_a_fleet() -> Result<()> {
+fn status_of_recorded_clusters() -> Result<()> {
     let (directory, path) = recorded()?;
     let dir = format!("--dir={}", path.display());
-    let said = |arguments: &[&str]| {
-        let said = transcript(fairway().args(["fleet", "report", "--quiet", &dir]).args(arguments));
-        said.replace(&directory.path().display().to_string(), "DIR")
+    let transcript_of = |arguments: &[&str]| {
+        let transcript_of =
+            transcript(fairway().args(["fleet", "report", "--quiet", &dir]).args(arguments));
+        transcript_of.replace(&directory.path().display().to_string(), "DIR")
     };
-    insta::assert_snapshot!(said(&["--to=5.2.0"]), @"
+    insta::assert_snapshot!(transcript_of(&["--to=5.2.0"]), @"
     exit code: 3
     ----- stdout -----
     CLUSTER  AT     TO     UPDATE
@@ -239,7 +244,7 @@ fn recorded_clusters_are_a_fleet() -> Result<()> {
 
     3 clusters: 1 can update to 5.2.0, 1 cannot, 1 unknown.
     ");
-    insta::assert_snapshot!(said(&[]), @"
+    insta::assert_snapshot!(transcript_of(&[]), @"
     exit code: 4
     ----- stdout -----
     CLUSTER  AT     TO     UPDATE
@@ -261,11 +266,11 @@ fn recorded_clusters_are_a_fleet() -> Result<()> {
     3 clusters: 2 can update, 0 cannot, 1 unknown.
     ");
     fs::remove_file(path.join("torn-cv.yaml"))?;
-    assert!(said(&["--to=5.2.0"]).starts_with("exit code: 3"));
+    assert!(transcript_of(&["--to=5.2.0"]).starts_with("exit code: 3"));
     fs::remove_file(path.join("prod-cv.yaml"))?;
-    assert!(said(&["--to=5.2.0"]).starts_with("exit code: 0"));
+    assert!(transcript_of(&["--to=5.2.0"]).starts_with("exit code: 0"));
     fs::remove_file(path.join("lab-cv.yaml"))?;
-    insta::assert_snapshot!(said(&[]), @"
+    insta::assert_snapshot!(transcript_of(&[]), @"
     exit code: 1
     ----- stderr -----
     error: DIR/recorded contains no recorded clusters
@@ -275,15 +280,15 @@ fn recorded_clusters_are_a_fleet() -> Result<()> {
 }
 
 #[test]
-fn what_names_no_clusters_is_refused() {
-    let said = |arguments: &[&str]| transcript(fairway().arg("fleet").args(arguments));
+fn selection_without_clusters_is_refused() {
+    let transcript_of = |arguments: &[&str]| transcript(fairway().arg("fleet").args(arguments));
     let refused = [
-        said(&["report"]),
-        said(&["report", "--contexts=a", "--all-contexts"]),
-        said(&["report", "--contexts=a", "--context=b"]),
-        said(&["report", "--contexts=,"]),
-        said(&["preflight", "--contexts=a"]),
-        said(&["preflight", "--all-contexts", "--to=5.2"]),
+        transcript_of(&["report"]),
+        transcript_of(&["report", "--contexts=a", "--all-contexts"]),
+        transcript_of(&["report", "--contexts=a", "--context=b"]),
+        transcript_of(&["report", "--contexts=,"]),
+        transcript_of(&["preflight", "--contexts=a"]),
+        transcript_of(&["preflight", "--all-contexts", "--to=5.2"]),
     ];
     insta::assert_snapshot!(refused.join("\n"));
 }

@@ -1,4 +1,4 @@
-//! Help, version and mistakes.
+//! Help, version and invalid arguments.
 
 use crate::{fairway, transcript};
 
@@ -21,7 +21,7 @@ fn help_of_each_command() {
 }
 
 #[test]
-fn help_of_each_question_about_graphs() {
+fn help_of_each_graph_command() {
     let commands = ["build", "lint", "show", "path", "why", "diff", "channels", "latest"];
     let helps = commands.map(|command| transcript(fairway().args(["graph", command, "-h"])));
     insta::assert_snapshot!(helps.join("\n"));
@@ -29,14 +29,14 @@ fn help_of_each_question_about_graphs() {
 }
 
 #[test]
-fn help_of_each_step_of_an_upgrade() {
+fn help_of_each_upgrade_command() {
     let steps = ["accept", "channel", "compare", "recommend", "rollback", "status"];
     let helps = steps.map(|step| transcript(fairway().args(["upgrade", step, "--help"])));
     insta::assert_snapshot!(helps.join("\n"));
 }
 
 #[test]
-fn help_of_each_command_about_releases() {
+fn help_of_each_release_command() {
     let commands = ["new", "info", "lint", "extract", "diff"];
     let helps = commands.map(|command| transcript(fairway().args(["release", command, "-h"])));
     insta::assert_snapshot!(helps.join("\n"));
@@ -52,7 +52,7 @@ fn version() {
 }
 
 #[test]
-fn mistakes_in_the_arguments() {
+fn invalid_arguments_are_refused() {
     let mistakes: [&[&str]; 5] = [
         &[],
         &["updgrade"],
@@ -65,7 +65,7 @@ fn mistakes_in_the_arguments() {
 }
 
 #[test]
-fn a_log_filter_that_makes_no_sense() {
+fn invalid_log_filter_is_refused() {
     let said = transcript(fairway().arg("crds").env("FAIRWAY_LOG", "fairway=loud"));
     insta::assert_snapshot!(said, @r#"
     exit code: 1
@@ -77,7 +77,7 @@ fn a_log_filter_that_makes_no_sense() {
 }
 
 #[test]
-fn as_a_plugin_it_is_called_as_it_was_typed() {
+fn plugin_help_has_the_name_of_the_plugin() {
     let dir = tempfile::tempdir().unwrap();
     for (file, usage) in
         [("kubectl-fairway", "Usage: kubectl fairway "), ("oc-fairway", "Usage: oc fairway ")]

@@ -1,4 +1,4 @@
-//! The program as its users meet it: what it prints, and how it ends.
+//! Output and exit codes of the binary.
 
 mod completion;
 mod crds;
@@ -26,10 +26,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// The program, with nothing from the environment that could change what it prints.
+/// The binary, without environment variables that affect its output.
 fn fairway() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairway"));
-    // Nothing that is asked here is behind a proxy.
+    // All servers of tests are on loopback.
     for proxy in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
         command.env_remove(proxy).env_remove(proxy.to_lowercase());
     }
@@ -58,7 +58,7 @@ fn transcript(command: &mut Command) -> String {
     text
 }
 
-/// What a run writes to standard output, as JSON.
+/// The standard output of a run as JSON.
 fn document(command: &mut Command) -> Value {
     let output = command.output().expect("the program starts");
     let (text, said) =

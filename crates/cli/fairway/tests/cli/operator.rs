@@ -1,4 +1,4 @@
-//! `fairway operator`, as somebody at a terminal meets it.
+//! `fairway operator`.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -20,14 +20,13 @@ fn operator() -> Command {
     }
     command.args(["operator", "--node-name=node", "--release-image=registry.example/a"]);
     let payload = payload();
-    // Whatever preflights the machine has are none of its own.
+    // Not the directory of the host, which may have results of other operators.
     command.env("FAIRWAY_PREFLIGHT_RESULTS_DIR", payload.join("preflight"));
     command.env("PAYLOAD_OVERRIDE", payload);
     command
 }
 
-/// The content of a release image. Tests are processes that run side by side, and one must not read
-/// what another is writing.
+/// The directory of a release, one for each process: tests run concurrently.
 fn payload() -> PathBuf {
     let own = format!("payload-{}", std::process::id());
     let payload = Path::new(env!("CARGO_TARGET_TMPDIR")).join(own);
@@ -44,11 +43,11 @@ fn help() {
     insta::assert_snapshot!(transcript(command.arg("--help")));
 }
 
-fn tell(child: &Child, signal: Signal) {
+fn send_signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// A server that takes connections and says nothing.
+/// Writes a kubeconfig for a server that does not respond.
 fn write_kubeconfig(path: &Path, silent: &TcpListener) {
     let server = format!("http://{}", silent.local_addr().unwrap());
     let text = format!(
@@ -61,7 +60,7 @@ fn write_kubeconfig(path: &Path, silent: &TcpListener) {
 }
 
 #[test]
-fn the_second_signal_ends_it_at_once() {
+fn second_signal_exits_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     write_kubeconfig(&directory.path().join("kubeconfig"), &silent);
@@ -70,17 +69,17 @@ fn the_second_signal_ends_it_at_once() {
     command.args(["--pod-uid=uid", "--lease-retry-period=40s"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let _request = silent.accept().unwrap();
-    tell(&child, Signal::TERM);
+    send_signal(&child, Signal::TERM);
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
     let stopping = said.find(|line| line.as_ref().unwrap().starts_with("shutting down"));
     assert_eq!(stopping.unwrap().unwrap(), "shutting down; a second signal stops immediately");
-    tell(&child, Signal::INT);
+    send_signal(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn it_leads_and_releases_its_lease_when_it_is_told_to_stop() -> anyhow::Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+async fn sigterm_releases_the_lease() -> anyhow::Result<()> {
+    let cluster = TestCluster::exclusive().await?;
     let namespace = cluster.namespace("operator").await?;
     let mut command = operator();
     command.arg("--kubeconfig").arg(cluster.kubeconfig()).args(["--listen=", "--pod-uid=uid"]);
@@ -93,8 +92,8 @@ async fn it_leads_and_releases_its_lease_when_it_is_told_to_stop() -> anyhow::Re
     };
     let leads = async || Ok(holder().await?.filter(|holder| holder == "uid"));
     wait::until("the operator to lead", leads).await?;
-    tell(&child, Signal::TERM);
-    // The API server answers from this runtime: none of its threads may wait for the program.
+    send_signal(&child, Signal::TERM);
+    // The API server runs in this runtime, so its threads must not block.
     let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
     let first = tokio::task::spawn_blocking(move || (log.next(), log));
     let (first, _others) = first.await?;
@@ -107,12 +106,12 @@ async fn it_leads_and_releases_its_lease_when_it_is_told_to_stop() -> anyhow::Re
 }
 
 #[test]
-fn what_keeps_it_from_starting() {
+fn invalid_settings_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
     write_kubeconfig(&directory.path().join("kubeconfig"), &silent);
-    // Where there is none, the operator makes one of its own.
+    // The operator creates a missing file.
     for file in ["broken.crt", "broken.key"] {
         fs::write(directory.path().join(file), "nothing of use").unwrap();
     }

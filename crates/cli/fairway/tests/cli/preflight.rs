@@ -1,4 +1,4 @@
-//! `fairway preflight`: a release is asked about a cluster.
+//! `fairway preflight`.
 
 use std::path::Path;
 
@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::{fairway, transcript};
 
-/// What a release says that is unpacked in a directory. Sandboxes answer from the runtime of their
-/// test, so that needs another thread to wait in.
-fn asked(kubeconfig: &Path, release: &Path, arguments: &[&str]) -> String {
+/// The transcript of `fairway preflight` with an unpacked release. The sandbox runs in the runtime of
+/// the test, so the wait needs another thread.
+fn preflight(kubeconfig: &Path, release: &Path, arguments: &[&str]) -> String {
     let mut command = fairway();
     command.env("KUBECONFIG", kubeconfig).args(["preflight", "--once", "--release-image"]);
     command.arg(release).args(arguments);
@@ -19,8 +19,8 @@ fn asked(kubeconfig: &Path, release: &Path, arguments: &[&str]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_release_says_decides_how_the_command_ends() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+async fn findings_decide_the_exit_code() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
     let directory = tempfile::tempdir()?;
     let gates = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
@@ -30,25 +30,26 @@ async fn what_a_release_says_decides_how_the_command_ends() -> Result<()> {
     TestRelease::new("5.1.0").object("0000_10_gates", gates).write(directory.path())?;
     let of_5_0 = "--source-version=5.0.3";
 
-    let text = asked(cluster.kubeconfig(), directory.path(), &[of_5_0, "--quiet"]);
+    let text = preflight(cluster.kubeconfig(), directory.path(), &[of_5_0, "--quiet"]);
     assert!(text.starts_with("exit code: 3\n"), "{text}");
     assert!(text.contains("Preflight of 5.1.0 on a cluster with 5.0.3: "), "{text}");
     assert!(text.contains("\nwarning: AdminAck-ack-5.0-disks (admin-gates)\n"), "{text}");
 
-    let text = asked(cluster.kubeconfig(), directory.path(), &[of_5_0, "--quiet", "-o", "json"]);
+    let text =
+        preflight(cluster.kubeconfig(), directory.path(), &[of_5_0, "--quiet", "-o", "json"]);
     let json = text.split_once("stdout -----\n").with_context(|| text.clone())?.1;
     let document: Value = serde_json::from_str(json).with_context(|| text.clone())?;
     assert_eq!(document["kind"], "Preflight");
     assert_eq!(document["executionStatus"], "completed");
     assert_eq!(document["sourceVersion"], "5.0.3");
 
-    let text = asked(cluster.kubeconfig(), directory.path(), &["--quiet"]);
-    assert!(text.starts_with("exit code: 4\n"), "nobody says which version it has: {text}");
+    let text = preflight(cluster.kubeconfig(), directory.path(), &["--quiet"]);
+    assert!(text.starts_with("exit code: 4\n"), "the cluster has no version: {text}");
     Ok(())
 }
 
 #[test]
-fn what_cannot_be_understood_is_refused_with_a_sentence() {
+fn invalid_input_is_refused() {
     let started = ["--results=/results", "--run=0123456789abcdef0123456789abcdef"];
     let mut newer = fairway();
     newer.args(["preflight", "--format=preflight-v2-json", "--release-image=registry.example/a"]);

@@ -1,4 +1,4 @@
-//! What each command asks a cluster for: nothing that it does not tell.
+//! The requests of each command to the API server.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use anyhow::Result;
 use fairway_testkit::TestCluster;
 
 use crate::fairway;
-use crate::upgrade::risky;
+use crate::upgrade::create_cluster_version;
 
-/// Each command, with what it may ask for.
+/// Each command and its requests.
 const COMMANDS: &[(&[&str], &[&str])] = &[
     (&["upgrade"], &["get clusterversions/version", "list clusteroperators"]),
     (&["upgrade", "channel"], &["get clusterversions/version"]),
@@ -70,9 +70,9 @@ const COMMANDS: &[(&[&str], &[&str])] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_thing_is_asked_for_once_and_nothing_else_is() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
+async fn each_command_sends_only_the_documented_requests_once() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
     let log = cluster.audit_log()?;
     for (arguments, expected) in COMMANDS {
         let mark = log.mark()?;
@@ -81,16 +81,17 @@ async fn each_thing_is_asked_for_once_and_nothing_else_is() -> Result<()> {
         tokio::task::block_in_place(|| command.output())?;
         let mut asked: BTreeMap<String, usize> = BTreeMap::new();
         for event in log.since(mark)?.iter().filter(|it| it.user_agent.starts_with("fairway/")) {
-            *asked.entry(what(event)).or_default() += 1;
+            *asked.entry(request_line(event)).or_default() += 1;
         }
-        let expected = expected.iter().map(|what| ((*what).to_owned(), 1)).collect();
+        let expected =
+            expected.iter().map(|request_line| ((*request_line).to_owned(), 1)).collect();
         assert_eq!(asked, expected, "{arguments:?}");
     }
     Ok(())
 }
 
-/// Such as `get clusterversions/version`.
-fn what(event: &fairway_testkit::AuditEvent) -> String {
+/// For example `get clusterversions/version`.
+fn request_line(event: &fairway_testkit::AuditEvent) -> String {
     let tried = if event.is_dry_run() { " (dry run)" } else { "" };
     let Some(object) = &event.object_ref else {
         return format!("{} {}{tried}", event.verb, event.request_uri);

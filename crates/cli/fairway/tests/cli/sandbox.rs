@@ -1,4 +1,4 @@
-//! `fairway sandbox`, as somebody at a terminal meets it.
+//! `fairway sandbox`.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{fairway, transcript};
 
-/// A sandbox that has greeted.
+/// A ready sandbox process.
 struct Sandbox {
     child: Child,
     stdout: BufReader<ChildStdout>,
@@ -28,7 +28,7 @@ impl Sandbox {
         Self { child, stdout, greeting }
     }
 
-    /// The greeting without what differs from time to time.
+    /// The greeting with placeholders.
     fn greeting(&self, directory: &Path) -> String {
         let text = self.greeting.replace(&directory.display().to_string(), "DIR");
         let mut lines: Vec<&str> = text.lines().collect();
@@ -37,7 +37,7 @@ impl Sandbox {
         lines.join("\n")
     }
 
-    /// Ends it as the terminal does, and says how it ended and what else it printed.
+    /// Sends SIGINT. Returns the exit code and the remaining output.
     fn interrupt(mut self) -> (Option<i32>, String) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
         let code = self.child.wait().unwrap().code();
@@ -54,7 +54,7 @@ fn rest(child: &mut Child) -> String {
 }
 
 #[test]
-fn it_says_how_to_go_on_and_ends_when_it_is_told_to() {
+fn start_prints_hints_and_sigint_stops_it() {
     let directory = tempfile::tempdir().unwrap();
     let sandbox =
         Sandbox::start(fairway().args(["sandbox", "--no-platform", "--dir"]).arg(directory.path()));
@@ -78,7 +78,7 @@ fn it_says_how_to_go_on_and_ends_when_it_is_told_to() {
 
 #[test]
 #[ignore = "needs kubectl: cargo xtask test"]
-fn its_hints_lead_to_a_deployment_that_runs() {
+fn commands_of_the_greeting_create_a_running_deployment() {
     let sandbox = Sandbox::start(fairway().args(["sandbox", "--no-platform"]));
     let hints = sandbox.greeting.lines().filter_map(|line| line.strip_prefix("  "));
     let script: Vec<&str> = hints.collect();
@@ -96,7 +96,7 @@ fn its_hints_lead_to_a_deployment_that_runs() {
 }
 
 #[test]
-fn without_a_directory_nothing_stays() {
+fn without_dir_no_files_remain() {
     let temporary = tempfile::tempdir().unwrap();
     let sandbox = Sandbox::start(
         fairway().args(["sandbox", "--no-platform", "-q"]).env("TMPDIR", temporary.path()),
@@ -108,7 +108,7 @@ fn without_a_directory_nothing_stays() {
 }
 
 #[test]
-fn what_keeps_it_from_starting() {
+fn invalid_settings_are_refused() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let said = [
@@ -139,7 +139,7 @@ fn what_keeps_it_from_starting() {
 }
 
 #[test]
-fn the_tour_goes_from_one_release_to_the_next() {
+fn tour_updates_the_platform() {
     let toured = fairway().args(["sandbox", "--tour"]).output().unwrap();
     let said = String::from_utf8(toured.stdout).unwrap();
     assert!(toured.status.success(), "{said}{}", String::from_utf8_lossy(&toured.stderr));

@@ -129,7 +129,7 @@ fn fits(root: &Value, schema: &Value, value: &Value) -> Result<()> {
                 ensure!(fit == 1, "{value} fits {fit} of {meaning}");
             }
             (word, _) if WORDS.contains(&word) => {}
-            (word, _) => bail!("a schema says {word}, which nobody checks"),
+            (word, _) => bail!("a schema has the unsupported keyword {word}"),
         }
     }
     Ok(())

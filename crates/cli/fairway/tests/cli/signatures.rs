@@ -13,16 +13,16 @@ use crate::{document, fairway, transcript};
 
 const IDENTITY: &str = "--identity=registry.example/releases:5.1.0";
 
-/// A directory with a release in a layout, and with the keys of two teams.
-struct Desk {
+/// A directory with a release in an OCI layout, and the keys of two teams.
+struct SigningFiles {
     directory: TempDir,
     image: Digest,
     team: Signer,
     partner: Signer,
 }
 
-impl Desk {
-    /// `None` where there is no `gpg`.
+impl SigningFiles {
+    /// `None` without `gpg`.
     fn new() -> Option<Self> {
         let (Some(team), Some(partner)) = (Signer::new().unwrap(), Signer::new().unwrap()) else {
             return None;
@@ -32,11 +32,11 @@ impl Desk {
         let image = Image::new(vec![layer.build().unwrap()], &ImageConfig::default());
         layout::write(&directory.path().join("releases"), &image, "5.1.0").unwrap();
         let image = image.digest().clone();
-        let desk = Self { directory, image, team, partner };
-        desk.write("team.asc", &desk.team.keyring().unwrap());
-        desk.write("team.secret.asc", &desk.team.secret_key().unwrap());
-        desk.write("partner.asc", &desk.partner.keyring().unwrap());
-        Some(desk)
+        let files = Self { directory, image, team, partner };
+        files.write("team.asc", &files.team.keyring().unwrap());
+        files.write("team.secret.asc", &files.team.secret_key().unwrap());
+        files.write("partner.asc", &files.partner.keyring().unwrap());
+        Some(files)
     }
 
     fn path(&self) -> &Path {
@@ -53,7 +53,7 @@ impl Desk {
         format!("{store}/sha256={}/signature-{number}", self.image.hex())
     }
 
-    /// What a command says, without what is different in each run.
+    /// The transcript of a command with placeholders for digests and keys.
     fn run(&self, arguments: &[&str]) -> String {
         let mut command = fairway();
         command.current_dir(self.path()).arg("release").args(arguments);
@@ -81,13 +81,13 @@ impl Desk {
 }
 
 #[test]
-fn what_we_sign_gpg_takes_and_the_other_way_round() {
-    let Some(desk) = Desk::new() else { return };
+fn signatures_of_fairway_and_gpg_are_interchangeable() {
+    let Some(files) = SigningFiles::new() else { return };
     let said = [
-        desk.verify(&["--keyring=team.asc", "--store=store"]),
-        desk.sign(&["--store=store"]),
-        desk.verify(&["--keyring=team.asc", "--store=store"]),
-        desk.verify(&["--keyring=team.asc", "--keyring=partner.asc", "--store=store"]),
+        files.verify(&["--keyring=team.asc", "--store=store"]),
+        files.sign(&["--store=store"]),
+        files.verify(&["--keyring=team.asc", "--store=store"]),
+        files.verify(&["--keyring=team.asc", "--keyring=partner.asc", "--store=store"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 3
@@ -110,54 +110,54 @@ fn what_we_sign_gpg_takes_and_the_other_way_round() {
     releases@sha256:HEX is not verified: no valid signature for partner.asc
       signature-1 of store rejected for partner.asc: signed by KEY, not in the keyring
     ");
-    let signature = fs::read(desk.path().join(desk.signature("store", 1))).unwrap();
-    let claim: Value = serde_json::from_slice(&desk.team.read(&signature).unwrap()).unwrap();
-    assert_eq!(claim["critical"]["image"]["docker-manifest-digest"], desk.image.as_str());
-    assert!(desk.partner.read(&signature).is_err());
+    let signature = fs::read(files.path().join(files.signature("store", 1))).unwrap();
+    let claim: Value = serde_json::from_slice(&files.team.read(&signature).unwrap()).unwrap();
+    assert_eq!(claim["critical"]["image"]["docker-manifest-digest"], files.image.as_str());
+    assert!(files.partner.read(&signature).is_err());
 
-    desk.write(&desk.signature("store", 2), &desk.partner.sign(&desk.image).unwrap());
+    files.write(&files.signature("store", 2), &files.partner.sign(&files.image).unwrap());
     let both = ["--keyring=team.asc", "--keyring=partner.asc", "--store=store"];
-    insta::assert_snapshot!(desk.verify(&both), @"
+    insta::assert_snapshot!(files.verify(&both), @"
     exit code: 0
     ----- stdout -----
     releases@sha256:HEX is verified
       partner.asc: by KEY, as registry.example/graph-data:latest (signature-2 of store)
       team.asc: by KEY, as registry.example/releases:5.1.0 (signature-1 of store)
     ");
-    let report = desk.json(&[&["verify", "oci:releases:5.1.0", "-o=json"], &both[..]].concat());
+    let report = files.json(&[&["verify", "oci:releases:5.1.0", "-o=json"], &both[..]].concat());
     assert_eq!(report["kind"], "ReleaseVerification");
     assert_eq!(report["verdict"], "verified");
     assert_eq!(report["signatures"][0]["keyring"], "partner.asc");
 }
 
 #[test]
-fn a_signature_may_be_kept_in_the_cluster() {
-    let Some(desk) = Desk::new() else { return };
+fn sign_prints_a_config_map() {
+    let Some(files) = SigningFiles::new() else { return };
     let image = ["sign", "oci:releases:5.1.0", "--key=team.secret.asc", IDENTITY, "--config-map"];
-    let mut config_map = desk.json(&[&image[..], &["-o=json"]].concat());
-    let key = format!("sha256-{}-1", desk.image.hex());
+    let mut config_map = files.json(&[&image[..], &["-o=json"]].concat());
+    let key = format!("sha256-{}-1", files.image.hex());
     assert!(config_map["binaryData"][&key].as_str().unwrap().len() > 100);
     config_map["binaryData"] = json!({ "key": key });
-    let text = config_map.to_string().replace(desk.image.hex(), "HEX");
+    let text = config_map.to_string().replace(files.image.hex(), "HEX");
     let name = config_map["metadata"]["name"].as_str().unwrap();
     let signer = name.rsplit('-').next().unwrap();
     insta::assert_snapshot!(text.replace(signer, "KEY"), @r#"{"apiVersion":"v1","binaryData":{"key":"sha256-HEX-1"},"kind":"ConfigMap","metadata":{"labels":{"release.openshift.io/verification-signatures":""},"name":"sha256-HEX-KEY","namespace":"openshift-config-managed"}}"#);
-    let yaml = desk.run(&image);
+    let yaml = files.run(&image);
     assert!(yaml.contains("\nkind: ConfigMap\n"), "{yaml}");
 }
 
 #[test]
-fn a_release_says_whose_signatures_count_for_the_next() {
-    let Some(desk) = Desk::new() else { return };
+fn verify_uses_the_keys_of_the_previous_release() {
+    let Some(files) = SigningFiles::new() else { return };
     let metadata = json!({ "kind": "cincinnati-metadata-v0", "version": "5.0.1" });
     let references = json!({
         "apiVersion": "image.openshift.io/v1", "kind": "ImageStream",
         "metadata": { "name": "5.0.1" },
     });
-    let files = "running/release-manifests";
-    desk.write(&format!("{files}/release-metadata"), metadata.to_string().as_bytes());
-    desk.write(&format!("{files}/image-references"), references.to_string().as_bytes());
-    let mut said = vec![desk.verify(&["--from-release=running"])];
+    let directory = "running/release-manifests";
+    files.write(&format!("{directory}/release-metadata"), metadata.to_string().as_bytes());
+    files.write(&format!("{directory}/image-references"), references.to_string().as_bytes());
+    let mut said = vec![files.verify(&["--from-release=running"])];
     let verification = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {
@@ -168,15 +168,15 @@ fn a_release_says_whose_signatures_count_for_the_next() {
             },
         },
         "data": {
-            "verifier-public-key-team": String::from_utf8(desk.team.keyring().unwrap()).unwrap(),
-            "store-here": format!("file://{}/store", desk.path().display()),
+            "verifier-public-key-team": String::from_utf8(files.team.keyring().unwrap()).unwrap(),
+            "store-here": format!("file://{}/store", files.path().display()),
         },
     });
-    desk.write(&format!("{files}/0000_90_keys.yaml"), verification.to_string().as_bytes());
-    said.push(desk.verify(&["--from-release=running"]));
-    desk.sign(&["--store=store", "-o=json"]);
-    said.push(desk.verify(&["--from-release=running"]));
-    said.push(desk.verify(&["--from-release=running", "--store=elsewhere"]));
+    files.write(&format!("{directory}/0000_90_keys.yaml"), verification.to_string().as_bytes());
+    said.push(files.verify(&["--from-release=running"]));
+    files.sign(&["--store=store", "-o=json"]);
+    said.push(files.verify(&["--from-release=running"]));
+    said.push(files.verify(&["--from-release=running", "--store=elsewhere"]));
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 1
     ----- stderr -----
@@ -217,7 +217,7 @@ fn verify_with_real_signatures_agrees_with_the_go_operator() {
             let output = command.arg(format!("--keyring=keyrings/{keyring}")).output().unwrap();
             let said = String::from_utf8(output.stdout).unwrap();
             let said = said.replace(red_hat, "RED-HAT").replace(ci, "CI");
-            // The docker-reference behind it is part of the vectors.
+            // The vectors include the docker-reference.
             let lines = said.lines().map(|line| line.split(", as ").next().unwrap());
             verdicts.push(format!("{}", output.status.code().unwrap()));
             verdicts.extend(lines.map(str::to_owned));
@@ -246,10 +246,10 @@ fn verify_with_real_signatures_agrees_with_the_go_operator() {
 }
 
 #[test]
-fn a_store_that_cannot_be_asked_leaves_the_question_open() {
-    let Some(desk) = Desk::new() else { return };
-    desk.write("file", b"");
-    insta::assert_snapshot!(desk.verify(&["--keyring=team.asc", "--store=file"]), @"
+fn verify_with_unreachable_store_has_no_result() {
+    let Some(files) = SigningFiles::new() else { return };
+    files.write("file", b"");
+    insta::assert_snapshot!(files.verify(&["--keyring=team.asc", "--store=file"]), @"
     exit code: 4
     ----- stdout -----
     releases@sha256:HEX is not verified: no valid signature for team.asc
@@ -258,12 +258,12 @@ fn a_store_that_cannot_be_asked_leaves_the_question_open() {
 }
 
 #[test]
-fn a_store_has_at_most_nine_signatures_of_an_image() {
-    let Some(desk) = Desk::new() else { return };
+fn sign_writes_at_most_nine_signatures() {
+    let Some(files) = SigningFiles::new() else { return };
     for number in 1..=9 {
-        desk.write(&desk.signature("store", number), b"another");
+        files.write(&files.signature("store", number), b"another");
     }
-    insta::assert_snapshot!(desk.sign(&["--store=store"]), @"
+    insta::assert_snapshot!(files.sign(&["--store=store"]), @"
     exit code: 1
     ----- stderr -----
     error: store/sha256=HEX already has 9 signatures
@@ -272,17 +272,17 @@ fn a_store_has_at_most_nine_signatures_of_an_image() {
 }
 
 #[test]
-fn what_cannot_be_signed_or_verified_is_said() {
-    let Some(desk) = Desk::new() else { return };
-    let sign = |arguments: &[&str]| desk.run(&[&["sign"], arguments].concat());
+fn invalid_sign_and_verify_are_refused() {
+    let Some(files) = SigningFiles::new() else { return };
+    let sign = |arguments: &[&str]| files.run(&[&["sign"], arguments].concat());
     let said = [
         sign(&["oci:releases:5.1.0", "--key=team.secret.asc", "--store=store"]),
         sign(&["oci:releases:5.2.0", "--key=team.secret.asc", IDENTITY, "--store=store"]),
         sign(&["oci:releases:5.1.0", "--key=team.asc", IDENTITY, "--store=store"]),
         sign(&["oci:releases:5.1.0", "--key=missing.asc", IDENTITY, "--store=store"]),
         sign(&["oci:releases:5.1.0", "--key=team.secret.asc", IDENTITY]),
-        desk.verify(&["--keyring=team.secret.asc", "--store=store"]),
-        desk.verify(&["--keyring=team.asc"]),
+        files.verify(&["--keyring=team.secret.asc", "--store=store"]),
+        files.verify(&["--keyring=team.asc"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 2

@@ -1,4 +1,4 @@
-//! `fairway update-service`, as somebody at a terminal meets it.
+//! `fairway update-service`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,24 +12,24 @@ use fairway_testbed::wait::until;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::graph::{Desk, GRAPH, IMAGES};
+use crate::graph::{GRAPH, GraphFiles, IMAGES};
 use crate::{fairway, transcript};
 
-/// Nothing here takes so long, unless it is broken.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// Longer than any step of these tests.
+const STEP_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// What it is to serve.
+/// Options for the served files.
 pub(crate) const FILES: [&str; 2] = ["--graph-data=graph-data", "--releases=releases.json"];
 
-/// The program, listening.
-pub(crate) struct Running {
+/// A ready update service. Dropping it kills the process.
+pub(crate) struct UpdateServiceProcess {
     child: Child,
     greeting: String,
-    /// Its addresses, in the order in which the greeting first has them.
+    /// The addresses in the order of the greeting.
     pub(crate) addresses: Vec<String>,
 }
 
-impl Running {
+impl UpdateServiceProcess {
     pub(crate) fn start(directory: &Path, arguments: &[&str]) -> Self {
         let mut command = fairway();
         command.current_dir(directory).args(["update-service", "--address=127.0.0.1:0"]);
@@ -54,10 +54,10 @@ impl Running {
         Self { child, greeting, addresses }
     }
 
-    /// The nodes of a graph, once there is one.
+    /// Waits for a graph. Returns its nodes.
     pub(crate) fn nodes(&self, channel: &str) -> Vec<Value> {
         let path = format!("/api/upgrades_info/v1/graph?channel={channel}");
-        let body = until("a graph", PATIENCE, || {
+        let body = until("a graph", STEP_TIMEOUT, || {
             let answer = get(&self.addresses[0], &path);
             let body = answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
             Ok(body.filter(|_| answer.starts_with("HTTP/1.1 200 ")))
@@ -67,18 +67,18 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for UpdateServiceProcess {
     fn drop(&mut self) {
-        // It may have ended.
+        // An error means that it has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 #[test]
-fn it_says_where_it_is_and_ends_when_it_is_told_to() {
+fn start_prints_addresses_and_sigterm_stops_it() {
     let directory = tempfile::tempdir().unwrap();
-    let mut service = Running::start(directory.path(), &FILES);
+    let mut service = UpdateServiceProcess::start(directory.path(), &FILES);
     let address = &service.addresses[0];
     insta::assert_snapshot!(service.greeting.replace(address, "ADDRESS"), @"
     Serving update graphs at http://ADDRESS/api/upgrades_info/graph.
@@ -94,8 +94,8 @@ fn it_says_where_it_is_and_ends_when_it_is_told_to() {
     assert_eq!(service.child.wait().unwrap().code(), Some(0));
 }
 
-/// An answer of so many risks with texts of that length.
-fn write_world(directory: &Path, risks: usize, length: usize) {
+/// Writes a graph with a number of risks.
+fn write_graph(directory: &Path, risks: usize, length: usize) {
     for folder in ["channels", "blocked-edges"] {
         fs::create_dir_all(directory.join("graph-data").join(folder)).unwrap();
     }
@@ -119,28 +119,28 @@ fn write_world(directory: &Path, risks: usize, length: usize) {
 }
 
 #[test]
-fn its_memory_stays_bounded_whatever_clients_do() {
+fn memory_is_bounded_with_malicious_clients() {
     let directory = tempfile::tempdir().unwrap();
-    write_world(directory.path(), 12, 900 << 10);
+    write_graph(directory.path(), 12, 900 << 10);
     let arguments = ["--max-connections=64", "--status-address=127.0.0.1:0"];
-    let service = Running::start(directory.path(), &[&FILES[..], &arguments].concat());
+    let service = UpdateServiceProcess::start(directory.path(), &[&FILES[..], &arguments].concat());
     let [address, probes] = &service.addresses[..] else { panic!("{}", service.greeting) };
     let until = |what: &str, reached: &dyn Fn() -> bool| {
-        until(what, PATIENCE, || Ok(reached().then_some(()))).unwrap();
+        until(what, STEP_TIMEOUT, || Ok(reached().then_some(()))).unwrap();
     };
     until("a graph", &|| get(probes, "/readyz").starts_with("HTTP/1.1 200 "));
     let graph = "/api/upgrades_info/graph?channel=stable-5.1";
     assert!(get(address, graph).len() > 10 << 20);
     let before = resident_bytes(service.child.id()).unwrap();
 
-    // Some ask again and again and read nothing, some never come to the end of their headers.
+    // Some clients pipeline requests and read nothing, others never finish their headers.
     let asked = format!("GET {graph} HTTP/1.1\r\nhost: x\r\n\r\n").repeat(100);
     let endless = format!("GET / HTTP/1.1\r\nx: {}", "x".repeat(30 << 10));
     let mut clients = Vec::new();
     for number in 0..200 {
         let mut client = TcpStream::connect(address).unwrap();
         let request = if number % 2 == 0 { &asked } else { &endless };
-        // Nobody may be there to read it.
+        // The service may have closed the connection.
         client.set_nonblocking(true).unwrap();
         let _ = client.write(request.as_bytes());
         clients.push(client);
@@ -150,7 +150,7 @@ fn its_memory_stays_bounded_whatever_clients_do() {
         count.is_some_and(|count| count.parse::<u32>().unwrap() >= 64)
     };
     until("all places to be taken", &|| get(probes, "/metrics").lines().any(crowded));
-    // Each of the answers on its way has ten of these.
+    // Each pending response has ten of these.
     let grown = resident_bytes(service.child.id()).unwrap().saturating_sub(before);
     assert!(grown < 100 << 20, "{} MiB more", grown >> 20);
     assert!(get(probes, "/readyz").starts_with("HTTP/1.1 200 "));
@@ -159,18 +159,18 @@ fn its_memory_stays_bounded_whatever_clients_do() {
 }
 
 #[test]
-fn a_graph_of_files_is_fetched() {
-    let desk = Desk::new();
-    let service = Running::start(desk.path(), &GRAPH);
+fn graph_of_files_is_served() {
+    let files = GraphFiles::new();
+    let service = UpdateServiceProcess::start(files.path(), &GRAPH);
     assert_eq!(service.nodes("stable-5.1").len(), 4);
     assert_eq!(service.nodes("fast-5.1").len(), 5);
 }
 
 #[test]
-fn a_graph_of_images_is_fetched() {
-    let desk = Desk::new();
-    desk.images();
-    let service = Running::start(desk.path(), &IMAGES);
+fn graph_of_images_is_served() {
+    let files = GraphFiles::new();
+    files.images();
+    let service = UpdateServiceProcess::start(files.path(), &IMAGES);
     let nodes = service.nodes("stable-5.1");
     assert_eq!(nodes.len(), 1);
     let payload = nodes[0]["payload"].as_str().unwrap();
@@ -182,13 +182,13 @@ fn get(address: &str, path: &str) -> String {
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     connection.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
-    // Whoever is refused while the system is busy may be cut off.
+    // A connection that the service refuses may be reset.
     let _ = connection.read_to_string(&mut answer);
     answer
 }
 
 #[test]
-fn what_keeps_it_from_starting() {
+fn invalid_settings_are_refused() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let run = |arguments: &[&str]| {

@@ -1,7 +1,7 @@
-//! Containers of the sandbox, which are this program started again.
+//! Containers and pods of the sandbox, whose first process is this binary.
 
-mod cluster;
-mod machine;
+mod execution;
+mod nodes;
 mod pods;
-mod processes;
-mod runs;
+mod runtime;
+mod termination;

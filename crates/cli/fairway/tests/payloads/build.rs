@@ -1,4 +1,4 @@
-//! Building.
+//! `fairway release new` compared with `oc adm release new`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,9 +14,9 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 use tar::Archive;
 
-/// A release that was made of real operators with the rules of `oc adm release new`.
+/// A release that `oc adm release new` made from real operators.
 struct Example {
-    /// The beginning of its file names.
+    /// Prefix of its file names.
     name: &'static str,
     kubernetes: &'static str,
     /// The number of files in `release-manifests`.
@@ -25,10 +25,9 @@ struct Example {
     unlisted: &'static [&'static str],
 }
 
-/// The beginning of the names of the operator's optional manifests, such as its alerts.
+/// Prefix of the operator's optional manifests, such as its alerts.
 const OWN: &str = "0000_90_cluster-version-operator_";
 
-/// Unpacks an archive into a directory.
 fn unpack(payloads: &Path, archive: &str, to: &Path) -> Result<()> {
     let archive = payloads.join(archive);
     let file = File::open(&archive).with_context(|| format!("no {}", archive.display()))?;
@@ -54,12 +53,12 @@ fn fairway(arguments: &[&str], directory: &Path) -> Result<()> {
     let mut command = Command::new(environment::fairway_program()?);
     command.arg("release").args(arguments).current_dir(directory);
     let output = command.env_remove("SOURCE_DATE_EPOCH").output()?;
-    let told = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "release {} failed: {told}", arguments[0]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "release {} failed: {stderr}", arguments[0]);
     Ok(())
 }
 
-/// Makes the release of an example, and returns its files.
+/// Builds the release of an example. Returns its files.
 fn build(example: &Example, payloads: &Path, directory: &Path) -> Result<Files> {
     let Example { name, kubernetes, unlisted, .. } = example;
     unpack(payloads, &format!("{name}-operators.tar.gz"), directory)?;
@@ -91,7 +90,7 @@ fn image(name: &str) -> String {
     format!("registry.example/ocp/{name}@{}", Digest::of(name.as_bytes()))
 }
 
-/// The content of `image-references` that both tools write: images and annotations by name.
+/// Images and annotations of `image-references` by name.
 fn tags(files: &mut Files) -> Result<BTreeMap<String, (Value, Value)>> {
     let bytes = files.remove(image_references::PATH).context("no image-references")?;
     let stream: Value = serde_json::from_slice(&bytes)?;
@@ -117,7 +116,6 @@ fn release_metadata(files: &mut Files) -> Result<ReleaseMetadata> {
     Ok(ReleaseMetadata::read(metadata::PATH, &bytes)?)
 }
 
-/// Compares what `fairway release new` makes of operators with what `oc adm release new` makes.
 fn compare(example: &Example) -> Result<()> {
     let Some(payloads) = environment::payloads() else { return Ok(()) };
     let directory = tempfile::tempdir()?;

@@ -1,13 +1,14 @@
-//! Loading.
+//! Loading of manifests, CRDs and signature keys.
 
 use std::process::Command;
 
 use anyhow::Result;
+use fairway_sandbox::definition::Definition;
 use fairway_testkit::environment;
 use fairway_testkit::real::RealPayload;
 
 #[test]
-fn default_cluster_gets_the_manifests_that_the_existing_operator_includes() -> Result<()> {
+fn load_for_default_cluster_includes_the_manifests_of_the_go_operator() -> Result<()> {
     let Some(payloads) = environment::payloads() else { return Ok(()) };
     let payload = RealPayload::unpack(&payloads, "5.0")?;
     assert_eq!(payload.included().len(), 1026);
@@ -15,7 +16,7 @@ fn default_cluster_gets_the_manifests_that_the_existing_operator_includes() -> R
 }
 
 #[test]
-fn real_signature_satisfies_the_keys_of_a_real_release() -> Result<()> {
+fn verify_with_keys_of_real_release_accepts_real_signature() -> Result<()> {
     let Some(payloads) = environment::payloads() else { return Ok(()) };
     let Some(signatures) = environment::conformance("signatures/signatures") else { return Ok(()) };
     let payload = RealPayload::unpack(&payloads, "5.0")?;
@@ -27,9 +28,24 @@ fn real_signature_satisfies_the_keys_of_a_real_release() -> Result<()> {
         .arg("--store")
         .arg(signatures)
         .output()?;
-    let told = String::from_utf8_lossy(&verified.stdout);
+    let text = String::from_utf8_lossy(&verified.stdout);
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
     // Red Hat's release key 2.
-    assert!(told.contains("567E347AD0044ADE55BA8A5F199E2F91FD431D51"), "{told}");
+    assert!(text.contains("567E347AD0044ADE55BA8A5F199E2F91FD431D51"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn every_crd_of_a_real_release_is_accepted_in_the_sandbox() -> Result<()> {
+    let Some(payloads) = environment::payloads() else { return Ok(()) };
+    for name in ["5.0", "4.20"] {
+        let payload = RealPayload::unpack(&payloads, name)?;
+        let manifests = payload.included().into_iter();
+        for manifest in manifests.filter(|it| it.id.kind == "CustomResourceDefinition") {
+            let crd = serde_json::from_value(manifest.object())?;
+            let read = Definition::new(&crd);
+            assert!(read.is_ok(), "{name}: {}: {read:?}", manifest.file);
+        }
+    }
     Ok(())
 }

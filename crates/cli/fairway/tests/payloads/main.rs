@@ -1,9 +1,8 @@
-//! Releases of real operators: they load, install and update.
+//! Building, loading, installing and updating of real OpenShift releases.
 //!
-//! `FAIRWAY_PAYLOADS` names the directory with their payloads.
+//! `FAIRWAY_PAYLOADS` is the directory with their payloads.
 
 mod build;
-mod crds;
 mod install;
 mod load;
 mod update;

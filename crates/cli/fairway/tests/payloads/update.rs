@@ -1,22 +1,14 @@
-//! Updating a real release.
+//! Update between real releases.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use anyhow::{Context as _, Result};
-use fairway_api::cluster_version::{Update, UpdateState};
-use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
+use anyhow::Result;
 use fairway_release::{Manifest, ObjectId};
 use fairway_testkit::real::{
-    Components, MissingKind, OperatorProcess, RealPayload, absent, prepare,
+    MissingKind, RealPayload, StubComponents, missing_objects, prepare_cluster,
 };
-use fairway_testkit::{AuditObject, TestCluster, environment, wait};
-use kube::Api;
-use kube::api::{Patch, PatchParams};
-use serde_json::{Value, json};
-
-/// How long a release may take on two busy cores, in an unoptimised build.
-const RELEASE_TIMEOUT: Duration = Duration::from_mins(6);
+use fairway_testkit::{AuditObject, OperatorOptions, TestCluster, TestOperator, environment};
+use serde_json::Value;
 
 /// Kinds that the sandbox does not serve, and without which no release is complete.
 const MISSING: [MissingKind; 5] = [
@@ -51,27 +43,7 @@ const fn missing(
     MissingKind { group, kind, plural, namespaced }
 }
 
-async fn completed(cluster: &TestCluster, payload: &RealPayload) -> Result<()> {
-    let api: Api<ClusterVersion> = Api::all(cluster.client());
-    let what = format!("{} to be completed", payload.version());
-    let done = wait::until_within(RELEASE_TIMEOUT, &what, async || {
-        let status = api.get(CLUSTER_VERSION_NAME).await?.status.unwrap_or_default();
-        let newest = status.history.first();
-        Ok(newest
-            .is_some_and(|it| it.image == payload.image && it.state == UpdateState::Completed)
-            .then_some(()))
-    });
-    let ended = done.await;
-    if ended.is_err() {
-        let status = api.get(CLUSTER_VERSION_NAME).await?.status.unwrap_or_default();
-        let conditions =
-            status.conditions.iter().map(|it| format!("{}: {:?}", it.type_, it.message));
-        return ended.with_context(|| conditions.collect::<Vec<_>>().join("\n"));
-    }
-    ended
-}
-
-/// What a manifest says, without what is not applied.
+/// The fields of a manifest that the operator applies.
 fn content(manifest: &Manifest) -> Value {
     let mut object = manifest.object();
     if let Some(fields) = object.as_object_mut() {
@@ -87,7 +59,7 @@ fn is_in(manifests: &[&Manifest], manifest: &Manifest) -> bool {
     manifests.iter().any(|it| it.id == manifest.id)
 }
 
-/// Whether an entry of the audit log is about an object. It names the plural of the kind.
+/// Whether an entry of the audit log, which has the plural of a kind, is about an object.
 fn is_about(object: &AuditObject, id: &ObjectId) -> bool {
     let kind = id.kind.to_lowercase();
     let plurals = [
@@ -105,33 +77,33 @@ async fn update_between_real_releases_in_the_sandbox_writes_only_what_changed() 
     let Some(payloads) = environment::payloads() else { return Ok(()) };
     let (from, to) =
         (RealPayload::unpack(&payloads, "4.20")?, RealPayload::unpack(&payloads, "5.0")?);
-    let cluster = TestCluster::nodes(&[]).await?;
-    prepare(&cluster, &[&from, &to], &MISSING).await?;
+    let cluster = TestCluster::start_sandbox(&[]).await?;
+    prepare_cluster(&cluster, &[&from, &to], &MISSING).await?;
     let (before, after) = (from.included(), to.included());
-    let components = Components::start(&cluster.client(), &before);
+    let components = StubComponents::start(&cluster.client(), &before);
     let layouts = tempfile::tempdir()?;
     to.write_layout(layouts.path())?;
-    let operator = OperatorProcess::start(&cluster, &from, layouts.path())?;
-    let installed = completed(&cluster, &from).await;
-    installed.with_context(|| operator.log().unwrap_or_default())?;
+    let options = OperatorOptions {
+        image_layouts: Some(layouts.path().to_owned()),
+        ..OperatorOptions::new(&from.image, &from.directory())
+    };
+    let operator = TestOperator::start(cluster, options)?;
+    operator.wait_until_completed(&from.version()).await?;
 
-    let log = cluster.audit_log()?;
+    let log = operator.cluster.audit_log()?;
     let mark = log.mark()?;
     components.update(&after);
-    let update = Update { image: Some(to.image.clone()), force: Some(true), ..Update::default() };
-    let patch = Patch::Merge(json!({"spec": {"desiredUpdate": update}}));
-    let api: Api<ClusterVersion> = Api::all(cluster.client());
-    api.patch(CLUSTER_VERSION_NAME, &PatchParams::default(), &patch).await?;
-    let updated = completed(&cluster, &to).await;
-    updated.with_context(|| operator.log().unwrap_or_default())?;
+    operator.cluster_version().force(&to.image).await?;
+    operator.wait_until_completed(&to.version()).await?;
 
-    let lost = absent(&cluster.client(), &after).await?;
+    let client = operator.client();
+    let lost = missing_objects(&client, &after).await?;
     let lost: Vec<String> = lost.iter().map(|it| it.id.to_string()).collect();
     assert_eq!(lost, [OPERATOR]);
-    // Objects that the new release does not have are left alone.
+    // The operator does not delete objects that the new release does not have.
     let left: Vec<&Manifest> = before.iter().copied().filter(|it| !is_in(&after, it)).collect();
     assert!(left.len() > 10, "{}", left.len());
-    let gone = absent(&cluster.client(), &left).await?;
+    let gone = missing_objects(&client, &left).await?;
     assert_eq!(gone.iter().map(|it| it.id.to_string()).collect::<Vec<_>>(), [] as [&str; 0]);
     let known: BTreeMap<&ObjectId, Value> = before.iter().map(|it| (&it.id, content(it))).collect();
     let unchanged: Vec<&ObjectId> = after

@@ -1,4 +1,4 @@
-//! The commands of `docs/admin/preflight.md`, run as they stand there.
+//! The commands of `docs/admin/preflight.md`, unchanged.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,14 +8,14 @@ use anyhow::{Context as _, Result, ensure};
 use fairway_testkit::{TestPlatform, text};
 use tokio::task::block_in_place;
 
-/// A look at a preflight that runs, with checks that have no answer.
-pub(crate) const LOOKS: [&str; 3] =
+/// Headings with commands for a running preflight that has checks without a result.
+pub(crate) const INSPECTION: [&str; 3] =
     ["### Looking closer", "### The image is not pulled", "### Some checks have no answer"];
 
-/// What ends a preflight without this program, with risks that are accepted.
+/// The heading with the commands that end a preflight without `fairway` and keep accepted risks.
 pub(crate) const END: &str = "### Ending it by hand";
 
-/// Runs every command below a heading of the page, which has to succeed; what they say.
+/// Runs every command below a heading of the page. Each has to succeed. Returns their output.
 pub(crate) fn run(
     platform: &TestPlatform,
     heading: &str,
@@ -23,27 +23,22 @@ pub(crate) fn run(
 ) -> Result<String> {
     let page = page()?;
     let blocks = page.get(heading).with_context(|| format!("no commands below {heading:?}"))?;
-    let mut said = String::new();
+    let mut printed = String::new();
     for block in blocks {
         let mut shell = Command::new("bash");
-        // What fails in a pipe fails as a whole.
+        // A failure within a pipe fails the block.
         shell.args(["-e", "-u", "-o", "pipefail", "-c", block]).stdin(Stdio::null());
         shell.env("KUBECONFIG", platform.cluster.kubeconfig());
         shell.env("KUBECACHEDIR", platform.cluster.kubeconfig().with_file_name("kubectl-cache"));
         shell.envs(variables.iter().copied());
         let output = block_in_place(|| shell.output()).context("cannot start a shell")?;
-        ensure!(
-            output.status.success(),
-            "{block}\nended with {}: {}",
-            output.status,
-            text(&output)
-        );
-        said += &text(&output);
+        ensure!(output.status.success(), "{block}\n{}: {}", output.status, text(&output));
+        printed += &text(&output);
     }
-    Ok(said)
+    Ok(printed)
 }
 
-/// The blocks of commands on the page, by the heading that they are below.
+/// The blocks of commands on the page, by heading.
 fn page() -> Result<BTreeMap<String, Vec<String>>> {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/admin/preflight.md");
     let (mut found, mut heading, mut block) = (BTreeMap::<_, Vec<_>>::new(), String::new(), None);
@@ -63,10 +58,10 @@ fn page() -> Result<BTreeMap<String, Vec<String>>> {
 }
 
 #[test]
-fn every_command_of_the_page_is_run_by_some_test() -> Result<()> {
+fn every_heading_with_commands_is_tested() -> Result<()> {
     let page = page()?;
-    let mut run: Vec<&str> = LOOKS.into_iter().chain([END]).collect();
-    run.sort_unstable();
-    assert_eq!(page.keys().collect::<Vec<_>>(), run);
+    let mut tested: Vec<&str> = INSPECTION.into_iter().chain([END]).collect();
+    tested.sort_unstable();
+    assert_eq!(page.keys().collect::<Vec<_>>(), tested);
     Ok(())
 }

@@ -1,35 +1,28 @@
-//! A release is asked about a platform before the platform is updated to it: real releases, real
-//! pods, the real program.
+//! Preflights of real releases on a platform, with real pods and the real binary.
 //!
-//! Whose wishes are tried where; what is not here needs no platform, and is tried beside the code that
-//! it is about.
+//! Tests here need a platform. Other properties of preflights are tested where they are implemented:
 //!
-//! | somebody wants | tried in |
+//! | property | test |
 //! | --- | --- |
-//! | to know what stands against an update, and against one that skips a release | [`story`], [`targets`] |
-//! | to prepare calmly: to be told, to mend it, to be told that it is mended | [`story`] |
-//! | to take a risk by its name | [`story`] |
-//! | to compare several releases; what one says stays while another is asked | [`targets`] |
-//! | to be told that a release is too old, or too far ahead, and what to do | [`targets`] |
-//! | to know whether there is a way back | [`update`] |
-//! | to ask about the release after next while an update is under way, which goes on | [`update`] |
-//! | to change their mind, again and again | [`retargets`] |
-//! | results also when the operator moves | [`moving`] |
-//! | to be sure that nothing is changed, whatever a check tries or asks for | [`audit`], [`greedy`] |
-//! | to find out what is wrong, and to end it by hand | [`commands`] |
-//! | a check in the release in which something changes: permissions, certificates, Ignition v2, kernels, dual-stack, drivers | `fairway-example`: `tests/example/checks.rs` |
-//! | checks that crash, hang, talk rubbish or too much, and others that go on | `fairway-preflight`: `tests/preflight` |
-//! | an answer before each update, recorded or required; to skip a release once it has found nothing | `fairway-operator`: `tests/chain/target/preflight.rs` |
-//! | an update only after a clean preflight, a report for every night, reports for programs | `tests/cli/upgrade/preflight.rs` |
-//! | to ask without any request that stays: `--dry-run`; to hear that it runs already | `tests/cli/upgrade/preflight.rs` |
-//! | to ask without any operator: `fairway preflight --once` | `tests/cli/preflight.rs` |
+//! | findings for an update, corrected findings, accepted risks | [`findings`] |
+//! | findings for several releases, skip-level updates, unsupported releases | [`targets`] |
+//! | preflight during an update, preflight of a rollback | [`update`] |
+//! | many requests in a row | [`repeated_requests`] |
+//! | results after the operator moved to another node | [`node_change`] |
+//! | read-only access, refused checks | [`audit`], [`unsafe_checks`] |
+//! | troubleshooting commands of the documentation | [`commands`] |
+//! | checks of example operators | `fairway-example`: `tests/example/checks.rs` |
+//! | checks that crash, hang or write invalid results | `fairway-preflight`: `tests/preflight` |
+//! | required preflights, results that permit a skip-level update | `fairway-operator`: `tests/chain/target/preflight.rs` |
+//! | client options: `--dry-run`, reports, updates after a clean preflight | `tests/cli/upgrade/preflight.rs` |
+//! | `fairway preflight --once`, without an operator | `tests/cli/preflight.rs` |
 
 mod audit;
 mod commands;
-mod greedy;
-mod ground;
-mod moving;
-mod retargets;
-mod story;
+mod findings;
+mod node_change;
+mod repeated_requests;
+mod support;
 mod targets;
+mod unsafe_checks;
 mod update;

@@ -1,7 +1,7 @@
-//! A platform from its installation through its updates: real releases, real pods, the real program.
+//! Installation, updates and rollback of a platform, with real releases, pods and the real binary.
 
 mod drift;
-mod killed;
 mod refusals;
-mod story;
-mod way_back;
+mod restart;
+mod rollback;
+mod update;

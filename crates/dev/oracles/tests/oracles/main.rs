@@ -1,4 +1,4 @@
-//! Core crates beside the implementations that they follow, from Debian's packages.
+//! Core crates compared with the implementations that they follow, from Debian's packages.
 
 mod promql;
 mod yaml;

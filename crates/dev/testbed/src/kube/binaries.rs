@@ -1,4 +1,4 @@
-//! Where the commands of Kubernetes come from.
+//! The binaries of Kubernetes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,14 +11,14 @@ use crate::Progress;
 use crate::cache::Cache;
 use crate::command::run;
 
-/// The variable of envtest: a directory with etcd and kube-apiserver of some version.
+/// The variable of envtest: a directory with etcd and kube-apiserver.
 const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
-/// The commands of one version of Kubernetes. Those that are missing are not started.
+/// The binaries of a version of Kubernetes. Missing optional ones are not started.
 #[derive(Debug, Clone)]
 pub struct Binaries {
     directory: PathBuf,
-    /// Debian's if there is none among them.
+    /// `None` for Debian's.
     pub(super) etcd: Option<PathBuf>,
     pub(super) api_server: PathBuf,
     pub(super) controller_manager: Option<PathBuf>,
@@ -28,8 +28,7 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// Those in `$KUBEBUILDER_ASSETS`, else those in the cache, which are built if they are not
-    /// there yet.
+    /// The binaries in `$KUBEBUILDER_ASSETS`, or those in the cache, which are built if they are missing.
     pub fn find(cache: &Cache, progress: Progress<'_>) -> Result<Self> {
         match std::env::var_os(ASSETS).filter(|directory| !directory.is_empty()) {
             Some(directory) => Self::in_directory(Path::new(&directory))
@@ -38,9 +37,9 @@ impl Binaries {
         }
     }
 
-    /// Those in a directory.
+    /// The binaries in a directory.
     pub fn in_directory(directory: &Path) -> Result<Self> {
-        // What runs in a cell has another current directory.
+        // Components run with another current directory.
         let directory = std::path::absolute(directory).context("the value is empty")?;
         let optional = |name: &str| Some(directory.join(name)).filter(|file| file.is_file());
         let api_server = optional("kube-apiserver")
@@ -58,7 +57,7 @@ impl Binaries {
         })
     }
 
-    /// The kubelet, without which there is no node.
+    /// The kubelet, which a node requires.
     pub(super) fn kubelet(&self) -> Result<&Path> {
         self.kubelet.as_deref().with_context(|| {
             format!(
@@ -70,7 +69,7 @@ impl Binaries {
         })
     }
 
-    /// What is not there, for whoever might miss it.
+    /// The names of missing optional binaries.
     pub(super) fn missing(&self) -> Vec<&'static str> {
         let commands = [
             ("kube-controller-manager", &self.controller_manager),
@@ -89,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_kubelet_the_way_out_is_named() {
+    fn kubelet_of_envtest_assets_fails_with_hint() {
         let assets = Binaries {
             directory: "/envtest".into(),
             etcd: Some("/envtest/etcd".into()),
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_minor_version_is_read_from_what_the_api_server_prints() {
+    fn minor_version_is_read_from_version_output() {
         assert_eq!(minor_version("Kubernetes v1.20.2\n"), Some(20));
         assert_eq!(minor_version("Kubernetes v1.33.0-rc.1"), Some(33));
         assert_eq!(minor_version("etcd Version: 3.4.23"), None);

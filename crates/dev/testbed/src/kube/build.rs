@@ -1,4 +1,4 @@
-//! Building Kubernetes from Debian's source package, once.
+//! The build of Kubernetes from Debian's source package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::packages::{self, GO, Purpose};
 /// The version in Debian 12, the oldest that Fairway supports.
 pub const VERSION: &str = "1.20.2";
 
-/// Counts the changes of this recipe, so that what an older one built is not taken for its result.
+/// The number of this recipe, so that a build of an older one is not reused.
 pub(crate) const RECIPE: u32 = 2;
 
-/// Each command, and what to expect on two cores. The first one compiles what all share.
+/// Each command and the duration of its build on two cores. The first one includes shared packages.
 const COMMANDS: [(&str, &str); 4] = [
     ("kube-apiserver", "about 2 minutes"),
     ("kube-controller-manager", "about a minute"),
@@ -27,10 +27,10 @@ const COMMANDS: [(&str, &str); 4] = [
     ("kubelet", "about a minute"),
 ];
 
-/// Twenty times what the slowest step takes on two cores.
-const COMPILATION: Duration = Duration::from_mins(50);
+/// Twenty times the slowest step on two cores.
+const COMPILE_TIMEOUT: Duration = Duration::from_mins(50);
 
-/// The directory of the built commands, which are built if they are not there yet.
+/// Returns the directory of the binaries, and builds them if they are missing.
 pub fn ensure(cache: &Cache, progress: Progress<'_>) -> Result<PathBuf> {
     let finished = cache.kube();
     let commands = finished.join("bin");
@@ -42,19 +42,19 @@ pub fn ensure(cache: &Cache, progress: Progress<'_>) -> Result<PathBuf> {
     if commands.is_dir() {
         return Ok(commands);
     }
-    sweep_interrupted(root)?;
+    remove_interrupted(root)?;
     let scratch = tempfile::Builder::new().prefix(SCRATCH).tempdir_in(root)?;
     build(scratch.path(), progress).context("cannot build Kubernetes")?;
-    // The rename is what makes a build a finished one.
+    // The rename publishes the build atomically.
     fs::rename(scratch.path().join("result"), &finished)?;
     Ok(commands)
 }
 
-/// What the name of a directory begins with in which something is being built.
+/// Prefix of a build directory.
 pub(crate) const SCRATCH: &str = "building-";
 
-/// Removes what interrupted builds left; the caller holds the lock.
-fn sweep_interrupted(root: &Path) -> Result<()> {
+/// Removes the directories of interrupted builds. The caller holds the lock.
+fn remove_interrupted(root: &Path) -> Result<()> {
     for entry in fs::read_dir(root)? {
         let entry = entry?;
         let is_scratch = entry.file_name().to_string_lossy().starts_with(SCRATCH);
@@ -71,7 +71,7 @@ fn build(scratch: &Path, progress: Progress<'_>) -> Result<()> {
     let go = Go { scratch, source: scratch.join("gopath/src/k8s.io/kubernetes") };
     source::fetch(scratch, &go.source)?;
     source::replace_reflect2(&go.source)?;
-    source::repair_zero_values(&go.source)?;
+    source::patch_zero_values(&go.source)?;
     progress("generating the OpenAPI definitions (about 10 seconds)");
     go.generate_openapi()?;
     for (command, duration) in COMMANDS {
@@ -81,7 +81,7 @@ fn build(scratch: &Path, progress: Progress<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Debian's Go compiler, kept inside the scratch directory and off the network.
+/// Debian's Go compiler, which writes only to the scratch directory and has no network.
 struct Go<'a> {
     scratch: &'a Path,
     source: PathBuf,
@@ -91,17 +91,17 @@ impl Go<'_> {
     fn build(&self, package: &str, into: &Path) -> Result<()> {
         fs::create_dir_all(into)?;
         run(
-            self.at_home(&mut Command::new(GO))
+            self.configure(&mut Command::new(GO))
                 .args(["build", "-ldflags", &linker_flags(), "-o"])
                 .arg(into)
                 .arg(package),
-            COMPILATION,
+            COMPILE_TIMEOUT,
         )?;
         Ok(())
     }
 
-    /// Lets a command run in the source, with nothing of the user's own settings of Go.
-    fn at_home<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+    /// Configures a command for the source directory, without Go settings of the user.
+    fn configure<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         for name in ["GOFLAGS", "GOROOT", "GOOS", "GOARCH"] {
             command.env_remove(name);
         }
@@ -117,7 +117,7 @@ impl Go<'_> {
             .env("CGO_ENABLED", "0")
     }
 
-    /// Makes the one generated file that the source package leaves out.
+    /// Generates the one file that the source package lacks.
     fn generate_openapi(&self) -> Result<()> {
         if self.source.join("pkg/generated/openapi/zz_generated.openapi.go").exists() {
             return Ok(());
@@ -125,18 +125,18 @@ impl Go<'_> {
         let tools = self.scratch.join("tools");
         self.build("./vendor/k8s.io/kube-openapi/cmd/openapi-gen", &tools)?;
         run(
-            self.at_home(&mut Command::new(tools.join("openapi-gen")))
+            self.configure(&mut Command::new(tools.join("openapi-gen")))
                 .args(["--logtostderr", "-i", &source::openapi_packages(&self.source)?])
                 .args(["-p", "k8s.io/kubernetes/pkg/generated/openapi"])
                 .args(["-O", "zz_generated.openapi", "-r", "/dev/null"])
                 .args(["-h", "hack/boilerplate/boilerplate.generatego.txt"]),
-            COMPILATION,
+            COMPILE_TIMEOUT,
         )?;
         Ok(())
     }
 }
 
-/// Stamps the version, which the source package does not carry, and leaves out symbols.
+/// Sets the version, which the source package lacks, and strips symbols.
 fn linker_flags() -> String {
     let minor = VERSION.split('.').nth(1).unwrap_or_default();
     let stamps = ["component-base/version", "client-go/pkg/version"].map(|package| {
@@ -153,20 +153,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_is_stamped_on_servers_and_clients() {
+    fn linker_flags_set_versions_of_servers_and_clients() {
         let flags = linker_flags();
         assert!(flags.contains("k8s.io/component-base/version.gitVersion=v1.20.2"));
         assert!(flags.contains("k8s.io/client-go/pkg/version.gitMinor=20"));
     }
 
     #[test]
-    fn only_interrupted_builds_are_swept() {
+    fn remove_interrupted_keeps_finished_builds() {
         let root = tempfile::tempdir().unwrap();
         for name in ["building-x", "kube-1.20.2"] {
             fs::create_dir(root.path().join(name)).unwrap();
         }
         fs::write(root.path().join("building-notes"), "").unwrap();
-        sweep_interrupted(root.path()).unwrap();
+        remove_interrupted(root.path()).unwrap();
         assert!(root.path().join("building-notes").exists());
         assert!(!root.path().join("building-x").exists());
         assert!(root.path().join("kube-1.20.2").exists());

@@ -9,32 +9,31 @@ use anyhow::{Context, Result};
 
 use super::binaries::Binaries;
 use super::pki::Pki;
-use crate::berth::Berth;
-use crate::cell::Component;
 use crate::command::find;
-use crate::http::{Answer, TlsClient};
+use crate::http::{HttpResponse, TlsClient};
+use crate::managed_run::ManagedRun;
+use crate::pid_namespace::Component;
 use crate::wait;
 
-/// Ten times what each needs on two busy cores.
-const START: Duration = Duration::from_mins(2);
+/// Ten times the start of each component on two busy cores.
+const START_TIMEOUT: Duration = Duration::from_mins(2);
 
 const ETCD_CLIENTS: u16 = 2379;
 const ETCD_PEERS: u16 = 2380;
 
-/// The version from which the flag that switches off the unencrypted port is gone, with the port.
+/// The first minor version without the insecure port and its flag.
 const NO_INSECURE_PORT: u32 = 24;
 
-/// Who did what to which object is what tests ask of the log; bodies would make it large.
+/// Tests need user, verb and resource; bodies would make the log large.
 const AUDIT_POLICY: &str = "apiVersion: audit.k8s.io/v1\n\
                             kind: Policy\n\
                             omitStages: [RequestReceived]\n\
                             rules: [{level: Metadata}]\n";
 
-/// In MB, more than any run writes: whoever reads the log goes on at an offset, which would be
-/// wrong after a rotation.
-const AUDIT_LOG_SIZE: u32 = 100_000;
+/// In MB, more than a run writes: readers keep an offset, which a rotation would invalidate.
+const MAX_AUDIT_LOG_MB: u32 = 100_000;
 
-/// What the parts of a control plane share.
+/// The shared settings of the components of a control plane.
 pub(super) struct ControlPlane<'a> {
     pub(super) binaries: &'a Binaries,
     pub(super) pki: &'a Pki,
@@ -43,22 +42,22 @@ pub(super) struct ControlPlane<'a> {
 }
 
 impl ControlPlane<'_> {
-    /// Starts etcd, on a file system in memory: nothing is to survive, and syncing would be slow.
-    pub(super) fn start_etcd(&self, berth: &mut Berth) -> Result<()> {
-        let data = berth.join("etcd");
+    /// Starts etcd on a tmpfs: its data is not kept, and fsync would be slow.
+    pub(super) fn start_etcd(&self, run: &mut ManagedRun) -> Result<()> {
+        let data = run.join("etcd");
         fs::create_dir_all(&data)?;
         let data = data.display().to_string();
-        berth.run("mount", ["-t", "tmpfs", "-o", "mode=0700", "tmpfs", &data], START)?;
+        run.run("mount", ["-t", "tmpfs", "-o", "mode=0700", "tmpfs", &data], START_TIMEOUT)?;
         let arguments = self.etcd_arguments(&data);
         let program = self.binaries.etcd.clone().or_else(|| find("etcd"));
         let program = program.context("etcd is missing: apt-get install etcd-server")?;
-        let etcd = berth.spawn("etcd", &program, arguments)?;
-        self.until_ok(&etcd, ETCD_CLIENTS, "/health", |answer| answer.status == 200)
+        let etcd = run.spawn("etcd", &program, arguments)?;
+        self.until_ok(&etcd, ETCD_CLIENTS, "/health", |response| response.status == 200)
     }
 
     fn etcd_arguments(&self, data: &str) -> Vec<String> {
         let clients = format!("https://{}:{ETCD_CLIENTS}", self.address);
-        // A cluster of one has no peers, but etcd wants to listen for them.
+        // A single member has no peers, but etcd requires the address.
         let peers = format!("http://{}:{ETCD_PEERS}", self.address);
         vec![
             format!("--data-dir={data}"),
@@ -74,19 +73,19 @@ impl ControlPlane<'_> {
         ]
     }
 
-    /// Starts the API server; it is ready when [`Self::until_api_server_is_ready`] returns.
+    /// Starts the API server. [`Self::until_api_server_is_ready`] waits for it.
     pub(super) fn start_api_server(
         &self,
-        berth: &mut Berth,
+        run: &mut ManagedRun,
         audit_log: &Path,
     ) -> Result<Component> {
-        let policy = berth.join("audit-policy.yaml");
+        let policy = run.join("audit-policy.yaml");
         fs::write(&policy, AUDIT_POLICY)?;
         let mut arguments = self.api_server_arguments();
         arguments.push(format!("--audit-policy-file={}", policy.display()));
         arguments.push(format!("--audit-log-path={}", audit_log.display()));
-        arguments.push(format!("--audit-log-maxsize={AUDIT_LOG_SIZE}"));
-        berth.spawn("kube-apiserver", &self.binaries.api_server, arguments)
+        arguments.push(format!("--audit-log-maxsize={MAX_AUDIT_LOG_MB}"));
+        run.spawn("kube-apiserver", &self.binaries.api_server, arguments)
     }
 
     fn api_server_arguments(&self) -> Vec<String> {
@@ -97,7 +96,7 @@ impl ControlPlane<'_> {
             format!("--bind-address={address}"),
             format!("--advertise-address={address}"),
             format!("--secure-port={port}"),
-            // Endpoints may not be loopback addresses, and nothing here looks at them.
+            // Endpoints must not be loopback addresses, and no component reads them.
             "--endpoint-reconciler-type=none".to_owned(),
             format!("--service-cluster-ip-range={first}.{second}.{third}.0/24"),
             format!("--etcd-servers=https://{address}:{ETCD_CLIENTS}"),
@@ -120,35 +119,40 @@ impl ControlPlane<'_> {
     }
 
     pub(super) fn until_api_server_is_ready(&self, api_server: &Component) -> Result<()> {
-        self.until_ok(api_server, super::API_PORT, "/readyz", |answer| answer.body == "ok")
+        self.until_ok(api_server, super::API_PORT, "/readyz", |response| response.body == "ok")
     }
 
-    /// Starts the controllers and the scheduler, if they are there.
-    pub(super) fn start_controllers(&self, berth: &mut Berth) -> Result<Option<Component>> {
+    /// Starts the controller manager and the scheduler, if they exist.
+    pub(super) fn start_controllers(&self, run: &mut ManagedRun) -> Result<Option<Component>> {
         if let Some(program) = &self.binaries.scheduler {
             let kubeconfig = self.pki.kubeconfig(&self.server(), &self.pki.scheduler);
-            let arguments = self.common_arguments(berth, "scheduler", &kubeconfig)?;
-            berth.spawn("kube-scheduler", program, arguments)?;
+            let arguments = self.common_arguments(run, "scheduler", &kubeconfig)?;
+            run.spawn("kube-scheduler", program, arguments)?;
         }
         let Some(program) = &self.binaries.controller_manager else { return Ok(None) };
         let kubeconfig = self.pki.kubeconfig(&self.server(), &self.pki.controller_manager);
-        let mut arguments = self.common_arguments(berth, "controller-manager", &kubeconfig)?;
+        let mut arguments = self.common_arguments(run, "controller-manager", &kubeconfig)?;
         arguments.extend([
             format!("--service-account-private-key-file={}", self.pki.path("sa.key")),
             format!("--root-ca-file={}", self.pki.path("ca.crt")),
             format!("--cluster-signing-cert-file={}", self.pki.path("ca.crt")),
             format!("--cluster-signing-key-file={}", self.pki.path("ca.key")),
-            // Each controller acts under its own name, as on a real platform.
+            // Each controller has its own ServiceAccount, as on a real platform.
             "--use-service-account-credentials=true".to_owned(),
-            // Thirty controllers ask for their credentials at once.
+            // Thirty controllers request their credentials at once.
             "--kube-api-qps=200".to_owned(),
             "--kube-api-burst=400".to_owned(),
         ]);
-        berth.spawn("kube-controller-manager", program, arguments).map(Some)
+        run.spawn("kube-controller-manager", program, arguments).map(Some)
     }
 
-    fn common_arguments(&self, berth: &Berth, name: &str, kubeconfig: &str) -> Result<Vec<String>> {
-        let file = berth.join(&format!("{name}.kubeconfig"));
+    fn common_arguments(
+        &self,
+        run: &ManagedRun,
+        name: &str,
+        kubeconfig: &str,
+    ) -> Result<Vec<String>> {
+        let file = run.join(&format!("{name}.kubeconfig"));
         fs::write(&file, kubeconfig)?;
         let file = file.display();
         let mut arguments = vec![
@@ -164,31 +168,31 @@ impl ControlPlane<'_> {
         Ok(arguments)
     }
 
-    /// Waits for what pods need of the controllers: an account to run under.
+    /// Waits for the default ServiceAccount, which pods need.
     pub(super) fn until_pods_can_be_created(&self, controllers: &Component) -> Result<()> {
         let path = "/api/v1/namespaces/default/serviceaccounts/default";
-        self.until_ok(controllers, super::API_PORT, path, |answer| answer.status == 200)
+        self.until_ok(controllers, super::API_PORT, path, |response| response.status == 200)
     }
 
     pub(super) fn server(&self) -> String {
         format!("https://{}:{}", self.address, super::API_PORT)
     }
 
-    /// Asks for a path until the answer is right or the component ends.
+    /// Polls a path until the response meets a condition. Fails if the component exits.
     pub(super) fn until_ok(
         &self,
         component: &Component,
         port: u16,
         path: &str,
-        is_right: impl Fn(&Answer) -> bool,
+        is_ready: impl Fn(&HttpResponse) -> bool,
     ) -> Result<()> {
         let address = SocketAddr::from((self.address, port));
         let what = format!("{} to be ready (https://{address}{path})", component.name);
-        wait::until_logged(&what, START, &component.log, || {
+        wait::until_logged(&what, START_TIMEOUT, &component.log, || {
             component.ensure_alive()?;
-            // Until it listens, it refuses connections.
-            let answer = self.client.get(address, path).ok();
-            Ok(answer.filter(|answer| is_right(answer)).map(drop))
+            // An error means that the component does not listen yet.
+            let response = self.client.get(address, path).ok();
+            Ok(response.filter(|response| is_ready(response)).map(drop))
         })
         .with_context(|| format!("{} did not start", component.name))
     }

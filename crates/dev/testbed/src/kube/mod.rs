@@ -1,10 +1,9 @@
 //! A real Kubernetes on loopback.
 //!
-//! Services live in 127.N.0.0/24 and the API server listens on 127.N.0.1:443, the address of the
-//! Service `kubernetes`. So what runs in the cluster finds it as it would on a platform, and no
-//! packet can leave the machine. Pods are to have `hostNetwork: true`. As every address of
-//! 127.0.0.0/8 is this machine, a Service reaches a pod that listens on all addresses at the port
-//! of the Service, without kube-proxy.
+//! Services have addresses in 127.N.0.0/24 and the API server listens on 127.N.0.1:443, the address of
+//! the Service `kubernetes`. Pods find it as on a platform, and no packet leaves the host. Pods have to
+//! set `hostNetwork: true`. Every address of 127.0.0.0/8 is this host, so a Service reaches a pod that
+//! listens on all addresses at the port of the Service, without kube-proxy.
 
 mod binaries;
 pub mod build;
@@ -25,34 +24,33 @@ use control_plane::ControlPlane;
 use node::Node;
 use pki::Pki;
 
-use crate::berth::Berth;
 use crate::cache::Cache;
 use crate::http::TlsClient;
+use crate::managed_run::ManagedRun;
 use crate::packages::{self, Purpose};
 use crate::process::{Process, resident_bytes};
-use crate::run_dir::Runs;
+use crate::run_dir::RunDirs;
 use crate::{Lifetime, Progress};
 
-/// The name of the detached cluster's directory and state.
+/// The name of the directory and the state of a detached cluster.
 pub const KIND: &str = "kube";
 
 /// The port at which pods expect the API server.
 const API_PORT: u16 = 443;
 
-/// The candidates for N in 127.N.0.0/24. Nothing else is known to use them, and thirty-one
-/// clusters are more than a machine can run.
+/// The candidates for N in 127.N.0.0/24, more than a host can run clusters.
 const NETS: RangeInclusive<u8> = 96..=126;
 
-/// What cluster to start.
+/// Options of a cluster.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Whether it has a node that runs pods.
     pub node: bool,
-    /// How long it lives.
+    /// The lifetime of the cluster.
     pub lifetime: Lifetime,
-    /// Where its directory is; the cache of the environment if not given.
+    /// The cache with its directory; by default that of the environment.
     pub cache: Option<Cache>,
-    /// What it consists of; see [`Binaries::find`] if not given.
+    /// The binaries; by default [`Binaries::find`].
     pub binaries: Option<Binaries>,
 }
 
@@ -68,11 +66,11 @@ impl Options {
     }
 }
 
-/// A running cluster. It ends with this value, unless it is detached: then
-/// [`state::stop`](crate::state::stop) ends it.
+/// A running cluster. Dropping it stops it, unless it is detached:
+/// [`state::stop`](crate::state::stop) stops that.
 #[derive(Debug)]
 pub struct Cluster {
-    berth: Berth,
+    run: ManagedRun,
     address: Ipv4Addr,
     kubeconfig: PathBuf,
     audit_log: PathBuf,
@@ -84,7 +82,7 @@ impl Cluster {
         Self::start_with(options, &|_| {})
     }
 
-    /// Like [`Cluster::start`], telling what it is doing.
+    /// [`Cluster::start`] with progress.
     pub fn start_with(options: Options, progress: Progress<'_>) -> Result<Self> {
         check_port()?;
         if options.node {
@@ -99,58 +97,58 @@ impl Cluster {
         for name in binaries.missing() {
             progress(&format!("without {name}, which this Kubernetes does not include"));
         }
-        let (berth, net) = reserve(&cache, options.lifetime)?;
-        let mut cluster = Self::new(berth, net);
-        cluster.assemble(&binaries, options.node, progress)?;
+        let (run, net) = reserve(&cache, options.lifetime)?;
+        let mut cluster = Self::new(run, net);
+        cluster.start_components(&binaries, options.node, progress)?;
         if options.lifetime == Lifetime::Detached {
             let address = format!("{}:{API_PORT}", cluster.address);
-            cluster.berth.detach(&address, Some(&cluster.kubeconfig))?;
+            cluster.run.detach(&address, Some(&cluster.kubeconfig))?;
         }
         Ok(cluster)
     }
 
-    fn new(berth: Berth, net: u8) -> Self {
+    fn new(run: ManagedRun, net: u8) -> Self {
         Self {
             address: address_in(net),
-            kubeconfig: kubeconfig_in(berth.path()),
-            audit_log: audit_log_in(berth.path()),
-            berth,
+            kubeconfig: kubeconfig_in(run.path()),
+            audit_log: audit_log_in(run.path()),
+            run,
         }
     }
 
-    fn assemble(
+    fn start_components(
         &mut self,
         binaries: &Binaries,
         with_node: bool,
         progress: Progress<'_>,
     ) -> Result<()> {
-        let berth = &mut self.berth;
-        let pki = Pki::create(&berth.join("pki"), self.address)?;
-        let client = TlsClient::new(&pki.authority, &pki.admin.certificate, &pki.admin.key)?;
+        let run = &mut self.run;
+        let pki = Pki::create(&run.join("pki"), self.address)?;
+        let client = TlsClient::new(&pki.ca, &pki.admin.certificate, &pki.admin.key)?;
         let plane = ControlPlane { binaries, pki: &pki, client: &client, address: self.address };
         fs::write(&self.kubeconfig, pki.kubeconfig(&plane.server(), &pki.admin))?;
         progress(&format!("starting the control plane on {} (about 5 seconds)", self.address));
-        let node = if with_node { Some(Node::start_runtime(berth, self.address)?) } else { None };
-        plane.start_etcd(berth)?;
-        let api_server = plane.start_api_server(berth, &self.audit_log)?;
+        let node = if with_node { Some(Node::start_runtime(run, self.address)?) } else { None };
+        plane.start_etcd(run)?;
+        let api_server = plane.start_api_server(run, &self.audit_log)?;
         if let Some(node) = &node {
-            node.import_pause_image(berth)?;
+            node.import_pause_image(run)?;
         }
         plane.until_api_server_is_ready(&api_server)?;
-        let controllers = plane.start_controllers(berth)?;
+        let controllers = plane.start_controllers(run)?;
         if let Some(node) = &node {
             progress("starting the node (about 8 seconds)");
-            node.join(berth, &plane)?;
+            node.join(run, &plane)?;
         }
         controllers.map_or(Ok(()), |controllers| plane.until_pods_can_be_created(&controllers))
     }
 
-    /// How clients reach it, with all permissions.
+    /// The kubeconfig with all permissions.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// Every request the API server answered: one JSON event a line.
+    /// The audit log: one JSON event for each line.
     pub fn audit_log(&self) -> &Path {
         &self.audit_log
     }
@@ -160,14 +158,14 @@ impl Cluster {
         self.address
     }
 
-    /// The directory of everything it writes; it goes with the cluster.
+    /// The directory of all its files, which is removed with the cluster.
     pub fn run_dir(&self) -> &Path {
-        self.berth.path()
+        self.run.path()
     }
 
-    /// How much memory the API server and its store hold at the moment.
+    /// The resident memory of the API server and etcd.
     pub fn resident_bytes(&self) -> Result<u64> {
-        let components = ["kube-apiserver", "etcd"].map(|name| self.berth.process(name));
+        let components = ["kube-apiserver", "etcd"].map(|name| self.run.process(name));
         let resident = |process: Result<Process>| resident_bytes(process?.pid);
         components.into_iter().map(resident).sum()
     }
@@ -177,14 +175,14 @@ impl Cluster {
         import_image(self.run_dir(), archive)
     }
 
-    /// Ends it and removes its directory.
+    /// Stops the cluster and removes its directory.
     pub fn stop(mut self) -> Result<()> {
-        self.berth.stop()
+        self.run.stop()
     }
 }
 
 fn purposes(binaries: &Binaries, node: bool) -> Vec<Purpose> {
-    let mut purposes = vec![Purpose::Cell, Purpose::Kubectl];
+    let mut purposes = vec![Purpose::Namespace, Purpose::Kubectl];
     purposes.extend(binaries.etcd.is_none().then_some(Purpose::Etcd));
     purposes.extend(node.then_some(Purpose::Node));
     purposes
@@ -205,19 +203,19 @@ pub fn import_image(run_dir: &Path, archive: &Path) -> Result<()> {
     node::import_image(run_dir, archive)
 }
 
-fn reserve(cache: &Cache, lifetime: Lifetime) -> Result<(Berth, u8)> {
-    let runs = Runs::take_turn(cache)?;
-    let directory = runs.create(KIND, lifetime)?;
-    let taken = runs.nets()?;
+fn reserve(cache: &Cache, lifetime: Lifetime) -> Result<(ManagedRun, u8)> {
+    let run_dirs = RunDirs::take_turn(cache)?;
+    let directory = run_dirs.create(KIND, lifetime)?;
+    let taken = run_dirs.nets()?;
     let net = NETS
         .into_iter()
         .find(|net| !taken.contains(net) && can_bind(*net).is_ok())
         .with_context(|| no_net(taken.len()))?;
     directory.reserve_net(net)?;
-    Ok((Berth::new(cache, directory)?, net))
+    Ok((ManagedRun::new(cache, directory)?, net))
 }
 
-/// Why there is no network for another cluster, and what to do.
+/// The message for a missing network, with a remedy.
 fn no_net(clusters: usize) -> String {
     if clusters == 0 {
         return format!(
@@ -236,7 +234,7 @@ fn can_bind(net: u8) -> std::io::Result<TcpListener> {
     TcpListener::bind((address_in(net), API_PORT))
 }
 
-/// Tells a port that this user may not open from one that is taken.
+/// Fails if the user may not bind the port.
 fn check_port() -> Result<()> {
     match can_bind(*NETS.end()) {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
@@ -254,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_clusters_it_is_somebody_else_who_has_the_port() {
+    fn no_net_without_clusters_names_the_port() {
         assert!(
             no_net(0).contains("another process listens on port 443 of all loopback addresses")
         );

@@ -11,25 +11,25 @@ use fairway_registry::{Image, ImageConfig, LayerBuilder, layout};
 use serde_json::Value;
 
 use super::control_plane::ControlPlane;
-use crate::berth::Berth;
-use crate::cell::Component;
-use crate::command::{find, is_root, run};
+use crate::command::{self, find, is_root};
+use crate::managed_run::ManagedRun;
 use crate::packages::CNI_PLUGINS;
+use crate::pid_namespace::Component;
 use crate::wait;
 
-/// Ten times what each step needs on two busy cores.
-const STEP: Duration = Duration::from_mins(1);
+/// Ten times each step on two busy cores.
+const STEP_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What keeps a pod's namespaces while its containers come and go.
+/// The image of the sandbox container of pods.
 const PAUSE_IMAGE: &str = "localhost/pause:1";
-/// What does that: every Debian has it.
+/// The binary in the sandbox container.
 const SLEEP: &str = "/bin/sleep";
 
-/// The longest path of a socket, with room for what containerd appends to it.
-const LONGEST_SOCKET: usize = 100;
+/// Maximum length of a socket path, with room for the suffix of containerd.
+const MAX_SOCKET_PATH: usize = 100;
 
-/// What the kubelet would set for the whole machine if it found anything else. In the cell it
-/// finds these values, so the machine keeps its own.
+/// Kernel settings that the kubelet would change on the host. In the namespace, bind mounts show it these
+/// values.
 const KERNEL_SETTINGS: [(&str, &str); 6] = [
     ("vm/overcommit_memory", "1"),
     ("vm/panic_on_oom", "0"),
@@ -39,83 +39,83 @@ const KERNEL_SETTINGS: [(&str, &str); 6] = [
     ("kernel/keys/root_maxbytes", "25000000"),
 ];
 
-/// Tells the kubelet whose machine this is; one of a cloud it would ask for credentials.
+/// The file by which the kubelet detects a cloud, which it would query for credentials.
 const VENDOR: &str = "/sys/class/dmi/id/product_name";
 
-/// The only network that pods can have besides the machine's own.
+/// The only pod network besides that of the host.
 const CNI_CONFIG: &str =
     r#"{"cniVersion":"0.4.0","name":"loopback","plugins":[{"type":"loopback"}]}"#;
 
-/// A node whose runtime has started, before there is an API server to register with.
+/// A node with a running container runtime, not yet registered.
 pub(super) struct Node {
-    /// Its pods' control groups, apart from those of other clusters on this machine.
+    /// The root cgroup of its pods.
     cgroup_root: String,
     containerd: Component,
 }
 
-/// The socket of a node's containerd.
+/// The socket of containerd.
 pub(super) fn socket(directory: &Path) -> PathBuf {
     directory.join("containerd.sock")
 }
 
 impl Node {
-    /// Starts containerd; [`Self::join`] finishes the node.
-    pub(super) fn start_runtime(berth: &mut Berth, address: Ipv4Addr) -> Result<Self> {
-        check_directory(berth)?;
-        mount_over_the_machine(berth)?;
-        let cgroup_root = berth.directory().create_cgroup()?;
-        let config = berth.join("containerd.toml");
-        fs::write(&config, containerd_config(berth.path(), address, snapshotter(berth.path())?))?;
-        fs::create_dir_all(berth.join("cni.d"))?;
-        fs::write(berth.join("cni.d/10-loopback.conflist"), CNI_CONFIG)?;
+    /// Starts containerd. [`Self::join`] registers the node.
+    pub(super) fn start_runtime(run: &mut ManagedRun, address: Ipv4Addr) -> Result<Self> {
+        check_directory(run)?;
+        mount_over_host_directories(run)?;
+        let cgroup_root = run.directory().create_cgroup()?;
+        let config = run.join("containerd.toml");
+        fs::write(&config, containerd_config(run.path(), address, snapshotter(run.path())?))?;
+        fs::create_dir_all(run.join("cni.d"))?;
+        fs::write(run.join("cni.d/10-loopback.conflist"), CNI_CONFIG)?;
         let program = find("containerd").context("containerd is missing")?;
         let arguments = ["--config".to_owned(), config.display().to_string()];
-        let containerd = berth.spawn("containerd", &program, arguments)?;
+        let containerd = run.spawn("containerd", &program, arguments)?;
         Ok(Self { cgroup_root, containerd })
     }
 
-    /// Gives containerd the image without which no pod starts.
-    pub(super) fn import_pause_image(&self, berth: &Berth) -> Result<()> {
-        let socket = socket(berth.path());
-        wait::until_logged("containerd to be ready", STEP, &self.containerd.log, || {
+    /// Imports the image of the sandbox container.
+    pub(super) fn import_pause_image(&self, run: &ManagedRun) -> Result<()> {
+        let socket = socket(run.path());
+        wait::until_logged("containerd to be ready", STEP_TIMEOUT, &self.containerd.log, || {
             self.containerd.ensure_alive()?;
             Ok(ctr(&socket, &["version"]).ok())
         })?;
-        let archive = berth.join("pause.tar");
+        let archive = run.join("pause.tar");
         let layer = LayerBuilder::new().host_program("bin/sleep", Path::new(SLEEP))?.build()?;
         let command = ["/bin/sleep", "infinity"].map(str::to_owned).to_vec();
         let image =
             Image::new(vec![layer], &ImageConfig { cmd: command, ..ImageConfig::default() });
         layout::archive(&image, PAUSE_IMAGE, File::create(&archive)?)?;
-        import_image(berth.path(), &archive)?;
+        import_image(run.path(), &archive)?;
         Ok(fs::remove_file(archive)?)
     }
 
-    /// Starts the kubelet and waits until pods can be scheduled.
-    pub(super) fn join(&self, berth: &mut Berth, plane: &ControlPlane<'_>) -> Result<()> {
-        let config = berth.join("kubelet.yaml");
-        fs::write(&config, kubelet_config(berth.path(), plane.address, &self.cgroup_root))?;
-        // A name server that does not exist: no question of a pod leaves the machine.
-        fs::write(berth.join("resolv.conf"), format!("nameserver {}\n", plane.address))?;
-        let kubeconfig = berth.join("kubelet.kubeconfig");
+    /// Starts the kubelet and waits until the node is ready.
+    pub(super) fn join(&self, run: &mut ManagedRun, plane: &ControlPlane<'_>) -> Result<()> {
+        let config = run.join("kubelet.yaml");
+        fs::write(&config, kubelet_config(run.path(), plane.address, &self.cgroup_root))?;
+        // An address without a name server, so that no DNS query leaves the host.
+        fs::write(run.join("resolv.conf"), format!("nameserver {}\n", plane.address))?;
+        let kubeconfig = run.join("kubelet.kubeconfig");
         fs::write(&kubeconfig, plane.pki.kubeconfig(&plane.server(), &plane.pki.kubelet))?;
-        let kubelet = berth.spawn(
+        let kubelet = run.spawn(
             "kubelet",
             Path::new("env"),
             [
-                // It would ask this cloud for credentials at every start.
+                // Otherwise it queries the metadata service of AWS at every start.
                 "AWS_EC2_METADATA_DISABLED=true".to_owned(),
                 path_text(plane.binaries.kubelet()?),
                 format!("--config={}", config.display()),
                 format!("--kubeconfig={}", kubeconfig.display()),
                 "--container-runtime=remote".to_owned(),
-                format!("--container-runtime-endpoint=unix://{}", socket(berth.path()).display()),
+                format!("--container-runtime-endpoint=unix://{}", socket(run.path()).display()),
                 // A name that is an address becomes the node's address.
                 format!("--hostname-override={}", plane.address),
             ],
         )?;
         let path = format!("/api/v1/nodes/{}", plane.address);
-        plane.until_ok(&kubelet, super::API_PORT, &path, |answer| is_ready(&answer.body))
+        plane.until_ok(&kubelet, super::API_PORT, &path, |response| is_ready(&response.body))
     }
 }
 
@@ -127,10 +127,10 @@ pub(super) fn import_image(directory: &Path, archive: &Path) -> Result<()> {
 }
 
 fn ctr(socket: &Path, arguments: &[&str]) -> Result<String> {
-    run(Command::new("ctr").arg("--address").arg(socket).args(arguments), STEP)
+    command::run(Command::new("ctr").arg("--address").arg(socket).args(arguments), STEP_TIMEOUT)
 }
 
-/// Says what a node needs that this user cannot give, before time is spent on it.
+/// Fails early if the user may not start a node.
 pub(super) fn check_user() -> Result<()> {
     if is_root() {
         return Ok(());
@@ -141,44 +141,45 @@ pub(super) fn check_user() -> Result<()> {
     );
 }
 
-fn check_directory(berth: &Berth) -> Result<()> {
-    if berth.path().starts_with("/run") {
+fn check_directory(run: &ManagedRun) -> Result<()> {
+    if run.path().starts_with("/run") {
         bail!("a node hides /run: set FAIRWAY_CACHE to a directory elsewhere");
     }
-    if socket(berth.path()).as_os_str().len() > LONGEST_SOCKET {
-        bail!("{} is too long for a socket: set FAIRWAY_CACHE", berth.path().display());
+    if socket(run.path()).as_os_str().len() > MAX_SOCKET_PATH {
+        bail!("{} is too long for a socket: set FAIRWAY_CACHE", run.path().display());
     }
     Ok(())
 }
 
-/// Puts something of the cell's own wherever the kubelet, containerd and the network plugins would
-/// write on the machine. `/var/lib` itself stays: pods share `/var/lib/fairway` with the machine.
-fn mount_over_the_machine(berth: &Berth) -> Result<()> {
-    // Between creation and use, a cluster that ends must not remove a mount point.
-    let _turn = berth.take_turn()?;
+/// Mounts private directories over those of the host to which the kubelet, containerd and CNI plugins
+/// write. Not over `/var/lib`: pods share `/var/lib/fairway` with the host.
+fn mount_over_host_directories(run: &ManagedRun) -> Result<()> {
+    // With the lock: a cluster that stops must not remove a mount point before it is used.
+    let _turn = run.take_turn()?;
     let mut script = vec!["set -e".to_owned(), "mount -t tmpfs -o mode=0755 tmpfs /run".to_owned()];
     for (name, path) in
         [("var-log", "/var/log"), ("kubelet", "/var/lib/kubelet"), ("cni", "/var/lib/cni")]
     {
-        fs::create_dir_all(berth.join(name))?;
-        berth.directory().create_mount_point(path)?;
+        fs::create_dir_all(run.join(name))?;
+        run.directory().create_mount_point(path)?;
         script.push(format!("mount --bind \"$0/{name}\" {path}"));
     }
-    fs::create_dir_all(berth.join("sysctl"))?;
+    fs::create_dir_all(run.join("sysctl"))?;
     for (setting, value) in KERNEL_SETTINGS {
         let name = format!("sysctl/{}", setting.replace('/', "."));
-        fs::write(berth.join(&name), value)?;
+        fs::write(run.join(&name), value)?;
         script.push(format!("mount --bind \"$0/{name}\" /proc/sys/{setting}"));
     }
     script.push(format!("if [ -e {VENDOR} ]; then mount --bind /dev/null {VENDOR}; fi"));
-    // Pods may ask that their mounts reach the node.
+    // Required for `mountPropagation: Bidirectional`.
     script.push("mount --make-rshared /".to_owned());
-    berth.run("sh", ["-c", &script.join("\n"), &path_text(berth.path())], STEP).map(drop)
+    run.run("sh", ["-c", &script.join("\n"), &path_text(run.path())], STEP_TIMEOUT).map(drop)
 }
 
-/// Overlays do not stack: on an overlay, as in a container, containerd has to copy.
+/// overlayfs does not stack: on an overlay, as in a container, containerd has to copy.
 fn snapshotter(directory: &Path) -> Result<&'static str> {
-    let kind = run(Command::new("stat").args(["-f", "-c", "%T"]).arg(directory), STEP)?;
+    let kind =
+        command::run(Command::new("stat").args(["-f", "-c", "%T"]).arg(directory), STEP_TIMEOUT)?;
     Ok(if kind.trim() == "overlayfs" { "native" } else { "overlayfs" })
 }
 
@@ -212,10 +213,9 @@ snapshotter = "{snapshotter}"
 
 fn kubelet_config(directory: &Path, address: Ipv4Addr, cgroup_root: &str) -> String {
     let directory = directory.display();
-    // Chains in the machine's packet filter are for kube-proxy, which does not run here; a full
-    // disk or a used swap is the developer's business. The node looks at itself every second, so
-    // as to be ready a second after its runtime, and reports what did not change as rarely as by
-    // default.
+    // No iptables chains: they are for kube-proxy, which does not run here. A full disk or swap of the
+    // host does not matter. The node status is computed every second, so that the node is ready a second
+    // after its runtime; an unchanged status is reported at the default interval.
     format!(
         "apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -243,7 +243,7 @@ nodeStatusReportFrequency: 5m
     )
 }
 
-/// Whether a node says that it is ready and the controllers believe it.
+/// Whether a node is `Ready` and has no taints.
 fn is_ready(node: &str) -> bool {
     let node: Value = serde_json::from_str(node).unwrap_or_default();
     let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_is_ready_when_nothing_keeps_pods_away() {
+    fn is_ready_of_tainted_node_is_false() {
         let node = |taints: &str| {
             format!(
                 r#"{{"spec":{{"taints":{taints}}},
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_listens_on_the_address_of_the_cluster() {
+    fn configs_listen_on_the_address_of_the_cluster() {
         let address = Ipv4Addr::new(127, 99, 0, 1);
         let containerd = containerd_config(Path::new("/c/run/kube"), address, "overlayfs");
         assert!(containerd.contains("stream_server_address = \"127.99.0.1\""));

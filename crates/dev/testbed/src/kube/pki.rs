@@ -1,4 +1,4 @@
-//! The keys and certificates of a cluster, new for each.
+//! Keys and certificates of a cluster.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -10,22 +10,22 @@ use rcgen::{
     KeyUsagePurpose, SanType,
 };
 
-/// Names by which pods call the API server.
+/// DNS names of the API server.
 const API_SERVER_NAMES: [&str; 4] =
     ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
 
-/// A certificate with its key, as PEM texts.
+/// A certificate and its key as PEM.
 #[derive(Debug, Clone)]
 pub(super) struct Identity {
     pub(super) certificate: String,
     pub(super) key: String,
 }
 
-/// Everything, and the directory in which components find it as `<name>.crt` and `<name>.key`.
+/// All certificates. Components read them from `<name>.crt` and `<name>.key` in the directory.
 #[derive(Debug)]
 pub(super) struct Pki {
     directory: PathBuf,
-    pub(super) authority: String,
+    pub(super) ca: String,
     pub(super) admin: Identity,
     pub(super) controller_manager: Identity,
     pub(super) scheduler: Identity,
@@ -33,10 +33,10 @@ pub(super) struct Pki {
 }
 
 impl Pki {
-    /// Makes and writes all of it for a cluster at this address.
+    /// Creates and writes the certificates of a cluster.
     pub(super) fn create(directory: &Path, address: Ipv4Addr) -> Result<Self> {
         fs::create_dir_all(directory)?;
-        let authority = Authority::create()?;
+        let authority = CertificateAuthority::create()?;
         let server = |name: &str| authority.issue(name, None, &server_names(address));
         let user = |name: &str, group: Option<&str>| authority.issue(name, group, &[]);
         let node = authority.issue(
@@ -46,7 +46,7 @@ impl Pki {
         )?;
         let pki = Self {
             directory: directory.to_owned(),
-            authority: authority.certificate.clone(),
+            ca: authority.certificate.clone(),
             admin: user("admin", Some("system:masters"))?,
             controller_manager: user("system:kube-controller-manager", None)?,
             scheduler: user("system:kube-scheduler", None)?,
@@ -58,20 +58,19 @@ impl Pki {
         pki.write("etcd", &server("etcd")?)?;
         pki.write("admin", &pki.admin)?;
         pki.write("kubelet", &pki.kubelet)?;
-        // Kubernetes signs with a private key and verifies with a public one: given only the
-        // private key in this format, 1.20 does not find the public one in it.
+        // Both keys: Kubernetes 1.20 does not derive the public key from a private key in this format.
         let tokens = KeyPair::generate()?;
         fs::write(directory.join("sa.key"), tokens.serialize_pem())?;
         fs::write(directory.join("sa.pub"), tokens.public_key_pem())?;
         Ok(pki)
     }
 
-    /// The path of one of its files.
+    /// The path of a file.
     pub(super) fn path(&self, file: &str) -> String {
         self.directory.join(file).display().to_string()
     }
 
-    /// A kubeconfig for one of its users, which needs no other file.
+    /// A kubeconfig with embedded credentials.
     pub(super) fn kubeconfig(&self, server: &str, user: &Identity) -> String {
         format!(
             "apiVersion: v1\n\
@@ -83,7 +82,7 @@ impl Pki {
              contexts:\n\
              - name: fairway\n  context:\n    cluster: fairway\n    user: fairway\n\
              current-context: fairway\n",
-            base64(self.authority.as_bytes()),
+            base64(self.ca.as_bytes()),
             base64(user.certificate.as_bytes()),
             base64(user.key.as_bytes()),
         )
@@ -102,12 +101,12 @@ fn server_names(address: Ipv4Addr) -> Vec<SanType> {
     names.map(SanType::DnsName).chain(addresses).collect()
 }
 
-struct Authority {
+struct CertificateAuthority {
     certificate: String,
     issuer: Issuer<'static, KeyPair>,
 }
 
-impl Authority {
+impl CertificateAuthority {
     fn create() -> Result<Self> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::default();
@@ -127,7 +126,7 @@ impl Authority {
         }
         params.subject_alt_names = names.to_vec();
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        // etcd and the kubelet are servers and clients with one certificate.
+        // etcd and the kubelet use one certificate as servers and clients.
         params.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         params.use_authority_key_identifier_extension = true;
@@ -143,9 +142,9 @@ fn base64(bytes: &[u8]) -> String {
         let mut group = [0; 3];
         group[..chunk.len()].copy_from_slice(chunk);
         let bits = u32::from_be_bytes([0, group[0], group[1], group[2]]);
-        for place in 0..4 {
-            let index = (bits >> (18 - 6 * place)) as usize & 63;
-            text.push(if place <= chunk.len() { char::from(ALPHABET[index]) } else { '=' });
+        for digit in 0..4 {
+            let index = (bits >> (18 - 6 * digit)) as usize & 63;
+            text.push(if digit <= chunk.len() { char::from(ALPHABET[index]) } else { '=' });
         }
     }
     text
@@ -156,18 +155,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_pads() {
+    fn base64_of_incomplete_group_is_padded() {
         for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foobar", "Zm9vYmFy")] {
             assert_eq!(base64(bytes.as_bytes()), text);
         }
     }
 
     #[test]
-    fn a_client_trusts_what_was_written() {
+    fn created_certificates_are_valid() {
         let directory = tempfile::tempdir().unwrap();
         let pki = Pki::create(directory.path(), Ipv4Addr::new(127, 96, 0, 1)).unwrap();
         let Identity { certificate, key } = &pki.admin;
-        crate::http::TlsClient::new(&pki.authority, certificate, key).unwrap();
+        crate::http::TlsClient::new(&pki.ca, certificate, key).unwrap();
         assert!(directory.path().join("apiserver.key").exists());
         let public = fs::read_to_string(directory.path().join("sa.pub")).unwrap();
         assert!(public.starts_with("-----BEGIN PUBLIC KEY-----"));

@@ -1,4 +1,4 @@
-//! Debian's source package of Kubernetes, made ready for Debian's Go compiler.
+//! Debian's source package of Kubernetes, patched for Debian's Go compiler.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,8 +12,8 @@ use super::build::VERSION;
 use crate::command::run;
 use crate::packages::REFLECT2;
 
-/// The source package has 11 MB; the index of Debian's sources has 9 MB.
-const DOWNLOAD: Duration = Duration::from_mins(10);
+/// The source package has 11 MB, the index of Debian's sources 9 MB.
+const DOWNLOAD_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Fetches the source package into `scratch` and unpacks it into `source`.
 pub(super) fn fetch(scratch: &Path, source: &Path) -> Result<()> {
@@ -30,7 +30,7 @@ pub(super) fn fetch(scratch: &Path, source: &Path) -> Result<()> {
             .arg("--strip-components=1")
             .arg("--directory")
             .arg(source),
-        DOWNLOAD,
+        DOWNLOAD_TIMEOUT,
     )?;
     Ok(())
 }
@@ -52,7 +52,7 @@ fn download(directory: &Path) -> Result<PathBuf> {
                 .arg("-o")
                 .arg(setting("Dir::Cache", &directory.join("cache")))
                 .args(arguments),
-            DOWNLOAD,
+            DOWNLOAD_TIMEOUT,
         )?;
     }
     let archive = fs::read_dir(directory)?
@@ -72,7 +72,7 @@ fn setting(name: &str, path: &Path) -> String {
     format!("{name}={}", path.display())
 }
 
-/// The machine's own Debian archives, read as archives of source packages.
+/// The Debian archives of this host as archives of source packages.
 fn source_entries() -> Result<String> {
     let mut entries = String::new();
     let parts = fs::read_dir("/etc/apt/sources.list.d").into_iter().flatten();
@@ -133,13 +133,13 @@ fn entry(uris: &str, suites: &str, keyring: &str) -> String {
     if keyring.is_empty() { entry + "\n" } else { format!("{entry}Signed-By: {keyring}\n\n") }
 }
 
-/// Mirrors differ in host and keep the name of the archive: `…/debian`, `…/debian-security`.
+/// Mirrors have the same last path segment: `debian`, `debian-security`.
 fn is_debian(uri: &str) -> bool {
     uri.trim_end_matches('/').rsplit('/').next().is_some_and(|name| name.starts_with("debian"))
 }
 
-/// Replaces the reflect2 1.0.1 of the source by Debian's newer one: 1.0.1 faults when compiled by
-/// Go 1.18 or later, and the API server dies of it at the first custom resource.
+/// Replaces the vendored reflect2 1.0.1 by Debian's newer one: compiled by Go 1.18 or later, 1.0.1 crashes
+/// the API server at the first custom resource.
 pub(super) fn replace_reflect2(source: &Path) -> Result<()> {
     let is_code = |path: &PathBuf| {
         path.extension().is_some_and(|extension| extension == "go" || extension == "s")
@@ -155,10 +155,9 @@ pub(super) fn replace_reflect2(source: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Lets the validation of custom resources tell an empty string from a missing one. It compares
-/// with the zero value by address, which newer Go compilers share between the two: an API server
-/// built by them refuses `""` wherever a string is wanted.
-pub(super) fn repair_zero_values(source: &Path) -> Result<()> {
+/// Fixes the validation of empty strings in custom resources. It compares with the zero value by address,
+/// which newer Go compilers share: an API server built by them refuses `""` for a string.
+pub(super) fn patch_zero_values(source: &Path) -> Result<()> {
     const COMPARISON: &str =
         " || reflect.DeepEqual(reflect.Zero(reflect.TypeOf(data)), reflect.ValueOf(data))";
     for validator in
@@ -212,7 +211,7 @@ fn is_marked(file: &Path) -> Result<bool> {
         .any(|line| line.starts_with("// +k8s:openapi-gen=true")))
 }
 
-/// How Go names a directory of the source.
+/// The import path of a directory.
 fn import_path(relative: &Path) -> String {
     let path = relative.to_string_lossy();
     match path.strip_prefix("staging/src/") {
@@ -233,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stanzas_become_source_entries() {
+    fn entries_of_stanzas_are_debian_sources() {
         let text = "Types: deb\n# a comment\nURIs: http://mirror.example/debian\n\
                     Suites: bookworm bookworm-updates\nComponents: main contrib\n\
                     Signed-By: /keys/debian.gpg\n\n\
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_become_source_entries() {
+    fn entries_of_lines_are_debian_sources() {
         let text = "deb [arch=amd64 signed-by=/k.gpg] http://m.example/debian-security/ s main\n\
                     deb https://example.com/apt tool main\n\
                     deb https://example.com/linux/debian bookworm stable\n\
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn staged_packages_are_imported_from_vendor() {
+    fn import_path_of_staged_package_is_in_vendor() {
         assert_eq!(
             import_path(Path::new("staging/src/k8s.io/api/core/v1")),
             "k8s.io/kubernetes/vendor/k8s.io/api/core/v1"

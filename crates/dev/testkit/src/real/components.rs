@@ -1,4 +1,4 @@
-//! Stand-ins for the components of a platform whose programs do not run.
+//! [`StubComponents`].
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -19,25 +19,26 @@ use tokio::task::JoinSet;
 
 use crate::objects;
 
-/// Reports every ClusterOperator as available and every Pod as ready, and removes deleted Pods. Ends with this value.
-pub struct Components {
+/// Reports every ClusterOperator as available and every Pod as ready, and removes deleted Pods. Dropping
+/// it ends its watches.
+pub struct StubComponents {
     reports: Arc<Mutex<Reports>>,
     _tasks: JoinSet<()>,
 }
 
-/// What components report, by the name of their ClusterOperator.
+/// Reports of components, by the name of their ClusterOperator.
 type Reports = BTreeMap<String, Report>;
 
-/// What one component reports, and from when on.
+/// Report of a component.
 #[derive(Clone)]
 struct Report {
     versions: Value,
-    /// Namespace, name and image of its Deployment, if it has one: it reports once that is there.
+    /// Namespace, name and image of its Deployment. The component reports once the Deployment exists.
     deployment: Option<(String, String, String)>,
 }
 
-impl Components {
-    /// Starts reporting for the components of a release.
+impl StubComponents {
+    /// Starts to report for the components of a release.
     pub fn start(client: &Client, manifests: &[&Manifest]) -> Self {
         let reports = Arc::new(Mutex::new(reports(manifests)));
         let mut tasks = JoinSet::new();
@@ -46,14 +47,14 @@ impl Components {
         Self { reports, _tasks: tasks }
     }
 
-    /// Reports for the components of another release from now on.
+    /// Reports for another release from now on.
     pub fn update(&self, manifests: &[&Manifest]) {
         *self.reports.lock().unwrap_or_else(PoisonError::into_inner) = reports(manifests);
     }
 }
 
-/// A component is the manifests of one file prefix, such as `0000_50_console-operator_`: what comes
-/// on a later level waits for its report.
+/// The reports of a release. The manifests of a component share a file prefix such as
+/// `0000_50_console-operator_`, and later levels wait for its report.
 fn reports(manifests: &[&Manifest]) -> Reports {
     let of_kind = |kind: &'static str| manifests.iter().filter(move |it| it.id.kind == kind);
     let deployments: BTreeMap<Vec<&str>, _> = of_kind("Deployment")
@@ -80,8 +81,8 @@ fn image_of(deployment: &Value) -> Option<String> {
     image.as_str().map(str::to_owned)
 }
 
-/// Every state of every object. Errors end neither the watch nor the test: whoever waits for a
-/// report says which one is missing.
+/// Every state of every object. Errors are dropped: a test that waits for a report names the one that
+/// is missing.
 fn states<K>(api: Api<K>) -> impl Stream<Item = K>
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
@@ -110,10 +111,10 @@ async fn report_all(client: Client, reports: Arc<Mutex<Reports>>) {
         let reports = reports.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (name, operator) in &known {
             let Some(Report { versions, deployment }) = reports.get(name) else { continue };
-            let is_there = deployment.as_ref().is_none_or(|(namespace, name, image)| {
+            let exists = deployment.as_ref().is_none_or(|(namespace, name, image)| {
                 images.get(&(namespace.clone(), name.clone())) == Some(image)
             });
-            if is_there && !says(operator, versions) {
+            if exists && !has_reported(operator, versions) {
                 let mut report = json!(objects::working_at(""));
                 report["versions"] = versions.clone();
                 let patch = Patch::Merge(json!({ "status": report }));
@@ -128,7 +129,7 @@ enum State {
     Deployment(Box<Deployment>),
 }
 
-fn says(operator: &ClusterOperator, versions: &Value) -> bool {
+fn has_reported(operator: &ClusterOperator, versions: &Value) -> bool {
     let status = operator.status.as_ref();
     status.is_some_and(|status| {
         !status.conditions.is_empty() && (versions.is_null() || json!(status.versions) == *versions)
@@ -140,7 +141,7 @@ async fn make_pods_ready(client: Client) {
     while let Some(pod) = pods.next().await {
         let api: Api<Pod> = Api::namespaced(client.clone(), &pod.namespace().unwrap_or_default());
         if pod.metadata.deletion_timestamp.is_some() {
-            // No kubelet confirms that it has ended.
+            // No kubelet runs that would confirm the end of the pod.
             let _ = api.delete(&pod.name_any(), &DeleteParams::default().grace_period(0)).await;
             continue;
         }

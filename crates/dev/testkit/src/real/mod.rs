@@ -1,17 +1,15 @@
-//! Payloads of real operators, and what stands in for those operators in a cluster without them.
+//! Payloads of real OpenShift releases, for clusters in which their components do not run.
 //!
-//! [`RealPayload`] is one of the releases in the directory that `FAIRWAY_PAYLOADS` names.
-//! [`prepare`] gives a cluster what an installer gives it before the operator starts, and
-//! [`Components`] reports for the components, whose programs do not run.
+//! [`RealPayload`] is a release in the directory of `FAIRWAY_PAYLOADS`. [`prepare_cluster`] creates the
+//! objects that an installer creates before the operator starts. [`StubComponents`] reports for the
+//! components.
 
 mod components;
-mod operator;
 mod payload;
+mod preparation;
 mod presence;
-mod site;
 
-pub use components::Components;
-pub use operator::OperatorProcess;
+pub use components::StubComponents;
 pub use payload::{RealPayload, default_filter};
-pub use presence::{absent, lacking};
-pub use site::{MissingKind, prepare};
+pub use preparation::{MissingKind, prepare_cluster};
+pub use presence::{missing_objects, unserved_kinds};

@@ -13,26 +13,26 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The value of an annotation for manifests that the operator does not apply.
-const FOR_THE_CONFIG_OPERATOR: &str = "false-except-for-the-config-operator";
+/// Profile annotation of manifests that the config operator reads and this operator does not apply.
+const CONFIG_OPERATOR_ONLY: &str = "false-except-for-the-config-operator";
 
-/// The payload of a real release. Its files go with this value.
+/// The payload of a real release. Dropping it deletes its files.
 pub struct RealPayload {
     /// The release.
     pub release: Release,
-    /// The name of its image, by digest.
+    /// The pull spec of its image, by digest.
     pub image: String,
     directory: TempDir,
 }
 
 impl RealPayload {
-    /// Unpacks and loads one of the payloads below a directory, such as `5.0`.
+    /// Unpacks and loads the payload of a version such as `5.0`.
     pub fn unpack(payloads: &Path, name: &str) -> Result<Self> {
         let archive = payloads.join(format!("{name}-payload.tar.gz"));
         let file = File::open(&archive).with_context(|| format!("no {}", archive.display()))?;
         let directory = tempfile::tempdir()?;
         tar::Archive::new(GzDecoder::new(file)).unpack(directory.path())?;
-        let image = image_of(&directory.path().join("payload"))?;
+        let image = build_image(&directory.path().join("payload"))?;
         let image = format!("registry.example/release@{}", image.digest());
         let release =
             Release::load(&files(&directory.path().join("payload"))?, &image, DEFAULT_PROFILE)?;
@@ -49,14 +49,14 @@ impl RealPayload {
         self.directory.path().join("payload")
     }
 
-    /// Writes its image into an OCI layout of its own below a directory.
+    /// Writes its image to a new OCI layout below a directory.
     pub fn write_layout(&self, layouts: &Path) -> Result<()> {
-        let image = image_of(&self.directory())?;
+        let image = build_image(&self.directory())?;
         layout::write(&layouts.join(image.digest().hex()), &image, &self.version())?;
         Ok(())
     }
 
-    /// The manifests that a default cluster gets.
+    /// The manifests that a default cluster includes.
     pub fn included(&self) -> Vec<&Manifest> {
         default_filter(&self.release).select(&self.release.manifests).included
     }
@@ -68,7 +68,7 @@ impl RealPayload {
     }
 }
 
-/// What decides for a default cluster: all capabilities, and the gates of the default feature set.
+/// The filter of a default cluster: all capabilities, and the gates of the default feature set.
 pub fn default_filter(release: &Release) -> Filter {
     let gates = feature_gates(release).map(|gates| names(&gates["enabled"])).unwrap_or_default();
     let capabilities = Capabilities { known: None, enabled: capability_sets::known(&gates) };
@@ -82,13 +82,13 @@ pub fn default_filter(release: &Release) -> Filter {
     }
 }
 
-/// The entry of `status.featureGates` for the default feature set. Its manifest is not applied: the
-/// config operator reads it.
+/// The entry of `status.featureGates` for the default feature set, from the manifest that the config
+/// operator reads.
 fn feature_gates(release: &Release) -> Option<Value> {
     let is_default = |manifest: &&Manifest| {
         let profile = format!("include.release.openshift.io/{DEFAULT_PROFILE}");
         manifest.id.kind == "FeatureGate"
-            && manifest.annotation(&profile) == Some(FOR_THE_CONFIG_OPERATOR)
+            && manifest.annotation(&profile) == Some(CONFIG_OPERATOR_ONLY)
             && manifest.object()["spec"]["featureSet"].as_str().is_none_or(str::is_empty)
     };
     let manifest = release.manifests.iter().find(is_default)?;
@@ -102,7 +102,7 @@ fn names(gates: &Value) -> BTreeSet<String> {
     gates.filter_map(|gate| gate["name"].as_str().map(str::to_owned)).collect()
 }
 
-fn image_of(directory: &Path) -> Result<Image> {
+fn build_image(directory: &Path) -> Result<Image> {
     let layer = LayerBuilder::new().host_tree("", directory)?.build()?;
     Ok(Image::new(vec![layer], &ImageConfig::default()))
 }

@@ -1,4 +1,4 @@
-//! Which objects of a release are in a cluster.
+//! Objects of a release that a cluster lacks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,26 +11,29 @@ use kube::core::GroupVersionKind;
 use kube::discovery::{ApiResource, Scope};
 use serde_json::Value;
 
-/// Requests that are sent at once.
-const AT_ONCE: usize = 16;
+/// Maximum number of concurrent requests.
+const MAX_CONCURRENT_REQUESTS: usize = 16;
 
-/// The manifests whose objects are not in the cluster. Those that are to be deleted count as such
-/// while their objects are there.
-pub async fn absent<'a>(client: &Client, manifests: &[&'a Manifest]) -> Result<Vec<&'a Manifest>> {
+/// The manifests whose objects are not in the cluster. For a manifest with the delete annotation, those
+/// whose objects exist.
+pub async fn missing_objects<'a>(
+    client: &Client,
+    manifests: &[&'a Manifest],
+) -> Result<Vec<&'a Manifest>> {
     let kinds = kinds(client, manifests).await;
-    let asked = manifests.iter().map(async |manifest| {
-        let is_there = is_there(client, &kinds, manifest).await?;
+    let checks = manifests.iter().map(async |manifest| {
+        let exists = exists(client, &kinds, manifest).await?;
         let is_deleted =
             manifest.annotation("release.openshift.io/delete").is_some_and(|it| it == "true");
-        anyhow::Ok((is_there == is_deleted).then_some(*manifest))
+        anyhow::Ok((exists == is_deleted).then_some(*manifest))
     });
     let absent: Vec<Option<&Manifest>> =
-        stream::iter(asked).buffered(AT_ONCE).try_collect().await?;
+        stream::iter(checks).buffered(MAX_CONCURRENT_REQUESTS).try_collect().await?;
     Ok(absent.into_iter().flatten().collect())
 }
 
-/// The kinds of manifests that the API server does not serve and that no CRD among them adds.
-pub async fn lacking(client: &Client, manifests: &[&Manifest]) -> BTreeSet<String> {
+/// The kinds that the API server does not serve and that no CRD among the manifests adds.
+pub async fn unserved_kinds(client: &Client, manifests: &[&Manifest]) -> BTreeSet<String> {
     let served = kinds(client, manifests).await;
     let crds = manifests.iter().filter(|it| it.id.kind == "CustomResourceDefinition");
     let added: BTreeSet<(String, String)> = crds
@@ -40,18 +43,18 @@ pub async fn lacking(client: &Client, manifests: &[&Manifest]) -> BTreeSet<Strin
             (text(&spec["group"]), text(&spec["names"]["kind"]))
         })
         .collect();
-    let is_lacking = |it: &&&Manifest| {
+    let is_unserved = |it: &&&Manifest| {
         let kind = GroupVersionKind::gvk(&it.id.group, &it.version, &it.id.kind);
         !served.contains_key(&(kind.api_version(), kind.kind))
             && !added.contains(&(it.id.group.clone(), it.id.kind.clone()))
     };
-    manifests.iter().filter(is_lacking).map(|it| it.id.kind.clone()).collect()
+    manifests.iter().filter(is_unserved).map(|it| it.id.kind.clone()).collect()
 }
 
 type Kinds = BTreeMap<(String, String), (ApiResource, Scope)>;
 
-/// The kinds of the groups that manifests use. A group that is being added is listed before its
-/// kinds are, and the next look finds them.
+/// The served kinds of the groups that manifests use. Discovery lists a new group before its kinds; the
+/// next call finds them.
 async fn kinds(client: &Client, manifests: &[&Manifest]) -> Kinds {
     let groups: BTreeSet<&str> = manifests.iter().map(|it| it.id.group.as_str()).collect();
     let mut kinds = Kinds::new();
@@ -67,7 +70,7 @@ async fn kinds(client: &Client, manifests: &[&Manifest]) -> Kinds {
     kinds
 }
 
-async fn is_there(client: &Client, kinds: &Kinds, manifest: &Manifest) -> Result<bool> {
+async fn exists(client: &Client, kinds: &Kinds, manifest: &Manifest) -> Result<bool> {
     let id = &manifest.id;
     let kind = GroupVersionKind::gvk(&id.group, &manifest.version, &id.kind);
     let Some((resource, scope)) = kinds.get(&(kind.api_version(), kind.kind)) else {

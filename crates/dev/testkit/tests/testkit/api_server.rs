@@ -1,4 +1,4 @@
-//! What a real API server makes of the generated CustomResourceDefinitions.
+//! The generated CRDs on a real API server.
 
 use anyhow::{Context, Result, bail, ensure};
 use fairway_api::cluster_version::{AcceptRisk, Update, UpdateMode};
@@ -15,8 +15,8 @@ const NAME: &str = fairway_api::CLUSTER_VERSION_NAME;
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn an_administrator_and_an_operator_share_a_cluster_version() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+async fn status_update_does_not_change_the_generation_of_the_spec() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
     let versions: Api<ClusterVersion> = Api::all(cluster.client());
     versions.create(&PostParams::default(), &objects::cluster_version()).await?;
     let update = Update {
@@ -24,23 +24,23 @@ async fn an_administrator_and_an_operator_share_a_cluster_version() -> Result<()
         accept_risks: vec![AcceptRisk { name: "A".into(), ..AcceptRisk::default() }],
         ..objects::update_to("5.2.0")
     };
-    let wish = json!({ "spec": { "desiredUpdate": update.merge_patch()? } });
-    let patched = versions.patch(NAME, &PatchParams::default(), &Patch::Merge(wish)).await?;
+    let request = json!({ "spec": { "desiredUpdate": update.merge_patch()? } });
+    let patched = versions.patch(NAME, &PatchParams::default(), &Patch::Merge(request)).await?;
     assert_eq!(patched.spec.desired_update, Some(update));
     assert_eq!(patched.metadata.generation, Some(2));
 
     let with_status = ClusterVersion { status: Some(objects::status_at("5.1.0")), ..patched };
     let written = versions.replace_status(NAME, &PostParams::default(), &with_status).await?;
     assert_eq!(written.status, with_status.status);
-    assert_eq!(written.metadata.generation, Some(2), "a status is not a wish");
+    assert_eq!(written.metadata.generation, Some(2), "a status update is no new generation");
 
     Ok(())
 }
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn who_wrote_what_on_a_control_plane_of_its_own() -> Result<()> {
-    let cluster = TestCluster::own().await?;
+async fn audit_log_lists_requests_on_a_control_plane_of_its_own() -> Result<()> {
+    let cluster = TestCluster::start().await?;
     cluster.install_crds().await?;
     let versions: Api<ClusterVersion> = Api::all(cluster.client());
     let mark = cluster.audit_log()?.mark()?;
@@ -53,21 +53,22 @@ async fn who_wrote_what_on_a_control_plane_of_its_own() -> Result<()> {
 
     let events = cluster.audit_log()?.since(mark)?;
     let about_versions = events.iter().filter(|event| event.is_about("clusterversions"));
-    let said: Vec<_> = about_versions.map(|event| (event.is_write(), event.to_string())).collect();
+    let requests: Vec<_> =
+        about_versions.map(|event| (event.is_write(), event.to_string())).collect();
     let expected = [
         (true, "admin create clusterversions/version: 201"),
         (false, "admin get clusterversions/version: 200"),
         (true, "admin update clusterversions/version/status: 200"),
         (true, "admin delete clusterversions/another: 404"),
     ];
-    assert_eq!(said, expected.map(|(write, text)| (write, text.to_owned())));
+    assert_eq!(requests, expected.map(|(write, text)| (write, text.to_owned())));
     Ok(())
 }
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn kubectl_prints_the_columns() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+async fn kubectl_get_prints_the_columns() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
     let versions: Api<ClusterVersion> = Api::all(cluster.client());
     let mut version = versions.create(&PostParams::default(), &objects::cluster_version()).await?;
     version.status = Some(objects::status_at("5.1.0"));
@@ -96,8 +97,8 @@ async fn kubectl_prints_the_columns() -> Result<()> {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn versions_are_empty_or_semantic() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+async fn desired_version_has_to_be_empty_or_semantic() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
     let versions: Api<ClusterVersion> = Api::all(cluster.client());
     for (text, legal) in [
         ("", true),
@@ -108,10 +109,10 @@ async fn versions_are_empty_or_semantic() -> Result<()> {
         ("5.01.0", false),
         ("latest", false),
     ] {
-        let mut wish = objects::cluster_version();
-        wish.spec.desired_update = Some(objects::update_to(text));
+        let mut object = objects::cluster_version();
+        object.spec.desired_update = Some(objects::update_to(text));
         let dry = PostParams { dry_run: true, ..PostParams::default() };
-        let answer = versions.create(&dry, &wish).await;
+        let answer = versions.create(&dry, &object).await;
         assert_eq!(answer.is_ok(), legal, "{text:?}: {answer:?}");
     }
     Ok(())
@@ -119,8 +120,8 @@ async fn versions_are_empty_or_semantic() -> Result<()> {
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn a_control_plane_of_its_own_starts_empty_and_serves_both_kinds() -> Result<()> {
-    let cluster = TestCluster::own().await?;
+async fn control_plane_of_its_own_starts_empty_and_serves_both_kinds() -> Result<()> {
+    let cluster = TestCluster::start().await?;
     cluster.install_crds().await?;
     let operators: Api<ClusterOperator> = Api::all(cluster.client());
     assert!(operators.list(&ListParams::default()).await?.items.is_empty());
@@ -136,20 +137,20 @@ async fn a_control_plane_of_its_own_starts_empty_and_serves_both_kinds() -> Resu
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn the_vectors() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+async fn vectors_are_accepted_or_refused_as_expected() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
     let resource = ApiResource::erase::<ClusterVersion>(&());
     let api: Api<DynamicObject> = Api::all_with(cluster.client(), &resource);
-    let keeps_rules = keeps_rules(&cluster).await?;
+    let supports_cel = supports_cel(&cluster).await?;
     for vector in vectors::all() {
-        // Servers without CEL do not check list types in a status either: both in process.
-        let needs_a_newer_server = matches!(&vector.expected, Expected::StatusRefused(why)
+        // API servers without CEL do not validate list types in a status either.
+        let needs_cel = matches!(&vector.expected, Expected::StatusRefused(why)
             if why.contains("must contain") || why.contains("Duplicate value"));
-        if keeps_rules || !needs_a_newer_server {
-            play(&api, &vector).await.with_context(|| vector.name.clone())?;
+        if supports_cel || !needs_cel {
+            apply(&api, &vector).await.with_context(|| vector.name.clone())?;
         }
         api.delete(NAME, &DeleteParams::default()).await.ok();
-        wait::until("the object to go", || async {
+        wait::until("the object to be deleted", || async {
             Ok(api.get_opt(NAME).await?.is_none().then_some(()))
         })
         .await?;
@@ -157,8 +158,8 @@ async fn the_vectors() -> Result<()> {
     Ok(())
 }
 
-/// Creates, updates, and compares as the harness does from which the vectors come.
-async fn play(api: &Api<DynamicObject>, vector: &Vector) -> Result<()> {
+/// Creates, updates and compares like the test harness of the OpenShift API project.
+async fn apply(api: &Api<DynamicObject>, vector: &Vector) -> Result<()> {
     let created = api.create(&PostParams::default(), &named(&vector.initial)?).await;
     let mut object = match (&vector.expected, created) {
         (Expected::Refused(why), created) if vector.updated.is_none() => {
@@ -184,7 +185,7 @@ async fn play(api: &Api<DynamicObject>, vector: &Vector) -> Result<()> {
         }
     }
     let Expected::Accepted(expected) = &vector.expected else {
-        bail!("nothing in it was there to be refused");
+        bail!("the vector expects a refusal of nothing");
     };
     let stored = serde_json::to_value(&object)?;
     for part in ["spec", "status"] {
@@ -193,8 +194,8 @@ async fn play(api: &Api<DynamicObject>, vector: &Vector) -> Result<()> {
     Ok(())
 }
 
-/// Whether the server knows CEL: one that does not drops the rules from the definitions.
-async fn keeps_rules(cluster: &TestCluster) -> Result<bool> {
+/// Whether the API server supports CEL; an older one drops the rules from CRDs.
+async fn supports_cel(cluster: &TestCluster) -> Result<bool> {
     let crds: Api<CustomResourceDefinition> = Api::all(cluster.client());
     let stored = crds.get("clusterversions.config.openshift.io").await?;
     Ok(serde_json::to_string(&stored)?.contains("x-kubernetes-validations"))
@@ -206,13 +207,13 @@ fn named(object: &Value) -> Result<DynamicObject> {
     Ok(serde_json::from_value(object)?)
 }
 
-/// Servers of different ages have different words for the same refusal.
+/// Checks the text of a refusal, which differs between versions of the API server.
 fn refused(answer: kube::Result<DynamicObject>, why: &str) -> Result<()> {
     let older = match why {
         why if why.starts_with("Too long") => "should be at most 256 chars long",
         why => why,
     };
-    let said = answer.err().context("the server accepted what it should refuse")?.to_string();
-    ensure!(said.contains(why) || said.contains(older), "refused, but because: {said}");
+    let error = answer.err().context("the server accepted an invalid object")?.to_string();
+    ensure!(error.contains(why) || error.contains(older), "refused with another reason: {error}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The test kit, and what a real API server makes of the generated CustomResourceDefinitions.
+//! The harness, and the generated CRDs on a real API server.
 
 mod api_server;
-mod kit;
+mod harness;

@@ -1,7 +1,7 @@
-//! `fairway fleet`: many clusters at once.
+//! `fairway fleet`: commands for several clusters.
 
-mod at_once;
-mod members;
+mod clusters;
+mod concurrency;
 mod preflight;
 mod report;
 
@@ -10,7 +10,7 @@ use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::schema::Shape;
 
-/// The shapes of the documents that it prints.
+/// The schemas of its documents.
 pub(super) fn shapes() -> [Shape; 2] {
     [preflight::shape(), report::shape()]
 }

@@ -1,4 +1,4 @@
-//! `fairway graph build`: the graph that clusters get, as JSON.
+//! `fairway graph build`: the graph of an update service, as JSON.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &BuildArgs, printer: &Printer) -> anyhow::Result<ExitSta
         channel: args.view.channel.as_deref(),
     };
     // An update service serves an empty graph in this case, so the output is the same.
-    if let Err(unknown) = view::exists(&graph, scope) {
+    if let Err(unknown) = view::check_scope(&graph, scope) {
         printer.warnings(&[format!("{unknown}; {}", unknown.hint)]);
     }
     match args.output {
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &BuildArgs, printer: &Printer) -> anyhow::Result<ExitSta
     Ok(ExitStatus::Success)
 }
 
-/// Writes a graph as an update service answers it.
+/// Writes a graph in the format of an update service.
 pub(super) fn json(graph: &Graph, printer: &Printer) -> anyhow::Result<()> {
     let mut stdout = printer.stdout();
     stdout.write_all(&View::whole(graph).json())?;

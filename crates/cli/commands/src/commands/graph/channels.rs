@@ -17,17 +17,17 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "GraphChannels";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<Channels<'_>>(KIND)
 }
 
 pub(crate) fn run(args: &ChannelsArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let graph = input::graph(&args.input, printer)?;
-    let view = View::choose(graph, args.input.arch.as_deref(), None)?;
+    let view = View::select(graph, args.input.arch.as_deref(), None)?;
     let version = &args.version;
     if view.graph.find(version).next().is_none() {
         return Err(view.explain(&PathsError::Unknown(version.to_string())).into());

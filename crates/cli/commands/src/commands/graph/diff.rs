@@ -1,4 +1,4 @@
-//! `fairway graph diff`: what changed between two states of graph-data, or between two graphs.
+//! `fairway graph diff`: changes between two versions of graph-data or two graphs.
 
 use std::fmt;
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "GraphDifference";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<Difference>(KIND)
 }
@@ -28,14 +28,14 @@ pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStat
     let difference = match (args.old.is_dir(), args.new.is_dir()) {
         (true, true) => directories(args, printer)?,
         (false, false) => files(args, printer)?,
-        _ => return Err(unlike(args).into()),
+        _ => return Err(different_inputs(args).into()),
     };
     output::report(printer.stdout(), args.output.output, KIND, &difference)?;
     let says_no = args.exit_code && !difference.is_empty();
     Ok(if says_no { ExitStatus::Refused } else { ExitStatus::Success })
 }
 
-fn unlike(args: &DiffArgs) -> WithHint {
+fn different_inputs(args: &DiffArgs) -> WithHint {
     let DiffArgs { old, new, .. } = args;
     WithHint {
         message: format!("cannot compare {} with {}", old.display(), new.display()),
@@ -67,7 +67,7 @@ fn compare(args: &DiffArgs, old: &Graph, new: &Graph) -> Result<Changes, CannotT
     let chosen = args.arch.as_deref();
     let architecture = view::usual(new, chosen).or_else(|_| view::usual(old, chosen))?;
     let scope = Scope { architecture, channel: args.channel.as_deref() };
-    view::exists(new, scope).or_else(|_| view::exists(old, scope))?;
+    view::check_scope(new, scope).or_else(|_| view::check_scope(old, scope))?;
     Ok(Changes::between(&old.within(scope), &new.within(scope)))
 }
 

@@ -1,4 +1,4 @@
-//! Reading what a graph is made of.
+//! Input of graphs: releases, graph-data and graphs.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,12 +17,12 @@ use crate::commands::registry;
 use crate::errors::WithHint;
 use crate::printer::Printer;
 
-/// What stands for standard input.
+/// The path of standard input.
 const STDIN: &str = "-";
 
-/// Builds the graph that clusters get.
+/// Builds the graph of an update service.
 pub(super) fn graph(args: &InputArgs, printer: &Printer) -> anyhow::Result<Graph> {
-    // What is small first: a look at a registry takes its time.
+    // Files first: a scan of a registry takes long.
     let data = data(args, printer)?;
     let source = source(args, printer)?;
     match data {
@@ -31,7 +31,7 @@ pub(super) fn graph(args: &InputArgs, printer: &Printer) -> anyhow::Result<Graph
     }
 }
 
-/// Builds the graph of what releases declare and graph-data says.
+/// Builds the graph of releases and graph-data.
 pub(in crate::commands) fn finish(declared: Graph, data: &GraphData, printer: &Printer) -> Graph {
     let (graph, problems) = build(declared, data);
     warn(&problems, printer);
@@ -50,13 +50,13 @@ pub(super) fn source(args: &InputArgs, printer: &Printer) -> anyhow::Result<Grap
 pub(super) fn data(args: &InputArgs, printer: &Printer) -> anyhow::Result<Option<GraphData>> {
     if let Some(mut image) = registry::graph_data(&args.image, &args.registries)? {
         let name = image.name();
-        let Found { content, .. } = look(&mut image).with_context(|| WithHint {
+        let Found { content, .. } = read_once(&mut image).with_context(|| WithHint {
             message: format!("cannot read {name}"),
             hint: "check the image name, the credentials in --pull-secret, and with a keyring the \
                  signatures"
                 .to_owned(),
         })?;
-        return meaning(&content, &name, "DIR", printer).map(Some);
+        return decode(&content, &name, "DIR", printer).map(Some);
     }
     args.graph_data.as_deref().map(|dir| graph_data(dir, printer)).transpose()
 }
@@ -71,16 +71,16 @@ pub(super) fn declared(
         return declared_by(path, printer).map(Some);
     }
     let (releases, unreadable) = if let Some(repository) = registry::releases(args, registries)? {
-        scanned(repository, printer)?
+        scan_releases(repository, printer)?
     } else {
         return Ok(None);
     };
     Ok(Some(declare(releases, &unreadable, printer)))
 }
 
-/// What the releases in a file declare by themselves.
+/// The graph that the releases of a file declare.
 pub(in crate::commands) fn declared_by(path: &Path, printer: &Printer) -> anyhow::Result<Graph> {
-    let (releases, unreadable) = listed(path)?;
+    let (releases, unreadable) = read_releases(path)?;
     Ok(declare(releases, &unreadable, printer))
 }
 
@@ -90,8 +90,8 @@ fn declare(releases: Vec<ReleaseImage>, unreadable: &[Problem], printer: &Printe
     graph
 }
 
-/// The releases in a file.
-fn listed(path: &Path) -> anyhow::Result<(Vec<ReleaseImage>, Vec<Problem>)> {
+/// Reads a releases file.
+fn read_releases(path: &Path) -> anyhow::Result<(Vec<ReleaseImage>, Vec<Problem>)> {
     let hint = || WithHint {
         message: "cannot read releases".to_owned(),
         hint: "use a JSON list: [{\"image\": …, \"arch\": …, \"release-metadata\": {…}}, …]"
@@ -101,14 +101,14 @@ fn listed(path: &Path) -> anyhow::Result<(Vec<ReleaseImage>, Vec<Problem>)> {
     releases::read(&name(path), &bytes).with_context(hint)
 }
 
-/// The releases among images.
-fn scanned(
+/// Scans images for releases.
+fn scan_releases(
     repository: Repository,
     printer: &Printer,
 ) -> anyhow::Result<(Vec<ReleaseImage>, Vec<Problem>)> {
-    let mut repository = repository.telling(registry::progress(printer.clone()));
+    let mut repository = repository.telling(registry::scan_progress(printer.clone()));
     let name = repository.name();
-    let Found { content, problems } = look(&mut repository).with_context(|| WithHint {
+    let Found { content, problems } = read_once(&mut repository).with_context(|| WithHint {
         message: format!("cannot read {name}"),
         hint: "check the image name and the credentials in --pull-secret".to_owned(),
     })?;
@@ -117,7 +117,7 @@ fn scanned(
 }
 
 /// Reads a source once.
-fn look<T>(source: &mut impl Source<T>) -> anyhow::Result<Found<T>> {
+fn read_once<T>(source: &mut impl Source<T>) -> anyhow::Result<Found<T>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let found = runtime.block_on(source.refresh()).map_err(anyhow::Error::from_boxed)?;
     found.context("no content")
@@ -139,14 +139,19 @@ pub(in crate::commands) fn wire_graph(path: &Path, printer: &Printer) -> anyhow:
 /// Reads a graph-data directory.
 pub(in crate::commands) fn graph_data(dir: &Path, printer: &Printer) -> anyhow::Result<GraphData> {
     let place = dir.display().to_string();
-    meaning(&files(dir)?, &format!("graph-data in {place}"), &place, printer)
+    decode(&files(dir)?, &format!("graph-data in {place}"), &place, printer)
 }
 
 /// Decodes graph-data. Errors are reported by `lint`, so this only warns about them.
-fn meaning(files: &Files, name: &str, place: &str, printer: &Printer) -> anyhow::Result<GraphData> {
+fn decode(
+    files: &Files,
+    name: &str,
+    location: &str,
+    printer: &Printer,
+) -> anyhow::Result<GraphData> {
     let data = GraphData::read(files).with_context(|| WithHint {
         message: format!("cannot use {name}"),
-        hint: format!("run `fairway graph lint {place}` to list its errors"),
+        hint: format!("run `fairway graph lint {location}` to list its errors"),
     })?;
     let grave = data.findings.iter().filter(|found| found.problem.severity() >= Severity::Error);
     printer.warnings(&grave.map(ToString::to_string).collect::<Vec<_>>());

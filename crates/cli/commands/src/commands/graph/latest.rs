@@ -17,17 +17,17 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "GraphLatest";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
-    schema::of::<Newest<'_>>(KIND)
+    schema::of::<LatestRelease<'_>>(KIND)
 }
 
 pub(crate) fn run(args: &LatestArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let graph = input::graph(&args.input, printer)?;
-    let view = View::choose(graph, args.input.arch.as_deref(), Some(&args.channel))?;
+    let view = View::select(graph, args.input.arch.as_deref(), Some(&args.channel))?;
     let Some(id) = latest(&view.graph, Scope::default()) else {
         return Err(CannotTell {
             message: format!("no release in {}", view.title()),
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &LatestArgs, printer: &Printer) -> anyhow::Result<ExitSt
         .into());
     };
     let node = view.graph.node(id);
-    let found = Newest {
+    let found = LatestRelease {
         channel: &args.channel,
         release: &node.version,
         image: node.release.as_ref().map(|release| release.payload.as_str()),
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &LatestArgs, printer: &Printer) -> anyhow::Result<ExitSt
 
 /// Latest release of a channel.
 #[derive(Serialize, JsonSchema)]
-struct Newest<'a> {
+struct LatestRelease<'a> {
     /// Name of the channel.
     channel: &'a str,
     /// Version of the release.
@@ -56,7 +56,7 @@ struct Newest<'a> {
     image: Option<&'a str>,
 }
 
-impl fmt::Display for Newest<'_> {
+impl fmt::Display for LatestRelease<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.release)
     }

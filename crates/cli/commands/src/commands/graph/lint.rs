@@ -1,4 +1,4 @@
-//! `fairway graph lint`: the mistakes of graph-data, before clusters find them.
+//! `fairway graph lint`: findings about graph-data.
 
 use std::io::Write;
 
@@ -12,10 +12,10 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "GraphDataLint";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<print::Document<'_>>(KIND)
 }

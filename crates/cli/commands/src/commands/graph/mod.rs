@@ -1,4 +1,4 @@
-//! `fairway graph`: update graphs for those who maintain them.
+//! `fairway graph`: tools for maintainers of update graphs.
 
 mod build;
 mod channels;
@@ -16,7 +16,7 @@ use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::schema::Shape;
 
-/// The shapes of the documents that it prints.
+/// The schemas of its documents.
 pub(super) fn shapes() -> [Shape; 6] {
     [channels::shape(), diff::shape(), latest::shape(), lint::shape(), path::shape(), why::shape()]
 }

@@ -1,4 +1,4 @@
-//! `fairway graph path`: the ways from one version to another, with their risks.
+//! `fairway graph path`: upgrade paths between two versions, with their risks.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,12 +17,12 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "GraphPaths";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
-    schema::of::<Ways<'_>>(KIND)
+    schema::of::<GraphPaths<'_>>(KIND)
 }
 
 pub(crate) fn run(args: &PathArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -35,14 +35,14 @@ pub(crate) fn run(args: &PathArgs, printer: &Printer) -> anyhow::Result<ExitStat
     };
     let status = if paths.is_some() { ExitStatus::Success } else { ExitStatus::Refused };
     let risks = paths.as_ref().map_or_else(Vec::new, |paths| risks(&view.graph, paths));
-    let ways = Ways { from, to, paths, risks };
+    let ways = GraphPaths { from, to, paths, risks };
     output::report(printer.stdout(), args.output.output, KIND, &ways)?;
     Ok(status)
 }
 
 /// Upgrade paths between two versions, and their risks.
 #[derive(Serialize, JsonSchema)]
-struct Ways<'a> {
+struct GraphPaths<'a> {
     /// First version.
     from: &'a Version,
     /// Last version.
@@ -53,7 +53,7 @@ struct Ways<'a> {
     risks: Vec<&'a Risk>,
 }
 
-/// The risks on these ways, by name. One name stands for one risk, unless graph-data is wrong.
+/// The risks of paths by name. In valid graph-data, a name has one risk.
 fn risks<'a>(graph: &'a Graph, paths: &Paths) -> Vec<&'a Risk> {
     let node = |text: &str| graph.find(&Version::parse(text).ok()?).next();
     let edge = |step: &Step| graph.edge(node(&step.from)?, node(&step.to)?);
@@ -65,7 +65,7 @@ fn risks<'a>(graph: &'a Graph, paths: &Paths) -> Vec<&'a Risk> {
     by_name.into_values().collect()
 }
 
-impl fmt::Display for Ways<'_> {
+impl fmt::Display for GraphPaths<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { from, to, paths, risks } = self;
         let Some(paths) = paths else {
@@ -73,7 +73,7 @@ impl fmt::Display for Ways<'_> {
         };
         write!(f, "{paths}")?;
         for risk in risks {
-            write!(f, "\n\n{}, {}\n  {}", risk.name, concerned(risk), risk.message.trim())?;
+            write!(f, "\n\n{}, {}\n  {}", risk.name, affected_clusters(risk), risk.message.trim())?;
             write!(f, "\n  {}", risk.url)?;
         }
         Ok(())
@@ -81,7 +81,7 @@ impl fmt::Display for Ways<'_> {
 }
 
 /// Describes the clusters to which a risk applies.
-fn concerned(risk: &Risk) -> &'static str {
+fn affected_clusters(risk: &Risk) -> &'static str {
     match risk.matching_rules.first().map(|rule| &rule.type_) {
         Some(MatchingRuleType::Always) => "applies to all clusters",
         Some(MatchingRuleType::PromQl) => "depends on its PromQL query",

@@ -1,4 +1,4 @@
-//! `fairway graph show`: the graph as a text, as a picture, or as data.
+//! `fairway graph show`: the graph as text, as an image, or as data.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! The part of a graph that a question is about, and what to ask instead when it is not there.
+//! The selected part of a graph, and hints for unknown versions and channels.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -11,13 +11,13 @@ use crate::args::graph::ViewArgs;
 use crate::errors::CannotTell;
 use crate::printer::Printer;
 
-/// What clusters are taken to be that do not say it, here and by update services.
+/// The default architecture, as in update services.
 pub(in crate::commands) const USUAL_ARCHITECTURE: &str = "amd64";
 
-/// Names in a hint: more would not be read.
-const FEW_NAMES: usize = 12;
+/// Maximum number of names in a hint.
+const MAX_HINT_NAMES: usize = 12;
 
-/// A graph, and the part of it that a question is about.
+/// A graph and its selected part.
 pub(super) struct View<'a> {
     whole: Graph,
     pub(super) scope: Scope<'a>,
@@ -25,20 +25,20 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Reads a graph and chooses a part of it.
+    /// Reads a graph and selects a part.
     pub(super) fn read(args: &'a ViewArgs, printer: &Printer) -> anyhow::Result<Self> {
         let whole = super::input::graph(&args.input, printer)?;
-        Self::choose(whole, args.input.arch.as_deref(), args.channel.as_deref())
+        Self::select(whole, args.input.arch.as_deref(), args.channel.as_deref())
     }
 
-    /// Chooses a part of a graph: of one architecture, if it has any.
-    pub(super) fn choose(
+    /// Selects a part of a graph, with one architecture if it has any.
+    pub(super) fn select(
         whole: Graph,
         architecture: Option<&'a str>,
         channel: Option<&'a str>,
     ) -> anyhow::Result<Self> {
         let scope = Scope { architecture: usual(&whole, architecture)?, channel };
-        exists(&whole, scope)?;
+        check_scope(&whole, scope)?;
         Ok(Self { graph: whole.within(scope), scope, whole })
     }
 
@@ -51,13 +51,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Why a version is not found here, and where it is.
+    /// The error for a version that is not in this part.
     pub(super) fn explain(&self, error: &PathsError) -> CannotTell {
         explain(&self.whole, self.scope, error)
     }
 }
 
-/// The architecture that is meant, if the graph knows any.
+/// The selected architecture, if the graph has any.
 pub(in crate::commands) fn usual<'a>(
     graph: &Graph,
     chosen: Option<&'a str>,
@@ -69,31 +69,31 @@ pub(in crate::commands) fn usual<'a>(
         None if known.contains(USUAL_ARCHITECTURE) => Ok(Some(USUAL_ARCHITECTURE)),
         None => Err(CannotTell {
             message: format!("no release for architecture {USUAL_ARCHITECTURE}"),
-            hint: format!("select one of {} with --arch", listed(known.into_iter())),
+            hint: format!("select one of {} with --arch", join(known.into_iter())),
         }),
     }
 }
 
-/// Whether there are such an architecture and such a channel.
-pub(super) fn exists(graph: &Graph, scope: Scope<'_>) -> Result<(), CannotTell> {
+/// Fails if the architecture or the channel does not exist.
+pub(super) fn check_scope(graph: &Graph, scope: Scope<'_>) -> Result<(), CannotTell> {
     let architectures = graph.architectures();
     if let Some(wanted) = scope.architecture.filter(|wanted| !architectures.contains(wanted)) {
         return Err(CannotTell {
             message: format!("no release for architecture {wanted}"),
-            hint: instead("architectures", architectures.into_iter().collect()),
+            hint: alternatives("architectures", architectures.into_iter().collect()),
         });
     }
     let channels: BTreeSet<&str> = graph.nodes().iter().flat_map(Node::channels).collect();
     if let Some(wanted) = scope.channel.filter(|wanted| !channels.contains(wanted)) {
         return Err(CannotTell {
             message: format!("no release in channel {wanted}"),
-            hint: instead("channels", alike(wanted, channels)),
+            hint: alternatives("channels", similar_channels(wanted, channels)),
         });
     }
     Ok(())
 }
 
-/// Why a version is not found in a part of a graph, and where it is.
+/// The error for a version that is not in a part of a graph.
 pub(super) fn explain(graph: &Graph, scope: Scope<'_>, error: &PathsError) -> CannotTell {
     let unknown = match error {
         PathsError::Unknown(text) => Version::parse(text).ok(),
@@ -101,8 +101,8 @@ pub(super) fn explain(graph: &Graph, scope: Scope<'_>, error: &PathsError) -> Ca
     };
     match unknown.map(|version| version.without_build()) {
         Some(version) => CannotTell {
-            message: format!("cannot find version {version}{}", place(scope)),
-            hint: whereabouts(graph, scope, &version),
+            message: format!("cannot find version {version}{}", describe(scope)),
+            hint: locations(graph, scope, &version),
         },
         None => CannotTell {
             message: error.to_string(),
@@ -112,17 +112,17 @@ pub(super) fn explain(graph: &Graph, scope: Scope<'_>, error: &PathsError) -> Ca
 }
 
 /// Describes the scope of a search.
-fn place(scope: Scope<'_>) -> String {
+fn describe(scope: Scope<'_>) -> String {
     let architecture = scope.architecture.map(|name| format!(" for {name}"));
     let channel = scope.channel.map(|name| format!(" in {name}"));
     architecture.unwrap_or_default() + &channel.unwrap_or_default()
 }
 
 /// Hint with the architectures or channels of a version outside of the scope.
-fn whereabouts(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
+fn locations(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
     let nodes: Vec<&Node> = graph.find(version).map(|id| graph.node(id)).collect();
     if nodes.is_empty() {
-        return neighbours(graph, scope, version);
+        return nearest_versions(graph, scope, version);
     }
     let within = |architecture| Scope { architecture: Some(architecture), channel: None };
     let here: Vec<&&Node> = nodes
@@ -137,7 +137,7 @@ fn whereabouts(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
         }
         return format!(
             "available for {}; select one with --arch",
-            listed(architectures.into_iter())
+            join(architectures.into_iter())
         );
     }
     let channels: BTreeSet<&str> = here.iter().flat_map(|node| node.channels()).collect();
@@ -146,12 +146,12 @@ fn whereabouts(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
     }
     format!(
         "available in {}; select one with --channel, or omit --channel",
-        listed(latest_first(channels).into_iter())
+        join(latest_first(channels).into_iter())
     )
 }
 
-/// The versions before and after one that does not exist.
-fn neighbours(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
+/// The versions before and after an unknown one.
+fn nearest_versions(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
     let shown = || graph.nodes().iter().filter(|node| scope.shows(node)).map(|node| &node.version);
     let before = shown().rfind(|known| *known < version);
     let after = shown().find(|known| *known > version);
@@ -166,8 +166,8 @@ fn neighbours(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
     }
 }
 
-/// Channels that share their kind or their version with one that is unknown, the latest first.
-fn alike<'a>(wanted: &str, known: BTreeSet<&'a str>) -> Vec<&'a str> {
+/// Channels with the kind or the version of an unknown one, latest first.
+fn similar_channels<'a>(wanted: &str, known: BTreeSet<&'a str>) -> Vec<&'a str> {
     let (kind, stream) = wanted.rsplit_once('-').unwrap_or((wanted, ""));
     let same_stream = |name: &&str| name.rsplit_once('-').is_some_and(|(_, known)| known == stream);
     let same_kind = |name: &&str| name.rsplit_once('-').is_some_and(|(known, _)| known == kind);
@@ -177,7 +177,7 @@ fn alike<'a>(wanted: &str, known: BTreeSet<&'a str>) -> Vec<&'a str> {
     [streams, kinds].into_iter().find(|names| !names.is_empty()).unwrap_or(latest_first)
 }
 
-/// Channels by the numbers in their names, the latest first.
+/// Channels by the numbers in their names, latest first.
 fn latest_first(channels: BTreeSet<&str>) -> Vec<&str> {
     let numbers = |name: &str| -> Vec<u64> {
         let parts = name.split(|letter: char| !letter.is_ascii_digit());
@@ -188,15 +188,15 @@ fn latest_first(channels: BTreeSet<&str>) -> Vec<&str> {
     names
 }
 
-fn instead(what: &str, names: Vec<&str>) -> String {
+fn alternatives(what: &str, names: Vec<&str>) -> String {
     if names.is_empty() {
         return format!("the graph contains no {what}; specify graph-data with --graph-data");
     }
-    format!("{what} with releases: {}", listed(names.into_iter()))
+    format!("{what} with releases: {}", join(names.into_iter()))
 }
 
-fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
-    let hidden = names.len().saturating_sub(FEW_NAMES);
-    let shown = names.take(FEW_NAMES).collect::<Vec<_>>().join(", ");
+fn join<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let hidden = names.len().saturating_sub(MAX_HINT_NAMES);
+    let shown = names.take(MAX_HINT_NAMES).collect::<Vec<_>>().join(", ");
     if hidden == 0 { shown } else { format!("{shown} and {hidden} more") }
 }

@@ -11,10 +11,10 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "GraphEdge";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<Why>(KIND)
 }
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &WhyArgs, printer: &Printer) -> anyhow::Result<ExitStatu
     let draft = Draft::new(declared, &data);
     let architecture = view::usual(draft.graph(), args.view.input.arch.as_deref())?;
     let scope = Scope { architecture, channel: args.view.channel.as_deref() };
-    view::exists(draft.graph(), scope)?;
+    view::check_scope(draft.graph(), scope)?;
     let why = draft
         .why(&args.ends.from, &args.ends.to, scope)
         .map_err(|error| view::explain(draft.graph(), scope, &error))?;

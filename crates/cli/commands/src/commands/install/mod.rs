@@ -1,4 +1,4 @@
-//! `fairway install`: the operator of a release into a cluster that has none.
+//! `fairway install`: installs the operator of a release.
 
 pub(crate) mod progress;
 mod report;
@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::args::install::InstallArgs;
 use crate::cluster::{Cluster, block_on};
-use crate::commands::release::input::{self, Pinned};
+use crate::commands::release::input::{self, PinnedImage};
 use crate::errors::WithHint;
 use crate::exit::ExitStatus;
 use crate::output;
@@ -21,10 +21,10 @@ use crate::schema::{self, Shape};
 use progress::follow;
 use report::Report;
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "Installation";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<Report>(KIND)
 }
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &InstallArgs, printer: &Printer) -> anyhow::Result<ExitS
         hint: "create an image with `fairway release new`".to_owned(),
     })?;
     let repository = args.pull_from.as_ref().unwrap_or(&pinned.repository).clone();
-    let image = Pinned { repository, digest: pinned.digest.clone() }.to_string();
+    let image = PinnedImage { repository, digest: pinned.digest.clone() }.to_string();
     let release = found.load_as(&image)?;
     let installation = Installation {
         release: &release,
@@ -74,10 +74,10 @@ fn spec(args: &InstallArgs) -> ClusterVersionSpec {
     }
 }
 
-/// The stores in place of those that the release names; none that is given stands for those.
+/// Signature stores that replace those of the release; `None` keeps those of the release.
 fn stores(urls: &[Url]) -> Option<Vec<SignatureStore>> {
     let store = |url: &Url| {
-        // A store is a place, to which paths are added.
+        // Paths are appended to the URL of a store.
         let url = url.as_str().trim_end_matches('/').to_owned();
         SignatureStore { url, ..SignatureStore::default() }
     };

@@ -1,4 +1,4 @@
-//! How far a new platform is.
+//! Progress of an installation.
 
 use std::fmt;
 use std::pin::pin;
@@ -13,7 +13,7 @@ use kube::{Api, Client};
 use crate::foreign_text::lines;
 use crate::printer::Printer;
 
-/// Tells how far the platform is, until all of it is in place.
+/// Prints the progress of an installation until it is complete.
 pub(crate) async fn follow(client: &Client, image: &str, printer: &Printer) {
     let versions: Api<ClusterVersion> = Api::all(client.clone());
     let mut seen = pin!(watch_object(versions, CLUSTER_VERSION_NAME).default_backoff());
@@ -21,9 +21,9 @@ pub(crate) async fn follow(client: &Client, image: &str, printer: &Printer) {
     while !told.completed
         && let Some(version) = seen.next().await
     {
-        // A cluster that is coming into being is away at times.
+        // Errors are ignored: the API server of a new cluster restarts.
         let Ok(Some(version)) = version else { continue };
-        let progress = Progress::of(&version, image);
+        let progress = Progress::new(&version, image);
         if progress != told {
             printer.note(&progress);
             told = progress;
@@ -31,19 +31,19 @@ pub(crate) async fn follow(client: &Client, image: &str, printer: &Printer) {
     }
 }
 
-/// What there is to tell.
+/// Progress of an installation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Whether all of it is in place.
+    /// Whether the installation is complete.
     pub(crate) completed: bool,
-    /// What the operator says it does, if it says something yet.
+    /// The message of `Progressing`.
     doing: Option<String>,
-    /// What it says is wrong, where what it does does not tell.
+    /// The message of `Failing`, unless that of `Progressing` contains it.
     failing: Option<String>,
 }
 
 impl Progress {
-    pub(crate) fn of(cluster_version: &ClusterVersion, image: &str) -> Self {
+    pub(crate) fn new(cluster_version: &ClusterVersion, image: &str) -> Self {
         let Some(status) = &cluster_version.status else { return Self::default() };
         let message = |type_: &str, wanted: Option<ConditionStatus>| {
             let condition = status.conditions.find(type_)?;
@@ -53,7 +53,8 @@ impl Progress {
         let newest = status.history.first();
         let doing = message(progressing::TYPE, None);
         let failing = message(failing::TYPE, Some(ConditionStatus::True));
-        let is_told = |failing: &String| doing.as_ref().is_some_and(|it| tells(it, failing));
+        let is_told =
+            |failing: &String| doing.as_ref().is_some_and(|it| contains_sentence(it, failing));
         Self {
             completed: newest
                 .is_some_and(|entry| entry.image == image && entry.state == UpdateState::Completed),
@@ -63,8 +64,8 @@ impl Progress {
     }
 }
 
-/// Whether a text has a sentence in it, which may begin in small letters there.
-fn tells(text: &str, sentence: &str) -> bool {
+/// Whether a text contains a sentence, ignoring the case of its first letter.
+fn contains_sentence(text: &str, sentence: &str) -> bool {
     text.to_lowercase().contains(&sentence.to_lowercase())
 }
 
@@ -93,11 +94,11 @@ mod tests {
             "spec": { "clusterID": "b6b0b1a0-6c1e-4b52-8a3c-7d9b5a1f2c3d" },
             "status": status,
         });
-        Progress::of(&serde_json::from_value(object).unwrap(), "image@sha256:1")
+        Progress::new(&serde_json::from_value(object).unwrap(), "image@sha256:1")
     }
 
     #[test]
-    fn what_the_operator_says_is_told() {
+    fn progress_has_the_messages_of_conditions() {
         assert_eq!(Progress::default().to_string(), "waiting for the operator to start");
         let said = progress(&json!({ "conditions": [
             { "type": "Progressing", "status": "True", "message": "3 of 9 done\u{1b}[2J" },
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_release_that_was_installed_completes_it() {
+    fn another_release_does_not_complete_the_installation() {
         let entry = |image: &str, state: &str| {
             progress(&json!({ "history": [{
                 "state": state, "image": image, "version": "5.0.0", "verified": false,

@@ -1,4 +1,4 @@
-//! What was installed.
+//! The report of an installation.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_says_what_there_is_and_how_to_follow_it() {
+    fn text_has_release_and_next_command() {
         let report = |completed| Report {
             release: "5.0.0".to_owned(),
             image: "registry.example/releases@sha256:1".to_owned(),

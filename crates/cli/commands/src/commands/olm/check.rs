@@ -1,4 +1,4 @@
-//! `fairway olm check`: which bundles of a catalog can be installed on a version of the platform.
+//! `fairway olm check`: bundles of a catalog that support a cluster version.
 
 use std::fmt;
 
@@ -19,10 +19,10 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "CatalogCheck";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<Report>(KIND)
 }
@@ -42,14 +42,15 @@ struct Report {
     #[schemars(with = "String")]
     cluster_version: Stream,
     /// Packages of the catalog.
-    packages: Vec<Checked>,
+    packages: Vec<CheckedPackage>,
     /// Invalid or ambiguous maximum versions.
     findings: Vec<CatalogFinding>,
 }
 
 /// Package of a catalog.
 #[derive(Serialize, JsonSchema)]
-struct Checked {
+#[schemars(rename = "Checked")]
+struct CheckedPackage {
     /// Name of the package.
     name: String,
     /// Bundles, latest first.
@@ -110,8 +111,10 @@ impl Report {
         let invalid = packages.iter().flat_map(|package| &package.bundles);
         let invalid = invalid.filter_map(|(name, bundle)| CatalogFinding::invalid(name, bundle));
         let findings = unquoted.chain(invalid).collect();
-        let packages =
-            packages.iter().map(|package| Checked::new(package, args.cluster_version)).collect();
+        let packages = packages
+            .iter()
+            .map(|package| CheckedPackage::new(package, args.cluster_version))
+            .collect();
         Ok(Self { cluster_version: args.cluster_version, packages, findings })
     }
 
@@ -127,7 +130,7 @@ impl Report {
     }
 }
 
-impl Checked {
+impl CheckedPackage {
     fn new(package: &Package, cluster: Stream) -> Self {
         let head_channels = |bundle: &str| -> Vec<String> {
             let channels = package.channels.keys();
@@ -176,7 +179,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cluster_version, packages, findings } = self;
         write!(f, "Platform {cluster_version}:")?;
-        for Checked { name, bundles } in packages {
+        for CheckedPackage { name, bundles } in packages {
             write!(f, "\n\n{}", OneLine(name))?;
             for row in bundles {
                 write!(f, "\n  {row}")?;
@@ -268,7 +271,7 @@ name: vault.v1.0.0
     }
 
     #[test]
-    fn every_bundle_is_looked_at() {
+    fn check_lists_every_bundle() {
         insta::assert_snapshot!(check("4.9", None).unwrap(), @r#"
         Platform 4.9:
 
@@ -288,7 +291,7 @@ name: vault.v1.0.0
     }
 
     #[test]
-    fn what_is_wrong_decides_how_it_ends() {
+    fn findings_decide_the_exit_code() {
         let status = |cluster, package| check(cluster, Some(package)).unwrap().status();
         assert_eq!(
             status("4.9", "etcd"),

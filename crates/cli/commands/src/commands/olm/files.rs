@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use fairway_compat::olm::catalog::File;
 
-/// Directories within each other: catalogs have one a package.
+/// Maximum depth of directories; catalogs have one directory for each package.
 const MAX_DEPTH: usize = 16;
 
-/// Files of a catalog; the largest have a few hundred.
+/// Maximum number of files; the largest catalogs have a few hundred.
 const MAX_FILES: usize = 20_000;
 
-/// Bytes of one file: several times what the largest package has.
+/// Maximum size of a file, several times that of the largest package.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Reads a catalog: a directory with its files, or one of them.
+/// Reads a catalog: a directory or a file.
 pub(super) fn read(catalog: &Path) -> anyhow::Result<Vec<File>> {
     let mut paths = Vec::new();
     collect(catalog, 0, &mut paths)?;
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_directories_are_read_in_order() {
+    fn read_returns_files_in_order() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         fs::create_dir(path.join("etcd")).unwrap();

@@ -1,4 +1,4 @@
-//! `fairway olm`: operators that OLM installs, and up to which version of the platform they run.
+//! `fairway olm`: OLM operators and the versions that they support.
 
 mod check;
 mod files;
@@ -10,7 +10,7 @@ use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::schema::Shape;
 
-/// The shapes of the documents that it prints.
+/// The schemas of its documents.
 pub(crate) fn shapes() -> [Shape; 2] {
     [check::shape(), list::shape()]
 }

@@ -1,4 +1,4 @@
-//! What `fairway olm list` looks at: a cluster, or objects in files.
+//! Input of `fairway olm list`: a cluster, or objects in files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,36 +22,40 @@ use crate::cluster::{Cluster, block_on};
 use crate::errors::{CannotTell, WithHint};
 use crate::source::{Recording, Source};
 
-/// What is known about operators and updates.
+/// Operators and updates of a cluster.
 #[derive(Default)]
 pub(in crate::commands) struct State {
     pub(super) cluster: Option<ClusterVersion>,
     pub(in crate::commands) operators: Vec<Operator>,
-    /// Which channels they follow.
+    /// Subscriptions of operators.
     subscriptions: Vec<Subscription>,
-    /// What could not be looked at.
+    /// Data that could not be read.
     pub(super) left_out: Vec<String>,
 }
 
 impl State {
-    pub(super) fn look(args: &OlmListArgs) -> anyhow::Result<Self> {
+    pub(super) fn read(args: &OlmListArgs) -> anyhow::Result<Self> {
         let mut state = block_on(async {
             match Source::open(&args.source).await? {
-                Source::Live(cluster) => Self::of_cluster(&cluster).await,
+                Source::Live(cluster) => Self::from_cluster(&cluster).await,
                 Source::Recorded(recording) => Self::of_recording(&recording),
             }
         })?;
         for catalog in &args.catalog {
-            state.ask(catalog.stands_for.as_deref(), &catalog.path)?;
+            state.add_catalog(catalog.stands_for.as_deref(), &catalog.path)?;
         }
         Ok(state)
     }
 
-    /// What the files of a catalog say about the operators that were installed from it.
-    pub(super) fn ask(&mut self, stands_for: Option<&str>, path: &Path) -> anyhow::Result<()> {
+    /// Adds the versions in the files of a catalog to the operators that were installed from it.
+    pub(super) fn add_catalog(
+        &mut self,
+        replaces: Option<&str>,
+        path: &Path,
+    ) -> anyhow::Result<()> {
         let catalog = path.display().to_string();
         let catalogs = Catalogs::of_files(&catalog, files::read(path)?)?;
-        let is_meant = |it: &Subscription| stands_for.is_none_or(|name| name == it.catalog);
+        let is_meant = |it: &Subscription| replaces.is_none_or(|name| name == it.catalog);
         let redirected = self
             .subscriptions
             .iter()
@@ -62,7 +66,7 @@ impl State {
         Ok(())
     }
 
-    async fn of_cluster(connection: &Cluster) -> anyhow::Result<Self> {
+    async fn from_cluster(connection: &Cluster) -> anyhow::Result<Self> {
         let cluster = fairway_preflight::cluster::Cluster::new(connection.client().clone());
         let asked = join!(connection.cluster_version(), InstalledOperators::of(&cluster));
         let mut state = Self::default();
@@ -75,8 +79,8 @@ impl State {
                 state.left_out.push(format!("the version of the cluster: {why}"));
                 seen
             }
-            (Ok(_), Err(why)) => return Err(not_listed(why)),
-            // Whatever is wrong with the cluster, this says what to do about it.
+            (Ok(_), Err(why)) => return Err(list_error(why)),
+            // The error of ClusterVersion has the most useful hint.
             (Err(why), Err(_)) => return Err(why),
         };
         if let Some(running) = state.running() {
@@ -88,7 +92,7 @@ impl State {
         Ok(state)
     }
 
-    /// What files say.
+    /// The state of files.
     pub(in crate::commands) fn of_recording(recording: &Recording) -> anyhow::Result<Self> {
         let operators = recording.every(CLUSTER_SERVICE_VERSIONS.all())?;
         let are_recorded = operators.is_some();
@@ -96,7 +100,7 @@ impl State {
         for kind in [CLUSTER_VERSIONS, SUBSCRIPTIONS, PACKAGE_MANIFESTS] {
             objects.extend(recording.every(kind.all())?.unwrap_or_default());
         }
-        let mut state = Self::of_objects(objects);
+        let mut state = Self::from_objects(objects);
         if !are_recorded {
             let why = "operators: the recorded cluster contains no ClusterServiceVersions";
             state.left_out.push(why.to_owned());
@@ -104,8 +108,8 @@ impl State {
         Ok(state)
     }
 
-    /// What objects say.
-    pub(super) fn of_objects(objects: Vec<Value>) -> Self {
+    /// The state of objects.
+    pub(super) fn from_objects(objects: Vec<Value>) -> Self {
         let mut kinds: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         for object in objects {
             let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -129,13 +133,13 @@ impl State {
         state
     }
 
-    /// The minor version that runs.
+    /// The running minor version.
     pub(super) fn running(&self) -> Option<Stream> {
         self.cluster.as_ref().and_then(|cluster| ClusterVersions::of(cluster).running())
     }
 }
 
-fn not_listed(why: Unseen) -> anyhow::Error {
+fn list_error(why: Unseen) -> anyhow::Error {
     match why {
         Unseen::NotServed(_) => CannotTell {
             message: "OLM is not installed: the cluster does not serve ClusterServiceVersions"

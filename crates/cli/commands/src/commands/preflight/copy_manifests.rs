@@ -1,5 +1,4 @@
-//! `fairway preflight copy-manifests`: the manifests of this release for a check, which runs from
-//! another image.
+//! `fairway preflight copy-manifests`: copies the manifests of this release for a check in another image.
 
 use fairway_registry::payload::unpacked;
 
@@ -33,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_belongs_to_the_release_is_copied() {
+    fn copy_manifests_copies_release_files() {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         TestRelease::new("5.1.0").write(from.path()).unwrap();
         std::fs::write(from.path().join("release-manifests/notes.txt"), "no manifest").unwrap();

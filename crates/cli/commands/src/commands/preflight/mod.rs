@@ -1,4 +1,4 @@
-//! `fairway preflight`: what this release says about a cluster.
+//! `fairway preflight`: the checks of this release.
 
 mod copy_manifests;
 mod once;
@@ -22,7 +22,7 @@ use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::schema::Shape;
 
-/// The shape of the documents that it prints.
+/// The schema of its documents.
 pub(super) fn shape() -> Shape {
     report::shape()
 }
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<Exi
     if let Some(PreflightCommand::CopyManifests(args)) = &args.command {
         return copy_manifests::run(args);
     }
-    understands(&args.started.format)?;
+    check_format(&args.started.format)?;
     if args.once {
         return once::run(args, printer);
     }
@@ -39,18 +39,18 @@ pub(crate) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<Exi
         .enable_all()
         .build()
         .context("cannot start the preflight")?;
-    runtime.block_on(look(args))
+    runtime.block_on(run_checks(args))
 }
 
 /// Checks the result format: a newer operator may request one that this release does not support.
-fn understands(format: &str) -> Result<(), WrongUsage> {
+fn check_format(format: &str) -> Result<(), WrongUsage> {
     if format == FORMAT {
         return Ok(());
     }
     Err(WrongUsage(format!("this release supports the result format {FORMAT}, not {format:?}")))
 }
 
-async fn look(args: &PreflightArgs) -> anyhow::Result<ExitStatus> {
+async fn run_checks(args: &PreflightArgs) -> anyhow::Result<ExitStatus> {
     let stop = stop_with_signals()?;
     let started = &args.started;
     let (Some(run), Some(results), Some(source)) =
@@ -133,9 +133,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_format_is_refused_with_a_sentence() {
-        assert!(understands("preflight-v1-json").is_ok());
-        let WrongUsage(why) = understands("preflight-v2-json").unwrap_err();
+    fn unknown_format_is_refused() {
+        assert!(check_format("preflight-v1-json").is_ok());
+        let WrongUsage(why) = check_format("preflight-v2-json").unwrap_err();
         insta::assert_snapshot!(why, @r#"this release supports the result format preflight-v1-json, not "preflight-v2-json""#);
     }
 }

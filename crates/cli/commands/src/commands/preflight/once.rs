@@ -20,7 +20,7 @@ use super::report::{KIND, Report};
 use crate::args::operator::CheckNetwork;
 use crate::args::preflight::PreflightArgs;
 use crate::cluster::Cluster;
-use crate::commands::release::input::{self, Pinned};
+use crate::commands::release::input::{self, PinnedImage};
 use crate::errors::{CannotTell, WithHint, WrongUsage};
 use crate::exit::ExitStatus;
 use crate::output;
@@ -30,7 +30,7 @@ pub(super) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<Exi
     let name = super::image(args)?;
     printer.note(format_args!("reading {name}"));
     let found = input::read(name, &args.access)?;
-    let image = found.image.as_ref().map_or_else(|| name.to_owned(), Pinned::to_string);
+    let image = found.image.as_ref().map_or_else(|| name.to_owned(), PinnedImage::to_string);
     let content = found.load_as(&image)?;
     if args.jobs && found.image.is_none() {
         let why = "--jobs needs a release image: clusters cannot pull from a directory";
@@ -38,13 +38,13 @@ pub(super) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<Exi
     }
     drop(found);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let document = runtime.block_on(look(args, printer, image, content))?;
+    let document = runtime.block_on(run_checks(args, printer, image, content))?;
     let report = Report(&document);
     output::report(printer.stdout(), args.output.output, KIND, &report)?;
     Ok(report.status())
 }
 
-async fn look(
+async fn run_checks(
     args: &PreflightArgs,
     printer: &Printer,
     image: String,
@@ -55,7 +55,7 @@ async fn look(
     let source = source(args, &cluster).await?;
     let settings = super::settings(args, new_run(), image, source)?;
     let client = cluster.client().clone();
-    let hands = args.jobs.then(|| hands(&client, args, &settings, &content));
+    let hands = args.jobs.then(|| job_creator(&client, args, &settings, &content));
     let board = hands.clone().map(|hands| {
         let (client, run) = (client.clone(), &settings.run);
         Arc::new(Board::new(client, run, hands))
@@ -69,17 +69,17 @@ async fn look(
         message: "cannot read the cluster".to_owned(),
         hint: "grant permission to read the cluster, such as ClusterRole cluster-reader".to_owned(),
     })?;
-    let telling = tokio::spawn(tell(runner.known(), printer.clone()));
-    let document = ended(runner, stop).await;
+    let telling = tokio::spawn(print_progress(runner.known(), printer.clone()));
+    let document = wait_for_result(runner, stop).await;
     telling.abort();
     if let Some(hands) = hands {
-        clear(&hands, &settings.run).await?;
+        delete_run(&hands, &settings.run).await?;
     }
     document
 }
 
 /// Creates the Jobs of operators, instead of an operator.
-fn hands(
+fn job_creator(
     client: &Client,
     args: &PreflightArgs,
     settings: &Settings,
@@ -100,7 +100,7 @@ fn hands(
     Arc::new(OwnHands::new(client.clone(), run))
 }
 
-async fn clear(hands: &OwnHands, run: &str) -> anyhow::Result<()> {
+async fn delete_run(hands: &OwnHands, run: &str) -> anyhow::Result<()> {
     let selector = labels::selector(run);
     hands.clear().await.with_context(|| WithHint {
         message: "cannot remove the objects of the checks".to_owned(),
@@ -111,7 +111,7 @@ async fn clear(hands: &OwnHands, run: &str) -> anyhow::Result<()> {
     })
 }
 
-async fn ended(runner: Runner, stop: CancellationToken) -> anyhow::Result<Document> {
+async fn wait_for_result(runner: Runner, stop: CancellationToken) -> anyhow::Result<Document> {
     let document = runner.run(Until::Done, stop.clone()).await;
     if document.completed.is_none() && stop.is_cancelled() {
         return Err(CannotTell {
@@ -145,7 +145,7 @@ fn current(known: &ClusterVersion) -> Option<&str> {
 }
 
 /// Prints the results of checks while they run.
-async fn tell(mut known: watch::Receiver<Document>, printer: Printer) {
+async fn print_progress(mut known: watch::Receiver<Document>, printer: Printer) {
     let mut told = Vec::new();
     while known.changed().await.is_ok() {
         let document = known.borrow_and_update().clone();

@@ -1,4 +1,4 @@
-//! What a release has said about a cluster, for people and for scripts.
+//! The report of a preflight.
 
 use std::fmt::{self, Display};
 
@@ -10,10 +10,10 @@ use crate::exit::ExitStatus;
 use crate::foreign_text::{OneLine, lines};
 use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// The kind of its documents.
 pub(super) const KIND: &str = "Preflight";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<Report<'_>>(KIND)
 }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn for_people() {
+    fn text_has_checks_and_findings() {
         insta::assert_snapshot!(printed(ReportFormat::Text, &example()), @r"
         Preflight of 5.2.0 on a cluster with 5.0.0: 2 of 3 checks completed
 
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn for_scripts() {
+    fn document_has_checks_and_findings() {
         insta::assert_snapshot!(printed(ReportFormat::Json, &example()), @r#"
         {
           "apiVersion": "fairway.dev/v1alpha1",
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_means_for_a_pipeline() {
+    fn exit_status_depends_on_findings_and_results() {
         use CheckStatus::{CannotTell, Found, Passed, Skipped};
         use Reason::{PreflightPartial, PreflightValidation};
         for (status, findings, expected) in [

@@ -1,4 +1,4 @@
-//! `fairway release diff`: what changes between two releases.
+//! `fairway release diff`: changes between two releases.
 
 use std::fmt;
 
@@ -14,10 +14,10 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "ReleaseDifference";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<Difference>(KIND)
 }
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStat
     Ok(if says_no { ExitStatus::Refused } else { ExitStatus::Success })
 }
 
-/// Every release has another image, and its operator runs from that: no change worth a line.
+/// The image of the operator, which is the release image, differs in every release and is no change.
 const ANY_IMAGE: &str = "{{.ReleaseImage}}";
 
 /// Changes between two releases, with control characters escaped in the text.

@@ -1,4 +1,4 @@
-//! Files of a directory, as many as a release may have.
+//! Files of a directory, with the limits of a release.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context;
 use fairway_release::payload::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES};
 
-/// The files of a directory that are wanted, by name; not those of directories in it.
+/// The selected files of a directory by name, without subdirectories.
 pub(super) fn files(
     directory: &Path,
     is_wanted: impl Fn(&str) -> bool,

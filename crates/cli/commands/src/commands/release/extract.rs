@@ -19,13 +19,13 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What a file is called while it is being written.
-const UNFINISHED: &str = "part";
+/// Extension of a file during the write.
+const TEMPORARY_EXTENSION: &str = "part";
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "ReleaseFiles";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<Extracted>(KIND)
 }
@@ -128,7 +128,7 @@ fn write_all(directory: &Path, files: &Files, force: bool) -> anyhow::Result<()>
         message: format!("cannot write {}", directory.join(path).display()),
         hint: "specify a new or empty directory, or overwrite files with --force".to_owned(),
     };
-    // All or nothing, as far as that can be known.
+    // Check all files before the first write.
     let is_there = |path: &&String| fs::symlink_metadata(directory.join(path)).is_ok();
     if !force && let Some(path) = files.keys().find(is_there) {
         return Err(anyhow::anyhow!("file exists").context(hint(path)));
@@ -140,7 +140,7 @@ fn write_all(directory: &Path, files: &Files, force: bool) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Writes a file below a directory, and nowhere else: neither its path nor a link leads out of it.
+/// Writes a file below a directory. Fails if its path or a link leads out of the directory.
 fn write(directory: &Path, path: &Path, content: &[u8], force: bool) -> io::Result<()> {
     let is_plain = |component| matches!(component, Component::Normal(_));
     if !path.components().all(is_plain) {
@@ -155,9 +155,9 @@ fn write(directory: &Path, path: &Path, content: &[u8], force: bool) -> io::Resu
         return OpenOptions::new().write(true).create_new(true).open(target)?.write_all(content);
     }
     let mut name = target.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{UNFINISHED}"));
+    name.push(format!(".{TEMPORARY_EXTENSION}"));
     let unfinished = target.with_file_name(name);
-    // What was left behind may be a link.
+    // A leftover of an interrupted run may be a link.
     match fs::remove_file(&unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -166,7 +166,7 @@ fn write(directory: &Path, path: &Path, content: &[u8], force: bool) -> io::Resu
     fs::rename(unfinished, target)
 }
 
-/// A directory that is one, and not a link to another.
+/// Creates a directory. Fails for a link.
 fn make_directory(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => Ok(()),
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_written_elsewhere_or_over_what_is_there() {
+    fn write_refuses_links_and_existing_files() {
         let place = tempfile::tempdir().unwrap();
         let (inside, outside) = (place.path().join("in"), place.path().join("out"));
         fs::create_dir_all(inside.join("b")).unwrap();

@@ -1,4 +1,4 @@
-//! `fairway release info`: what a release is.
+//! `fairway release info`: describes a release.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -19,10 +19,10 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "ReleaseInfo";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<Info>(KIND)
 }
@@ -111,7 +111,7 @@ impl Info {
             None
         });
         let useless = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));
-        warnings.extend(useless.map(for_no_cluster));
+        warnings.extend(useless.map(not_included_warning));
         let Release { metadata, image_references, .. } = release;
         Self {
             image,
@@ -151,7 +151,7 @@ impl Trust {
 }
 
 /// Warning about a manifest without an inclusion annotation.
-pub(super) fn for_no_cluster(manifest: &Manifest) -> String {
+pub(super) fn not_included_warning(manifest: &Manifest) -> String {
     let Manifest { file, line, id, .. } = manifest;
     format!(
         "{file}:{line}: {id} is not included in any cluster: no annotation \
@@ -198,7 +198,7 @@ impl Display for Manifests {
     }
 }
 
-/// A line about something that may be missing.
+/// A line for an optional value.
 fn line(f: &mut fmt::Formatter<'_>, name: &str, value: Option<impl Display>) -> fmt::Result {
     match value {
         Some(value) => write!(f, "\n{name}: {}", OneLine(&value.to_string())),

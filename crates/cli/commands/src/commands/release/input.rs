@@ -1,4 +1,4 @@
-//! Reading releases: from registries, from OCI layouts, and from directories.
+//! Releases from registries, OCI layouts and directories.
 
 use std::path::Path;
 
@@ -13,35 +13,35 @@ use crate::args::registry::AccessArgs;
 use crate::commands::registry;
 use crate::errors::WithHint;
 
-/// What the name of an image in a layout begins with.
+/// Prefix of images in OCI layouts.
 const LAYOUT: &str = "oci:";
 
-/// A release that was read.
-pub(crate) struct Found {
+/// The files of a release, and its source.
+pub(crate) struct ReleaseSource {
     /// The name from the command line.
     pub(crate) name: String,
-    /// How it is pulled, if it is an image.
-    pub(crate) image: Option<Pinned>,
-    /// Its files, by their paths in the image.
+    /// The image, if it is one.
+    pub(crate) image: Option<PinnedImage>,
+    /// Files by path.
     pub(crate) files: Files,
 }
 
-/// An image by its content.
-pub(crate) struct Pinned {
+/// An image by digest.
+pub(crate) struct PinnedImage {
     /// The repository.
     pub(crate) repository: String,
     /// The digest of its manifest.
     pub(crate) digest: Digest,
 }
 
-impl std::fmt::Display for Pinned {
+impl std::fmt::Display for PinnedImage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}@{}", self.repository, self.digest)
     }
 }
 
-impl Found {
-    /// How the very same release is named in another command, if it is an image.
+impl ReleaseSource {
+    /// The pull spec by digest, if it is an image.
     pub(crate) fn reference(&self) -> Option<String> {
         let place = if self.name.starts_with(LAYOUT) { LAYOUT } else { "" };
         self.image.as_ref().map(|image| format!("{place}{image}"))
@@ -49,11 +49,11 @@ impl Found {
 
     /// Loads the release and reports all errors at once.
     pub(crate) fn load(&self) -> anyhow::Result<Release> {
-        let image = self.image.as_ref().map_or_else(|| self.name.clone(), Pinned::to_string);
+        let image = self.image.as_ref().map_or_else(|| self.name.clone(), PinnedImage::to_string);
         self.load_as(&image)
     }
 
-    /// The same for a cluster that pulls the image by that name.
+    /// Loads the release with the image name of a cluster.
     pub(crate) fn load_as(&self, image: &str) -> anyhow::Result<Release> {
         Release::load(&self.files, image, DEFAULT_PROFILE).with_context(|| WithHint {
             message: format!("cannot load release {}", self.name),
@@ -63,7 +63,7 @@ impl Found {
 }
 
 /// Reads the files of a release, from a directory or an image.
-pub(crate) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
+pub(crate) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<ReleaseSource> {
     let directory = Path::new(name);
     if directory.join(metadata::PATH).exists() {
         return from_directory(directory);
@@ -85,7 +85,7 @@ pub(crate) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
     from_image(name, access)
 }
 
-fn from_directory(directory: &Path) -> anyhow::Result<Found> {
+fn from_directory(directory: &Path) -> anyhow::Result<ReleaseSource> {
     let name = directory.display().to_string();
     let hint = || WithHint {
         message: format!("cannot read release in {name}"),
@@ -100,10 +100,10 @@ fn from_directory(directory: &Path) -> anyhow::Result<Found> {
             files.extend(found.map(|(file, content)| (inside(&file), content)));
         }
     }
-    Ok(Found { name, image: None, files })
+    Ok(ReleaseSource { name, image: None, files })
 }
 
-fn from_image(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
+fn from_image(name: &str, access: &AccessArgs) -> anyhow::Result<ReleaseSource> {
     let image = registry::image(name, access, "cannot read release")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let hint = || WithHint {
@@ -114,5 +114,9 @@ fn from_image(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
     let files = runtime.block_on(payload::read(image.source(), &digest));
     let files = files.with_context(hint)?;
     let repository = image.source().name().to_owned();
-    Ok(Found { name: name.to_owned(), image: Some(Pinned { repository, digest }), files })
+    Ok(ReleaseSource {
+        name: name.to_owned(),
+        image: Some(PinnedImage { repository, digest }),
+        files,
+    })
 }

@@ -13,7 +13,7 @@ use fairway_release::{Release, Verification, metadata};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::info::for_no_cluster;
+use super::info::not_included_warning;
 use super::{directory, input};
 use crate::args::release::LintArgs;
 use crate::exit::ExitStatus;
@@ -133,7 +133,7 @@ impl Lint {
         let unused = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));
         findings.extend(unused.map(|manifest| {
             let (file, line) = (Some(manifest.file.clone()), Some(manifest.line));
-            LintFinding::warning(file, line, for_no_cluster(manifest))
+            LintFinding::warning(file, line, not_included_warning(manifest))
         }));
         Self::of(findings)
     }

@@ -1,4 +1,4 @@
-//! `fairway release`: release images for those who build a platform.
+//! `fairway release`: tools for release images.
 
 mod diff;
 mod directory;
@@ -17,7 +17,7 @@ use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::schema::Shape;
 
-/// The shapes of the documents that it prints.
+/// The schemas of its documents.
 pub(super) fn shapes() -> [Shape; 7] {
     [
         diff::shape(),

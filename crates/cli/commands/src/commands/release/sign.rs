@@ -1,4 +1,4 @@
-//! `fairway release sign`: a signature of a release, for a store or for a cluster.
+//! `fairway release sign`: signs a release, for a store or a cluster.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::input::Pinned;
+use super::input::PinnedImage;
 use super::signing;
 use crate::args::release::SignArgs;
 use crate::args::report::ReportFormat;
@@ -27,17 +27,17 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// Where clusters look for signatures of their own, and how they are marked.
+/// Namespace and label of `ConfigMap`s with signatures.
 const NAMESPACE: &str = "openshift-config-managed";
 const LABEL: &str = "release.openshift.io/verification-signatures";
 
 /// Maximum number of signatures that clusters read for an image.
-const MOST_SIGNATURES: usize = 9;
+const MAX_SIGNATURES: usize = 9;
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "ReleaseSignature";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<Report>(KIND)
 }
@@ -94,11 +94,11 @@ fn passphrase(path: &Path) -> anyhow::Result<String> {
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// Adds a signature to a store, unless it is there.
+/// Adds a signature to a store, unless it exists.
 fn add(store: &Path, image: &Digest, signature: &[u8]) -> anyhow::Result<PathBuf> {
     let directory = store.join(format!("sha256={}", image.hex()));
     output::directory(&directory)?;
-    for number in 1..=MOST_SIGNATURES {
+    for number in 1..=MAX_SIGNATURES {
         let path = directory.join(format!("signature-{number}"));
         match File::create_new(&path).and_then(|mut file| file.write_all(signature)) {
             Ok(()) => return Ok(path),
@@ -113,12 +113,12 @@ fn add(store: &Path, image: &Digest, signature: &[u8]) -> anyhow::Result<PathBuf
         }
     }
     Err(anyhow::Error::new(WithHint {
-        message: format!("{} already has {MOST_SIGNATURES} signatures", directory.display()),
+        message: format!("{} already has {MAX_SIGNATURES} signatures", directory.display()),
         hint: "remove obsolete signatures; clusters do not read more".to_owned(),
     }))
 }
 
-/// A signature as clusters keep it. Each signer has a ConfigMap: none replaces another's.
+/// The ConfigMap of a signature. Each signer has its own, so that none replaces another.
 fn config_map(image: &Digest, signed: Signed) -> ConfigMap {
     let Signed { signature, signer } = signed;
     let digest = format!("sha256-{}", image.hex());
@@ -160,7 +160,7 @@ struct Report {
 }
 
 impl Report {
-    fn new(image: &Pinned, identity: &str, signed: Signed, file: &Path) -> Self {
+    fn new(image: &PinnedImage, identity: &str, signed: Signed, file: &Path) -> Self {
         Self {
             image: image.to_string(),
             identity: identity.to_owned(),

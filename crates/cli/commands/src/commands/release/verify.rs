@@ -22,12 +22,12 @@ use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
 /// Timeout of signature stores.
-const PATIENCE: Duration = Duration::from_mins(1);
+const STORE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "ReleaseVerification";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<Report>(KIND)
 }
@@ -38,7 +38,8 @@ pub(crate) fn run(args: &VerifyArgs, printer: &Printer) -> anyhow::Result<ExitSt
     let stores = args.stores.iter().map(|url| StoreAddress { url, authorities: &[] }).collect();
     let stores = Some(stores).filter(|stores: &Vec<_>| !stores.is_empty());
     let options = registry::options(&args.access)?;
-    let sources = Sources { cluster: Vec::new(), stores, options: &options, patience: PATIENCE };
+    let sources =
+        Sources { cluster: Vec::new(), stores, options: &options, patience: STORE_TIMEOUT };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let verdict = runtime.block_on(verifier.verify(&image.digest, &sources, now()));
     let status = match &verdict {
@@ -88,18 +89,18 @@ struct Report {
     /// Image, by digest.
     image: String,
     #[serde(flatten)]
-    verdict: Verdict,
+    verdict: VerificationResult,
 }
 
 /// Whether the signatures of an image satisfy all keyrings.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "verdict")]
-enum Verdict {
+enum VerificationResult {
     Verified(Verified),
     Unverified(Unverified),
 }
 
-impl From<Result<Verified, Unverified>> for Verdict {
+impl From<Result<Verified, Unverified>> for VerificationResult {
     fn from(verdict: Result<Verified, Unverified>) -> Self {
         match verdict {
             Ok(verified) => Self::Verified(verified),
@@ -113,11 +114,11 @@ impl fmt::Display for Report {
         let Self { image, verdict } = self;
         let image = OneLine(image);
         match verdict {
-            Verdict::Verified(Verified { digest: _, signatures }) => {
+            VerificationResult::Verified(Verified { digest: _, signatures }) => {
                 write!(f, "{image} is verified")?;
                 listed(f, signatures)
             }
-            Verdict::Unverified(Unverified { digest: _, keyrings, findings }) => {
+            VerificationResult::Unverified(Unverified { digest: _, keyrings, findings }) => {
                 let keyrings = keyrings.join(" or ");
                 write!(f, "{image} is not verified: no valid signature for {keyrings}")?;
                 listed(f, findings)

@@ -1,19 +1,19 @@
-//! What a person reads when the sandbox is ready.
+//! The greeting of a ready sandbox.
 
 use std::fmt;
 use std::time::Duration;
 
 use fairway_sandbox::sandbox::Sandbox;
 
-/// A deployment to try: it prints a line now and then.
+/// The command of an example Deployment that prints lines.
 const HELLO: &str = "kubectl create deployment hello --image=shell -- sh -c 'while :; do echo hello from $HOSTNAME; sleep 5; done'";
 
 pub(super) struct Greeting<'a> {
     pub(super) sandbox: &'a Sandbox,
     pub(super) took: Duration,
-    /// The release of the platform that is being installed, if one is.
+    /// The release of the installed platform, if there is one.
     pub(super) release: Option<&'a str>,
-    /// Whether its files stay.
+    /// Whether the files remain.
     pub(super) kept: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `fairway sandbox`: a Kubernetes API in this process, with nodes whose pods run.
+//! `fairway sandbox`: a Kubernetes API and nodes in this process.
 
 mod greeting;
 mod platform;
@@ -21,7 +21,7 @@ use crate::errors::WithHint;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use greeting::Greeting;
-use platform::Running;
+use platform::RunningPlatform;
 
 pub(crate) fn run(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -33,13 +33,13 @@ pub(crate) fn run(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitS
 
 async fn serve(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let begun = Instant::now();
-    let place = Place::new(args.dir.as_deref())?;
+    let place = SandboxDirectory::new(args.dir.as_deref())?;
     // Before the sandbox starts, so that an early signal is not lost.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let layouts = place.path().join("layouts");
     let options = options(args, place.path(), &layouts)?;
-    // Meanwhile: a pod that needs an image at once waits for it.
+    // Concurrently: a pod that needs the image waits for it.
     let shell = spawn_blocking(move || shell_image::write(&layouts));
     let sandbox = Sandbox::start(options).await.map_err(advise)?;
     let release = args.release();
@@ -78,7 +78,7 @@ async fn start_platform(
     sandbox: &Sandbox,
     release: &str,
     printer: &Printer,
-) -> anyhow::Result<Running> {
+) -> anyhow::Result<RunningPlatform> {
     printer.note("creating the releases of the example platform");
     let (directory, registry) = (sandbox.directory().to_owned(), sandbox.registry());
     let prepared = spawn_blocking(move || platform::prepare(&directory, registry)).await??;
@@ -94,15 +94,15 @@ fn options(args: &SandboxArgs, directory: &Path, layouts: &Path) -> anyhow::Resu
     Ok(Options { port: args.port, ..options })
 }
 
-/// Where the files of a sandbox are.
-enum Place {
-    /// Where its user wants them.
+/// The directory of a sandbox.
+enum SandboxDirectory {
+    /// The directory of `--dir`.
     Kept(PathBuf),
-    /// Somewhere; they go with the sandbox.
+    /// A temporary directory.
     Temporary(TempDir),
 }
 
-impl Place {
+impl SandboxDirectory {
     fn new(directory: Option<&Path>) -> anyhow::Result<Self> {
         let Some(directory) = directory else {
             let made = tempfile::Builder::new().prefix("fairway-sandbox-").tempdir();

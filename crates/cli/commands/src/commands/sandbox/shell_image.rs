@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use fairway_registry::{Image, ImageConfig, LayerBuilder, layout};
 
-/// Its name is that of its directory.
+/// The name of the image and of its directory.
 const NAME: &str = "shell";
 const TAG: &str = "latest";
 
-/// What one expects of a shell; those that the machine lacks are left out.
+/// The tools of the image. Tools that the host lacks are skipped.
 const PROGRAMS: [&str; 22] = [
     "sh", "cat", "cp", "date", "echo", "env", "false", "grep", "head", "hostname", "id", "ls",
     "mkdir", "ps", "rm", "sed", "sleep", "tail", "touch", "true", "uname", "wc",
 ];
 
-/// Writes it into a directory of OCI image layouts.
+/// Writes the image to a directory of OCI image layouts.
 pub(super) fn write(layouts: &Path) -> anyhow::Result<()> {
     let layout = layouts.join(NAME);
     crate::output::directory(&layout)?;

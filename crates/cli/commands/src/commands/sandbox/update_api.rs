@@ -1,17 +1,17 @@
-//! The update API in a cluster that has no platform: its definitions, and the one ClusterVersion.
+//! The update API in a cluster without a platform: CRDs and ClusterVersion.
 
 use anyhow::Context;
 use fairway_sandbox::sandbox::Sandbox;
 use k8s_openapi::api::core::v1::Namespace;
 use serde_json::json;
 
-/// Installs the update API, and a ClusterVersion that nothing has reported about yet.
+/// Installs the CRDs and a ClusterVersion without a status.
 pub(super) fn install(sandbox: &Sandbox) -> anyhow::Result<()> {
     let client = sandbox.api().client("fairway");
     for crd in fairway_api::crds::all() {
         client.create(&crd).context("cannot install the update API")?;
     }
-    // The namespace that every cluster has and never loses is what tells clusters apart.
+    // The UID of the namespace `kube-system` identifies a cluster.
     let system: Option<Namespace> = client.get("", "kube-system")?;
     let identity = system.and_then(|namespace| namespace.metadata.uid);
     let version = json!({

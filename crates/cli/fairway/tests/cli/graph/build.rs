@@ -1,11 +1,11 @@
-//! `fairway graph build`
+//! `fairway graph build`.
 
-use super::{Desk, GRAPH};
+use super::{GRAPH, GraphFiles};
 
 #[test]
-fn what_an_update_service_answers() {
-    let desk = Desk::new();
-    let said = desk.ask(&["build", "--channel=stable-5.1", "--arch=amd64"]);
+fn build_for_channel_prints_the_response_of_an_update_service() {
+    let files = GraphFiles::new();
+    let said = files.query(&["build", "--channel=stable-5.1", "--arch=amd64"]);
     insta::assert_snapshot!(said, @r#"
     exit code: 0
     ----- stdout -----
@@ -14,9 +14,9 @@ fn what_an_update_service_answers() {
 }
 
 #[test]
-fn everything_there_is() {
-    let desk = Desk::new();
-    let graph = desk.json(&[&["build", "-o", "json"][..], &GRAPH].concat());
+fn build_without_channel_prints_everything() {
+    let files = GraphFiles::new();
+    let graph = files.json(&[&["build", "-o", "json"][..], &GRAPH].concat());
     let nodes = graph["nodes"].as_array().unwrap().iter();
     let versions: Vec<&str> = nodes.map(|node| node["version"].as_str().unwrap()).collect();
     assert_eq!(
@@ -34,11 +34,11 @@ fn everything_there_is() {
 }
 
 #[test]
-fn a_graph_is_taken_as_it_is_or_with_graph_data() {
-    let desk = Desk::new();
-    let raw = desk.json(&["build", "--releases=releases.json"]);
-    desk.write("raw.json", &raw.to_string());
-    assert_eq!(desk.json(&["build", "--from-graph=raw.json"]), raw);
-    let built = desk.json(&["build", "--from-graph=raw.json", "--graph-data=graph-data"]);
-    assert_eq!(built, desk.json(&[&["build"][..], &GRAPH].concat()));
+fn build_from_graph_accepts_additional_graph_data() {
+    let files = GraphFiles::new();
+    let raw = files.json(&["build", "--releases=releases.json"]);
+    files.write("raw.json", &raw.to_string());
+    assert_eq!(files.json(&["build", "--from-graph=raw.json"]), raw);
+    let built = files.json(&["build", "--from-graph=raw.json", "--graph-data=graph-data"]);
+    assert_eq!(built, files.json(&[&["build"][..], &GRAPH].concat()));
 }

@@ -1,23 +1,33 @@
-//! `fairway graph diff`
+//! `fairway graph diff`.
 
-use super::{Desk, GRAPH};
+use super::{GRAPH, GraphFiles};
 
-/// Graph-data in which the leak concerns fewer updates, and one update is back.
-fn newer(desk: &Desk) {
+/// Graph-data in which a risk affects fewer updates, and one update is no longer blocked.
+fn write_newer_graph_data(files: &GraphFiles) {
     let leak = super::FILES[3].1.replace("5[.]0[.].*", "5[.]0[.]1[+].*");
     let stable = "name: stable-5.1\nversions: [5.0.1, 5.0.2, 5.1.0, 5.1.1, 5.1.2]\n";
-    desk.graph_data("newer", &[(super::FILES[3].0, &leak), ("channels/stable-5.1.yaml", stable)]);
-    std::fs::remove_file(desk.path().join("newer/blocked-edges/5.1.1.yaml")).unwrap();
+    files.graph_data(
+        "write_newer_graph_data",
+        &[(super::FILES[3].0, &leak), ("channels/stable-5.1.yaml", stable)],
+    );
+    std::fs::remove_file(files.path().join("write_newer_graph_data/blocked-edges/5.1.1.yaml"))
+        .unwrap();
 }
 
 #[test]
-fn two_states_of_graph_data() {
-    let desk = Desk::new();
-    newer(&desk);
+fn diff_of_graph_data() {
+    let files = GraphFiles::new();
+    write_newer_graph_data(&files);
     let said = [
-        desk.run(&["diff", "graph-data", "newer"]),
-        desk.run(&["diff", "graph-data", "newer", "--channel=stable-5.1", GRAPH[0]]),
-        desk.run(&["diff", "graph-data", "graph-data", "--exit-code"]),
+        files.run(&["diff", "graph-data", "write_newer_graph_data"]),
+        files.run(&[
+            "diff",
+            "graph-data",
+            "write_newer_graph_data",
+            "--channel=stable-5.1",
+            GRAPH[0],
+        ]),
+        files.run(&["diff", "graph-data", "graph-data", "--exit-code"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 0
@@ -45,9 +55,10 @@ fn two_states_of_graph_data() {
     ----- stdout -----
     no difference
     ");
-    let document = desk.json(&["diff", "graph-data", "newer", GRAPH[0], "-o", "json"]);
+    let document =
+        files.json(&["diff", "graph-data", "write_newer_graph_data", GRAPH[0], "-o", "json"]);
     assert_eq!(document["kind"], "GraphDifference");
-    insta::assert_snapshot!(desk.run(&["diff", "graph-data", "newer", "-o", "yaml", "--exit-code"]), @r#"
+    insta::assert_snapshot!(files.run(&["diff", "graph-data", "write_newer_graph_data", "-o", "yaml", "--exit-code"]), @r#"
     exit code: 3
     ----- stdout -----
     apiVersion: fairway.dev/v1alpha1
@@ -96,14 +107,14 @@ fn two_states_of_graph_data() {
 }
 
 #[test]
-fn two_graphs() {
-    let desk = Desk::new();
-    newer(&desk);
-    for (file, data) in [("old.json", "graph-data"), ("new.json", "newer")] {
-        let graph = desk.json(&["build", GRAPH[0], "--graph-data", data]);
-        desk.write(file, &graph.to_string());
+fn diff_of_graphs() {
+    let files = GraphFiles::new();
+    write_newer_graph_data(&files);
+    for (file, data) in [("old.json", "graph-data"), ("new.json", "write_newer_graph_data")] {
+        let graph = files.json(&["build", GRAPH[0], "--graph-data", data]);
+        files.write(file, &graph.to_string());
     }
-    let said = desk.run(&["diff", "old.json", "new.json", "--exit-code"]);
+    let said = files.run(&["diff", "old.json", "new.json", "--exit-code"]);
     insta::assert_snapshot!(said, @"
     exit code: 3
     ----- stdout -----
@@ -111,10 +122,10 @@ fn two_graphs() {
     5.0.2 -> 5.1.0: LeakyProxy => recommended
     5.0.1 -> 5.1.1: not there => recommended
     ");
-    insta::assert_snapshot!(desk.run(&["diff", "old.json", "newer"]), @"
+    insta::assert_snapshot!(files.run(&["diff", "old.json", "write_newer_graph_data"]), @"
     exit code: 1
     ----- stderr -----
-    error: cannot compare old.json with newer
+    error: cannot compare old.json with write_newer_graph_data
     hint: specify two graph-data directories, or two files with graphs
     ");
 }

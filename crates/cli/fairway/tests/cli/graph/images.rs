@@ -1,15 +1,15 @@
-//! Releases and graph-data that are images.
+//! Releases and graph-data in images.
 
 use std::fs;
 
-use super::{Desk, IMAGES};
+use super::{GraphFiles, IMAGES};
 
 #[test]
-fn a_graph_is_built_of_images() {
-    let desk = Desk::new();
-    desk.images();
-    // A tag that is no release is left out, and said.
-    let index = desk.path().join("release-images/index.json");
+fn build_from_images() {
+    let files = GraphFiles::new();
+    files.images();
+    // A tag without a release is skipped with a warning.
+    let index = files.path().join("release-images/index.json");
     let text = fs::read_to_string(&index).unwrap();
     let digest = text.split('"').find(|part| part.starts_with("sha256:")).unwrap().to_owned();
     let missing = text.replace(&digest, &format!("sha256:{}", "0".repeat(64)));
@@ -17,8 +17,8 @@ fn a_graph_is_built_of_images() {
     let entry = entry.replace("5.1.1", "broken");
     fs::write(&index, text.replacen('[', &format!("[{entry},"), 1)).unwrap();
 
-    let said = desk.run(&[&["show", "--channel=stable-5.1"][..], &IMAGES].concat());
-    let said = said.replace(&desk.path().display().to_string(), "DESK");
+    let said = files.run(&[&["show", "--channel=stable-5.1"][..], &IMAGES].concat());
+    let said = said.replace(&files.path().display().to_string(), "DESK");
     insta::assert_snapshot!(said, @"
     exit code: 0
     ----- stdout -----
@@ -31,24 +31,24 @@ fn a_graph_is_built_of_images() {
     releases in registry.example/releases: 1 found, 1 skipped
     warning: registry.example/releases:broken omitted: release-images/blobs/sha256/0000000000000000000000000000000000000000000000000000000000000000 does not exist
     ");
-    let why = desk.run(&[&["why", "5.0.1", "5.1.1", "-q"][..], &IMAGES].concat());
+    let why = files.run(&[&["why", "5.0.1", "5.1.1", "-q"][..], &IMAGES].concat());
     insta::assert_snapshot!(why, @"
     exit code: 3
     ----- stdout -----
     5.0.1+amd64 -> 5.1.1+amd64: 5.0.1+amd64 is named by other releases, but there is no release of it
     ");
-    let lint = desk.run(&["lint", "graph-data", "--oci-layout=release-images"]);
+    let lint = files.run(&["lint", "graph-data", "--oci-layout=release-images"]);
     assert!(lint.contains("1 found, 1 skipped"), "{lint}");
 }
 
 #[test]
-fn what_is_wrong_with_images_is_said() {
-    let desk = Desk::new();
-    desk.images();
-    desk.write("secret.json", "{}");
-    desk.write("keys.gpg", "keys");
-    desk.write("authorities.pem", "none");
-    let build = |arguments: &[&str]| desk.run(&[&["build"], arguments].concat());
+fn invalid_images_are_refused() {
+    let files = GraphFiles::new();
+    files.images();
+    files.write("secret.json", "{}");
+    files.write("keys.gpg", "keys");
+    files.write("authorities.pem", "none");
+    let build = |arguments: &[&str]| files.run(&[&["build"], arguments].concat());
     let layout = "--oci-layout=release-images";
     let said = [
         build(&["--registry=releases"]),
@@ -67,7 +67,7 @@ fn what_is_wrong_with_images_is_said() {
             "--graph-data-signatures=signatures",
         ]),
     ];
-    let said = anonymous(&said.join("\n"));
+    let said = without_digests(&said.join("\n"));
     assert!(!said.contains("password@"), "{said}");
     insta::assert_snapshot!(said, @r#"
     exit code: 1
@@ -135,9 +135,9 @@ fn what_is_wrong_with_images_is_said() {
 }
 
 #[test]
-fn images_that_are_named_in_vain() {
-    let desk = Desk::new();
-    let build = |arguments: &[&str]| desk.run(&[&["build", "--oci-layout=l"], arguments].concat());
+fn unused_image_options_are_refused() {
+    let files = GraphFiles::new();
+    let build = |arguments: &[&str]| files.run(&[&["build", "--oci-layout=l"], arguments].concat());
     let said = [
         build(&["--graph-data-image=oci:g", "--graph-data-keyring=keys.gpg"]),
         build(&["--graph-data=graph-data", "--graph-data-image=oci:g"]),
@@ -173,13 +173,13 @@ fn images_that_are_named_in_vain() {
 
 #[test]
 fn unsigned_graph_data_is_refused() {
-    let desk = Desk::new();
-    desk.images();
+    let files = GraphFiles::new();
+    files.images();
     let keys = include_str!("../../../../../io/registry/src/signature/fixtures/plain.asc");
-    desk.write("keys.asc", keys);
+    files.write("keys.asc", keys);
     let signed = ["--graph-data-keyring=keys.asc", "--graph-data-signatures=signatures"];
-    let said = desk.run(&[&["build"][..], &IMAGES, &signed].concat());
-    insta::assert_snapshot!(anonymous(&said), @"
+    let said = files.run(&[&["build"][..], &IMAGES, &signed].concat());
+    insta::assert_snapshot!(without_digests(&said), @"
     exit code: 1
     ----- stderr -----
     error: cannot read graph-data image oci:graph-data-image:latest
@@ -189,12 +189,12 @@ fn unsigned_graph_data_is_refused() {
 }
 
 /// The text without digests, which depend on how layers are compressed.
-fn anonymous(text: &str) -> String {
+fn without_digests(text: &str) -> String {
     let mut parts = text.split("sha256:");
-    let mut anonymous = parts.next().unwrap_or_default().to_owned();
+    let mut without_digests = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        anonymous.push_str("DIGEST");
-        anonymous.push_str(part.trim_start_matches(|digit: char| digit.is_ascii_hexdigit()));
+        without_digests.push_str("DIGEST");
+        without_digests.push_str(part.trim_start_matches(|digit: char| digit.is_ascii_hexdigit()));
     }
-    anonymous
+    without_digests
 }

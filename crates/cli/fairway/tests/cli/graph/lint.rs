@@ -1,24 +1,24 @@
-//! `fairway graph lint`
+//! `fairway graph lint`.
 
-use super::{Desk, GRAPH};
+use super::{GRAPH, GraphFiles};
 
-/// Graph-data with a mistake of every severity.
-fn with_mistakes() -> Desk {
-    let desk = Desk::new();
+/// Graph-data with a finding of every severity.
+fn with_findings() -> GraphFiles {
+    let files = GraphFiles::new();
     let query = super::FILES[3].1.replace("max(gateway_uses_proxy)", "max(gateway_uses_proxy");
-    desk.graph_data(
+    files.graph_data(
         "broken",
         &[
             ("blocked-edges/5.1.0-LeakyProxy.yaml", &query),
             ("channels/notes.txt", "Ask before you change anything.\n"),
         ],
     );
-    desk
+    files
 }
 
 #[test]
-fn lines_and_what_is_wrong_with_them() {
-    insta::assert_snapshot!(with_mistakes().run(&["lint", "broken", GRAPH[0]]), @"
+fn lint_prints_findings_with_their_lines() {
+    insta::assert_snapshot!(with_findings().run(&["lint", "broken", GRAPH[0]]), @"
     exit code: 3
     ----- stdout -----
     error[promql]: unclosed (
@@ -53,22 +53,22 @@ fn lines_and_what_is_wrong_with_them() {
 }
 
 #[test]
-fn what_it_fails_on() {
-    let desk = with_mistakes();
-    let code = |arguments: &[&str]| desk.fairway(arguments).output().unwrap().status.code();
+fn lint_fails_on_the_selected_severity() {
+    let files = with_findings();
+    let code = |arguments: &[&str]| files.fairway(arguments).output().unwrap().status.code();
     assert_eq!(code(&["lint", "broken"]), Some(3));
     assert_eq!(code(&["lint", "graph-data"]), Some(0));
     assert_eq!(code(&["lint", "graph-data", "--deny=warnings"]), Some(3));
     assert_eq!(code(&["lint", "graph-data", "--deny=warnings", "--allow=unexplained"]), Some(0));
-    desk.write("graph-data/channels/notes.txt", "");
+    files.write("graph-data/channels/notes.txt", "");
     assert_eq!(code(&["lint", "graph-data", "--deny=warnings", "--allow=unexplained"]), Some(0));
     assert_eq!(code(&["lint", "graph-data", "--deny=notes", "--allow=unexplained"]), Some(3));
 }
 
 #[test]
-fn only_what_is_new() {
-    let desk = with_mistakes();
-    insta::assert_snapshot!(desk.run(&["lint", "broken", "--base=graph-data"]), @"
+fn lint_with_baseline_prints_new_findings() {
+    let files = with_findings();
+    insta::assert_snapshot!(files.run(&["lint", "broken", "--base=graph-data"]), @"
     exit code: 3
     ----- stdout -----
     error[promql]: unclosed (
@@ -86,7 +86,7 @@ fn only_what_is_new() {
     ----- stderr -----
     omitted findings of graph-data: 1
     ");
-    insta::assert_snapshot!(desk.run(&["lint", "broken", "--base=broken", "--deny=notes"]), @"
+    insta::assert_snapshot!(files.run(&["lint", "broken", "--base=broken", "--deny=notes"]), @"
     exit code: 0
     ----- stdout -----
     no findings
@@ -96,20 +96,20 @@ fn only_what_is_new() {
 }
 
 #[test]
-fn the_directory_where_one_is() {
-    let desk = Desk::new();
-    let mut lint = desk.fairway(&["lint", "--allow=unexplained"]);
-    let said = crate::transcript(lint.current_dir(desk.path().join("graph-data")));
+fn lint_without_argument_reads_the_current_directory() {
+    let files = GraphFiles::new();
+    let mut lint = files.fairway(&["lint", "--allow=unexplained"]);
+    let said = crate::transcript(lint.current_dir(files.path().join("graph-data")));
     assert_eq!(said, "exit code: 0\n----- stdout -----\nno findings\n");
 }
 
 #[test]
-fn documents_for_machines() {
-    let desk = with_mistakes();
-    let report = desk.json(&["lint", "broken", "-o", "json"]);
+fn lint_prints_json_and_sarif() {
+    let files = with_findings();
+    let report = files.json(&["lint", "broken", "-o", "json"]);
     assert_eq!(report["kind"], "GraphDataLint");
     assert_eq!(report["summary"]["errors"], 1);
-    let log = desk.json(&["lint", "broken", "-o", "sarif"]);
+    let log = files.json(&["lint", "broken", "-o", "sarif"]);
     assert_eq!(log["version"], "2.1.0");
     assert_eq!(
         log["runs"][0]["results"].as_array().unwrap().len(),
@@ -118,10 +118,10 @@ fn documents_for_machines() {
 }
 
 #[test]
-fn colours_where_they_are_wanted() {
-    let desk = with_mistakes();
-    let coloured = desk.run(&["lint", "broken", "--color=always"]);
+fn lint_with_color_prints_colours() {
+    let files = with_findings();
+    let coloured = files.run(&["lint", "broken", "--color=always"]);
     assert!(coloured.contains("\u{1b}["), "{coloured}");
-    let plain = desk.run(&["lint", "broken"]);
+    let plain = files.run(&["lint", "broken"]);
     assert!(!plain.contains('\u{1b}'), "{plain}");
 }

@@ -1,13 +1,13 @@
 //! `fairway graph`, on a small platform.
 
-mod answers;
 mod build;
 mod diff;
-mod hostile;
+mod errors;
+mod hostile_input;
 mod images;
 mod lint;
-mod mistakes;
 mod platform;
+mod queries;
 mod show;
 
 use std::fs;
@@ -20,10 +20,10 @@ use tempfile::TempDir;
 
 use crate::{document, fairway, transcript};
 
-/// What makes a graph of the files of a [`Desk`].
+/// Options for the graph of [`GraphFiles`].
 pub(crate) const GRAPH: [&str; 2] = ["--releases=releases.json", "--graph-data=graph-data"];
 
-/// The same of the images of a [`Desk`].
+/// Options for the graph of the images of [`GraphFiles`].
 pub(crate) const IMAGES: [&str; 3] = [
     "--oci-layout=release-images",
     "--pull-from=registry.example/releases",
@@ -56,11 +56,11 @@ matchingRules:
 ];
 
 /// A directory with releases and graph-data, where commands are run.
-pub(crate) struct Desk(TempDir);
+pub(crate) struct GraphFiles(TempDir);
 
-impl Desk {
+impl GraphFiles {
     pub(crate) fn new() -> Self {
-        let desk = Self(tempfile::tempdir().unwrap());
+        let files = Self(tempfile::tempdir().unwrap());
         let releases = json!([
             release("5.0.1", "amd64", &[]),
             release("5.0.2", "amd64", &["5.0.1"]),
@@ -69,9 +69,9 @@ impl Desk {
             release("5.1.2", "amd64", &["5.1.1", "5.0.9"]),
             release("5.1.1", "arm64", &[]),
         ]);
-        desk.write("releases.json", &releases.to_string());
-        desk.graph_data("graph-data", &[]);
-        desk
+        files.write("releases.json", &releases.to_string());
+        files.graph_data("graph-data", &[]);
+        files
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -84,7 +84,7 @@ impl Desk {
         fs::write(path, text).unwrap();
     }
 
-    /// Writes graph-data, with some files in addition to or instead of the usual ones.
+    /// Writes graph-data with additional or changed files.
     fn graph_data(&self, directory: &str, others: &[(&str, &str)]) {
         for (path, text) in FILES.iter().chain(others) {
             self.write(&format!("{directory}/{path}"), text);
@@ -112,17 +112,17 @@ impl Desk {
         command
     }
 
-    /// What a command says.
+    /// The transcript of a command.
     fn run(&self, arguments: &[&str]) -> String {
         transcript(&mut self.fairway(arguments))
     }
 
-    /// What a command says about the graph of the usual files.
-    fn ask(&self, arguments: &[&str]) -> String {
+    /// The transcript of a command about the graph of the files.
+    fn query(&self, arguments: &[&str]) -> String {
         self.run(&[arguments, &GRAPH].concat())
     }
 
-    /// What a command writes to standard output, as JSON.
+    /// The standard output of a command as JSON.
     fn json(&self, arguments: &[&str]) -> Value {
         document(&mut self.fairway(arguments))
     }

@@ -1,4 +1,4 @@
-//! The graph-data of a whole platform: `FAIRWAY_DATA` names the directory that has it.
+//! The graph of a large platform, from `FAIRWAY_DATA`.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ fn graph(command: &str) -> Option<Command> {
 }
 
 #[test]
-fn questions_about_a_platform() {
+fn queries_of_a_large_platform() {
     let inputs = ["--releases=releases-2026-08.json", "--graph-data=graph-data-2026-08"];
     let Some(mut latest) = graph("latest") else { return };
     let said = transcript(latest.arg("stable-4.18").args(inputs));
@@ -29,7 +29,7 @@ fn questions_about_a_platform() {
 }
 
 #[test]
-fn mistakes_of_a_platform() {
+fn lint_of_a_large_platform() {
     let Some(mut lint) = graph("lint") else { return };
     let said = transcript(lint.arg("graph-data-2026-08"));
     let end = said.rfind("\n\n").unwrap();

@@ -1,14 +1,14 @@
-//! `fairway graph show`
+//! `fairway graph show`.
 
 use std::fs::File;
 
-use super::{Desk, GRAPH};
+use super::{GRAPH, GraphFiles};
 use crate::transcript;
 
 #[test]
-fn a_text_for_terminals() {
-    let desk = Desk::new();
-    insta::assert_snapshot!(desk.ask(&["show", "--channel=fast-5.1"]), @"
+fn show_prints_text() {
+    let files = GraphFiles::new();
+    insta::assert_snapshot!(files.query(&["show", "--channel=fast-5.1"]), @"
     exit code: 0
     ----- stdout -----
     fast-5.1, amd64
@@ -30,9 +30,9 @@ fn a_text_for_terminals() {
 }
 
 #[test]
-fn all_channels_of_another_architecture() {
-    let desk = Desk::new();
-    insta::assert_snapshot!(desk.ask(&["show", "--arch=arm64"]), @"
+fn show_of_another_architecture_lists_channels() {
+    let files = GraphFiles::new();
+    insta::assert_snapshot!(files.query(&["show", "--arch=arm64"]), @"
     exit code: 0
     ----- stdout -----
     all channels, arm64
@@ -44,9 +44,9 @@ fn all_channels_of_another_architecture() {
 }
 
 #[test]
-fn pictures() {
-    let desk = Desk::new();
-    insta::assert_snapshot!(desk.ask(&["show", "--channel=stable-5.1", "-o", "dot"]), @r##"
+fn show_as_dot_mermaid_and_svg() {
+    let files = GraphFiles::new();
+    insta::assert_snapshot!(files.query(&["show", "--channel=stable-5.1", "-o", "dot"]), @r##"
     exit code: 0
     ----- stdout -----
     digraph "stable-5.1, amd64" {
@@ -69,19 +69,19 @@ fn pictures() {
       "5.1.0" -> "5.1.1" [color="#0072b2"];
     }
     "##);
-    let svg = desk.ask(&["show", "--channel=stable-5.1", "-o", "svg"]);
+    let svg = files.query(&["show", "--channel=stable-5.1", "-o", "svg"]);
     assert!(svg.starts_with("exit code: 0\n----- stdout -----\n<svg xmlns="), "{svg}");
     assert!(svg.contains("stable-5.1, amd64"), "{svg}");
 }
 
 #[test]
-fn an_answer_from_standard_input() {
-    let desk = Desk::new();
+fn show_reads_a_graph_from_standard_input() {
+    let files = GraphFiles::new();
     let answer =
-        desk.json(&[&["build", "--arch=amd64", "--channel=stable-5.1"], &GRAPH[..]].concat());
-    desk.write("answer.json", &answer.to_string());
-    let mut show = desk.fairway(&["show", "--from-graph=-"]);
-    let said = transcript(show.stdin(File::open(desk.path().join("answer.json")).unwrap()));
+        files.json(&[&["build", "--arch=amd64", "--channel=stable-5.1"], &GRAPH[..]].concat());
+    files.write("answer.json", &answer.to_string());
+    let mut show = files.fairway(&["show", "--from-graph=-"]);
+    let said = transcript(show.stdin(File::open(files.path().join("answer.json")).unwrap()));
     insta::assert_snapshot!(said, @"
     exit code: 0
     ----- stdout -----
@@ -99,5 +99,5 @@ fn an_answer_from_standard_input() {
       5.1.1
         <- 5.1.0
     ");
-    assert_eq!(desk.json(&["show", "--from-graph=answer.json", "-o", "json"]), answer);
+    assert_eq!(files.json(&["show", "--from-graph=answer.json", "-o", "json"]), answer);
 }

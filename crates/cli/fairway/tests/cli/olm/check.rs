@@ -1,11 +1,11 @@
-//! Which bundles of a catalog can be installed.
+//! `fairway olm check`.
 
 use anyhow::Result;
 use serde_json::json;
 
 use crate::{document, fairway, transcript};
 
-/// A package with a channel of two bundles; the newer one runs up to 4.10, if that is still there.
+/// A package with two bundles in a channel; the newer one supports versions up to 4.10.
 const CATALOG: &str = r#"
 schema: olm.package
 name: etcd
@@ -39,7 +39,7 @@ properties:
 "#;
 
 #[test]
-fn the_newest_bundle_of_a_channel_decides() -> Result<()> {
+fn newest_bundle_of_a_channel_decides() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let mut said = Vec::new();
     for (maximum, version) in [("\"4.10\"", "4.9"), ("\"4.10\"", "4.11"), ("4.10", "4.9")] {

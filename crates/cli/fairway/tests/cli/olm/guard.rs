@@ -1,4 +1,4 @@
-//! The guard in its pod.
+//! `fairway olm-guard`, deployed.
 
 use std::net::TcpListener;
 
@@ -13,17 +13,17 @@ use kube::core::GroupVersionKind;
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 
-use super::{OPERATORS, install, prepare, said, up_to};
+use super::{OPERATORS, install, prepare, run, up_to};
 
-/// What is deployed.
+/// The deployed manifests.
 const MANIFESTS: [&str; 2] = [
     include_str!("../../../../../../deploy/olm-guard/rbac.yaml"),
     include_str!("../../../../../../deploy/olm-guard/deployment.yaml"),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn as_it_is_deployed_it_is_reached_through_its_service() -> Result<()> {
-    let cluster = TestCluster::nodes(&["node-1"]).await?;
+async fn deployed_guard_is_reached_through_its_service() -> Result<()> {
+    let cluster = TestCluster::start_sandbox(&["node-1"]).await?;
     prepare(&cluster).await?;
     let namespaces = Api::<Namespace>::all(cluster.client());
     let namespace =
@@ -45,9 +45,9 @@ async fn as_it_is_deployed_it_is_reached_through_its_service() -> Result<()> {
     insta::assert_snapshot!(told, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator default/old.v1 supports OpenShift up to 5.0, and this cluster runs 5.1: choose a version of the operator that supports 5.1"#);
     install(&cluster, "default", "same.v1", up_to("5.1")).await?;
 
-    // Whoever looks for updates is told of the operator that declares nothing.
+    // The report names the operator without a maximum version.
     let notes = wait::until("the guard to note what it does not know", || async {
-        let text = said(cluster.kubeconfig(), &["upgrade", "-o", "json"]);
+        let text = run(cluster.kubeconfig(), &["upgrade", "-o", "json"]);
         let document = text.split_once("stdout -----\n").context("no document")?.1;
         let document: Value = serde_json::from_str(document)?;
         let notes = document["notes"].as_array().context("no notes")?;
@@ -58,8 +58,8 @@ async fn as_it_is_deployed_it_is_reached_through_its_service() -> Result<()> {
     Ok(())
 }
 
-/// Deploys the guard. Pods of a sandbox share the network of the machine: there is one, at a port
-/// that nobody has.
+/// Deploys the guard. Pods of a sandbox share the network of the host, so there is one replica, on an
+/// unused port.
 async fn deploy(cluster: &TestCluster) -> Result<()> {
     let program = environment::fairway_program()?;
     let base = Base::of_program(&program, Packing::Plain)?;

@@ -1,4 +1,4 @@
-//! Every operator, and what it means for updates.
+//! `fairway olm list`.
 
 use anyhow::{Context as _, Result};
 use fairway_api::ClusterVersion;
@@ -6,11 +6,11 @@ use fairway_testkit::{TestCluster, olm};
 use kube::api::{Api, ListParams};
 use serde_json::{Value, json};
 
-use super::{OPERATORS, install, prepare, said, up_to};
+use super::{OPERATORS, install, prepare, run, up_to};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_and_what_was_written_down_of_it_say_the_same() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+async fn recording_gives_the_same_list_as_the_cluster() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
     let namespace = cluster.namespace("team").await?;
     prepare(&cluster).await?;
     let mut copy = up_to("4.9");
@@ -25,7 +25,7 @@ async fn a_cluster_and_what_was_written_down_of_it_say_the_same() -> Result<()> 
         install(&cluster, namespace.name(), name, metadata).await?;
     }
     let list = |arguments: &[&str]| {
-        let said = said(cluster.kubeconfig(), &[&["olm", "list"], arguments].concat());
+        let said = run(cluster.kubeconfig(), &[&["olm", "list"], arguments].concat());
         said.replace(namespace.name(), "NS")
     };
     let live = list(&[]);
@@ -84,7 +84,7 @@ async fn a_cluster_and_what_was_written_down_of_it_say_the_same() -> Result<()> 
     Ok(())
 }
 
-/// What `kubectl get` writes down.
+/// The lists that `kubectl get` returns.
 async fn state(cluster: &TestCluster, namespace: &str) -> Result<Vec<Value>> {
     let version = Api::<ClusterVersion>::all(cluster.client()).get("version").await?;
     let operators = olm::objects(&cluster.client(), OPERATORS, namespace)?;
@@ -99,7 +99,7 @@ async fn state(cluster: &TestCluster, namespace: &str) -> Result<Vec<Value>> {
 }
 
 #[test]
-fn a_file_that_is_not_there() {
+fn missing_file_is_reported() {
     let said = crate::transcript(crate::fairway().args(["olm", "list", "--from-file=/nowhere/a"]));
     insta::assert_snapshot!(said, @"
     exit code: 1
@@ -110,7 +110,7 @@ fn a_file_that_is_not_there() {
 }
 
 #[test]
-fn a_recording_without_operators_does_not_tell_that_there_are_none() {
+fn recording_without_operators_has_no_result() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("x-cv.yaml");
     let version = json!({

@@ -17,14 +17,14 @@ use crate::{fairway, transcript};
 /// The kind of installed operators.
 const OPERATORS: &str = "ClusterServiceVersion";
 
-/// What the program says about the cluster of a kubeconfig.
-fn said(kubeconfig: &Path, arguments: &[&str]) -> String {
+/// The transcript of a command against a cluster.
+fn run(kubeconfig: &Path, arguments: &[&str]) -> String {
     let mut command = fairway();
     command.env("KUBECONFIG", kubeconfig).args(arguments);
     tokio::task::block_in_place(|| transcript(&mut command))
 }
 
-/// A cluster with OLM's kinds, at 5.1.0, which may update to 5.1.1, 5.2.0 and 5.3.0.
+/// A cluster at 5.1.0 with OLM's kinds, and with updates to 5.1.1, 5.2.0 and 5.3.0.
 async fn prepare(cluster: &TestCluster) -> Result<()> {
     olm::define(&cluster.client()).await?;
     let api: Api<ClusterVersion> = Api::all(cluster.client());
@@ -36,7 +36,7 @@ async fn prepare(cluster: &TestCluster) -> Result<()> {
     Ok(())
 }
 
-/// Installs an operator with that metadata.
+/// Creates an operator with metadata.
 async fn install(
     cluster: &TestCluster,
     namespace: &str,
@@ -49,7 +49,7 @@ async fn install(
     Ok(())
 }
 
-/// Metadata that says up to which version an operator runs.
+/// Metadata with the maximum OpenShift version of an operator.
 fn up_to(maximum: &str) -> Value {
     json!({"annotations": {"operators.coreos.com/maxOpenShiftVersion": maximum}})
 }

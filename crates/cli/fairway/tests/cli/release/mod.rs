@@ -1,9 +1,9 @@
-//! `fairway release`, on a platform of two operators.
+//! `fairway release`, for a platform with two operators.
 
-mod looking;
-mod making;
+mod inspection;
+mod new;
 mod operators;
-mod pushing;
+mod push;
 mod task_graph;
 
 use std::fs;
@@ -15,27 +15,27 @@ use tempfile::TempDir;
 
 use crate::{document, fairway, transcript};
 
-/// A program that is small, so that images of it are made quickly.
+/// A small binary, so that images are built quickly.
 const PROGRAM: &str = "--program=/bin/true";
 
-/// What the images of the operators stand for.
+/// The images of the operators.
 const NETWORK: &str = "--image=network=registry.example/network@sha256:1111111111111111111111111111111111111111111111111111111111111111";
 const STORAGE: &str = "--image=storage=registry.example/storage@sha256:2222222222222222222222222222222222222222222222222222222222222222";
 
 const INCLUDED: &str = "include.release.openshift.io/self-managed-high-availability: \"true\"";
 
-/// A directory with the manifests of operators, where commands are run.
-struct Workshop(TempDir);
+/// A directory with the manifests of operators, in which commands run.
+struct ReleaseFiles(TempDir);
 
-impl Workshop {
+impl ReleaseFiles {
     fn new() -> Self {
-        let workshop = Self(tempfile::tempdir().unwrap());
+        let files = Self(tempfile::tempdir().unwrap());
         for operator in ["network", "storage"] {
             let file = format!("{operator}/0000_50_{operator}_01_deployment.yaml");
-            workshop.write(&file, &deployment(operator));
-            workshop.write(&format!("{operator}/image-references"), &references(operator));
+            files.write(&file, &deployment(operator));
+            files.write(&format!("{operator}/image-references"), &references(operator));
         }
-        workshop
+        files
     }
 
     fn path(&self) -> &Path {
@@ -55,17 +55,17 @@ impl Workshop {
         command
     }
 
-    /// What a command says.
+    /// The transcript of a command.
     fn run(&self, arguments: &[&str]) -> String {
-        anonymous(&transcript(&mut self.fairway(arguments)))
+        without_digests(&transcript(&mut self.fairway(arguments)))
     }
 
-    /// What a command writes to standard output, as JSON.
+    /// The standard output of a command as JSON.
     fn json(&self, arguments: &[&str]) -> Value {
         document(&mut self.fairway(&[arguments, &["-o", "json"]].concat()))
     }
 
-    /// Makes a release of both operators, and says how it is called by its digest.
+    /// Builds a release of both operators. Returns its pull spec by digest.
     fn release(&self, version: &str, more: &[&str]) -> String {
         let version = format!("--version={version}");
         let usual = ["new", &version, PROGRAM, NETWORK, STORAGE, "--to=releases"];
@@ -111,8 +111,8 @@ spec:
     )
 }
 
-/// The text without digests that depend on this machine: those of the platform repeat one digit.
-fn anonymous(text: &str) -> String {
+/// Replaces digests that depend on this host. Those of the operators repeat one digit.
+fn without_digests(text: &str) -> String {
     let mut parts = text.split("sha256:");
     let mut told = parts.next().unwrap_or_default().to_owned();
     for part in parts {

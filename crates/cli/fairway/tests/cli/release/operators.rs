@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fairway_registry::{Image, ImageConfig, LayerBuilder, layout};
 use serde_json::Value;
 
-use super::{NETWORK, PROGRAM, STORAGE, Workshop, deployment};
+use super::{NETWORK, PROGRAM, ReleaseFiles, STORAGE, deployment};
 
 const STREAM: &str = "\
 apiVersion: image.openshift.io/v1
@@ -16,35 +16,35 @@ spec:
   - {name: network, from: {kind: DockerImage, Name: quay.io/example/network}}
 ";
 
-/// Two operators with files of the same names, one of them with a component version, and two
-/// directories without manifests of their own.
-fn workshop() -> Workshop {
-    let workshop = Workshop::new();
+/// Two operators with files of the same names, of which one has a component version, and two directories
+/// without manifests.
+fn operator_files() -> ReleaseFiles {
+    let files = ReleaseFiles::new();
     let versioned = deployment("network").replace(
         "value: 0.0.1-snapshot}",
         "value: 0.0.1-snapshot_openshift}, {name: KUBERNETES, value: 0.0.1-snapshot-kubernetes}",
     );
-    workshop.write("operators/network/07_deployment.yaml", &versioned);
-    workshop.write("operators/network/run.sh", "echo 0.0.1-snapshot\n");
-    workshop.write("operators/network/image-references", STREAM);
-    workshop.write("operators/storage/07_deployment.yaml", &deployment("storage"));
+    files.write("operators/network/07_deployment.yaml", &versioned);
+    files.write("operators/network/run.sh", "echo 0.0.1-snapshot\n");
+    files.write("operators/network/image-references", STREAM);
+    files.write("operators/storage/07_deployment.yaml", &deployment("storage"));
     let references = STREAM.replace("network", "storage");
-    workshop.write("operators/storage/image-references", &references);
-    workshop.write("operators/bootstrap/image-references", &references);
-    workshop.write("operators/cluster-version-operator/00.yaml", "a: {{.ReleaseImage}}");
-    workshop
+    files.write("operators/storage/image-references", &references);
+    files.write("operators/bootstrap/image-references", &references);
+    files.write("operators/cluster-version-operator/00.yaml", "a: {{.ReleaseImage}}");
+    files
 }
 
-fn new(workshop: &Workshop, more: &[&str]) -> String {
+fn new(files: &ReleaseFiles, more: &[&str]) -> String {
     let usual = ["new", "--version=5.1.0", PROGRAM, "--operators=operators", "--to=releases"];
-    workshop.run(&[&usual, more].concat())
+    files.run(&[&usual, more].concat())
 }
 
 #[test]
 fn new_with_operators_names_files_by_image() {
-    let workshop = workshop();
+    let files = operator_files();
     let version = "--component-version=kubernetes=1.34.2";
-    insta::assert_snapshot!(new(&workshop, &[NETWORK, STORAGE, version]), @r#"
+    insta::assert_snapshot!(new(&files, &[NETWORK, STORAGE, version]), @r#"
     exit code: 0
     ----- stdout -----
     oci:releases@DIGEST
@@ -58,7 +58,7 @@ fn new_with_operators_names_files_by_image() {
     release 5.1.0: manifests: 22, images: 2
     "#);
     let file = "--file=release-manifests/0000_50_network_07_deployment.yaml";
-    let text = workshop.run(&["extract", "releases", file]);
+    let text = files.run(&["extract", "releases", file]);
     let lines: Vec<&str> = text.lines().skip_while(|line| !line.contains("containers")).collect();
     insta::assert_snapshot!(lines.join("\n"), @"
     containers:
@@ -70,29 +70,29 @@ fn new_with_operators_names_files_by_image() {
 
 #[test]
 fn new_with_other_order_of_operators_gives_the_same_digest() {
-    let workshop = Workshop::new();
+    let files = ReleaseFiles::new();
     for name in ["a", "b", "c"] {
         let map =
             format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: a}}\n");
-        workshop.write(&format!("{name}/0000_10_same.yaml"), &map);
+        files.write(&format!("{name}/0000_10_same.yaml"), &map);
     }
     let digest = |order: [&str; 3]| {
         let manifests = order.map(|name| format!("--manifests={name}"));
         let usual = ["new", "--version=5.1.0", PROGRAM, "--to=releases"];
         let manifests = manifests.each_ref().map(String::as_str);
-        workshop.json(&[&usual[..], &manifests].concat())["digest"].clone()
+        files.json(&[&usual[..], &manifests].concat())["digest"].clone()
     };
     assert_eq!(digest(["c", "a", "b"]), digest(["a", "b", "c"]));
 }
 
 #[test]
 fn new_with_hidden_and_empty_directories_skips_them() {
-    let workshop = workshop();
-    workshop.write("operators/.git/config", "[core]\n");
-    workshop.write("operators/docs/pages/index.md", "# Pages\n");
-    workshop.write("operators/scripts/run.sh", "echo 0.0.1-snapshot\n");
+    let files = operator_files();
+    files.write("operators/.git/config", "[core]\n");
+    files.write("operators/docs/pages/index.md", "# Pages\n");
+    files.write("operators/scripts/run.sh", "echo 0.0.1-snapshot\n");
     let version = "--component-version=kubernetes=1.34.2";
-    insta::assert_snapshot!(new(&workshop, &[NETWORK, STORAGE, version]), @r#"
+    insta::assert_snapshot!(new(&files, &[NETWORK, STORAGE, version]), @r#"
     exit code: 0
     ----- stdout -----
     oci:releases@DIGEST
@@ -108,14 +108,14 @@ fn new_with_hidden_and_empty_directories_skips_them() {
     release 5.1.0: manifests: 22, images: 2
     "#);
     let file = "--file=release-manifests/0000_50_scripts_run.sh";
-    assert!(workshop.run(&["extract", "releases", file]).contains("echo 5.1.0"));
+    assert!(files.run(&["extract", "releases", file]).contains("echo 5.1.0"));
 }
 
 #[test]
 fn new_with_unreachable_registry_warns_if_placeholders_may_stay() {
-    let workshop = workshop();
+    let files = operator_files();
     let network = "--image=network=127.0.0.1:1/network@sha256:1111111111111111111111111111111111111111111111111111111111111111";
-    let made = new(&workshop, &[network, STORAGE, "--allow-unresolved"]);
+    let made = new(&files, &[network, STORAGE, "--allow-unresolved"]);
     assert!(made.starts_with("exit code: 0"), "{made}");
     let warning = "warning: cannot read the component versions of image 127.0.0.1:1/network@";
     assert!(made.contains(warning), "{made}");
@@ -124,10 +124,10 @@ fn new_with_unreachable_registry_warns_if_placeholders_may_stay() {
 
 #[test]
 fn new_document_has_the_warnings() {
-    let workshop = workshop();
+    let files = operator_files();
     let version = "--component-version=kubernetes=1.34.2";
     let usual = ["new", "--version=5.1.0", PROGRAM, "--operators=operators", "--to=releases"];
-    let made = workshop.json(&[&usual[..], &[NETWORK, STORAGE, version]].concat());
+    let made = files.json(&[&usual[..], &[NETWORK, STORAGE, version]].concat());
     let warnings: Vec<&str> =
         made["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     insta::assert_snapshot!(warnings.join("\n"), @r#"
@@ -141,21 +141,21 @@ fn new_document_has_the_warnings() {
 
 #[test]
 fn lint_of_operator_reports_oddities_and_exits_with_3_if_strict() {
-    let workshop = workshop();
+    let files = operator_files();
     let twice = deployment("network")
         .replace("  namespace: network\n", "  namespace: a\n  namespace: network\n");
-    workshop.write("operators/network/07_deployment.yaml", &twice);
-    insta::assert_snapshot!(workshop.run(&["lint", "operators/network"]), @r#"
+    files.write("operators/network/07_deployment.yaml", &twice);
+    insta::assert_snapshot!(files.run(&["lint", "operators/network"]), @r#"
     exit code: 0
     ----- stdout -----
     warning: image-references:6: key "Name" is read as "name"
     warning: 07_deployment.yaml:6: duplicate key "namespace" overrides line 5
     errors: 0, warnings: 2
     "#);
-    let strict = workshop.run(&["lint", "operators/network", "--strict"]);
+    let strict = files.run(&["lint", "operators/network", "--strict"]);
     assert!(strict.starts_with("exit code: 3"), "{strict}");
-    workshop.write("operators/network/08.yaml", "a: [\n");
-    let broken = workshop.run(&["lint", "operators/network"]);
+    files.write("operators/network/08.yaml", "a: [\n");
+    let broken = files.run(&["lint", "operators/network"]);
     assert!(broken.starts_with("exit code: 3"), "{broken}");
     assert!(broken.contains("error: 08.yaml:1:4: '[' is not closed"), "{broken}");
 }
@@ -167,32 +167,32 @@ fn new_with_manifests_takes_the_image_from_the_directory() {
         ("storage-operator/manifests", "--manifests=storage-operator/manifests"),
         ("elsewhere", "--manifests=storage-operator=elsewhere"),
     ] {
-        let workshop = Workshop::new();
-        workshop.write(&format!("{directory}/01.yaml"), &deployment("storage"));
+        let files = ReleaseFiles::new();
+        files.write(&format!("{directory}/01.yaml"), &deployment("storage"));
         let references = STREAM.replace("network", "storage");
-        workshop.write(&format!("{directory}/image-references"), &references);
+        files.write(&format!("{directory}/image-references"), &references);
         let usual = ["new", "--version=5.1.0", PROGRAM, STORAGE, "--to=releases", argument];
-        workshop.json(&usual);
+        files.json(&usual);
         let file = "--file=release-manifests/0000_50_storage-operator_01.yaml";
-        let text = workshop.run(&["extract", "releases", file]);
+        let text = files.run(&["extract", "releases", file]);
         assert!(text.starts_with("exit code: 0"), "{directory}: {text}");
     }
 }
 
 #[test]
 fn new_with_images_from_files_reads_lists_and_image_streams() {
-    let workshop = workshop();
+    let files = operator_files();
     let list = [NETWORK, STORAGE].map(|option| option.trim_start_matches("--image="));
-    workshop.write("images.txt", &format!("# images\n{}\n\n{} # last\n", list[0], list[1]));
+    files.write("images.txt", &format!("# images\n{}\n\n{} # last\n", list[0], list[1]));
     let version = "--component-version=kubernetes=1.34.2";
     let digest = |more: &[&str]| {
         let usual = ["new", "--version=5.1.0", PROGRAM, "--operators=operators", "--to=releases"];
-        workshop.json(&[&usual, more].concat())["digest"].clone()
+        files.json(&[&usual, more].concat())["digest"].clone()
     };
     let made = digest(&["--images-from=images.txt", version]);
     assert_eq!(digest(&[NETWORK, STORAGE, version]), made);
-    // The image stream of a release has the component version as well.
-    workshop.run(&["extract", "releases", "--to=files"]);
+    // The image stream of a release includes the component version.
+    files.run(&["extract", "releases", "--to=files"]);
     let stream = "--images-from=files/release-manifests/image-references";
     assert_eq!(digest(&[stream]), made);
     let other = NETWORK.replace('1', "3");
@@ -201,10 +201,10 @@ fn new_with_images_from_files_reads_lists_and_image_streams() {
 
 #[test]
 fn new_with_unresolved_placeholders_fails_and_names_the_options() {
-    let workshop = workshop();
-    workshop.write("operators/other/01.yaml", &deployment("other"));
+    let files = operator_files();
+    files.write("operators/other/01.yaml", &deployment("other"));
     let network = "--image=network=127.0.0.1:1/network@sha256:1111111111111111111111111111111111111111111111111111111111111111";
-    insta::assert_snapshot!(new(&workshop, &[network, STORAGE]), @"
+    insta::assert_snapshot!(new(&files, &[network, STORAGE]), @"
     exit code: 1
     ----- stderr -----
     skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
@@ -213,7 +213,7 @@ fn new_with_unresolved_placeholders_fails_and_names_the_options() {
       caused by: http://127.0.0.1:1/v2/network/manifests/sha256:1111111111111111111111111111111111111111111111111111111111111111: Connection refused (os error 111)
     hint: set versions with --component-version kubernetes=VERSION
     ");
-    insta::assert_snapshot!(new(&workshop, &[STORAGE]), @r#"
+    insta::assert_snapshot!(new(&files, &[STORAGE]), @r#"
     exit code: 1
     ----- stderr -----
     skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
@@ -228,7 +228,7 @@ fn new_with_unresolved_placeholders_fails_and_names_the_options() {
     * operators/other/01.yaml:1:1: deployment "other/other": field spec.template.spec.containers[0].image: image "quay.io/example/other:dev" is not pinned by digest
     hint: add images with --image network=IMAGE; set versions with --component-version kubernetes=VERSION; create the release anyway with --allow-unresolved
     "#);
-    insta::assert_snapshot!(new(&workshop, &[STORAGE, "--allow-unresolved"]), @r#"
+    insta::assert_snapshot!(new(&files, &[STORAGE, "--allow-unresolved"]), @r#"
     exit code: 0
     ----- stdout -----
     oci:releases@DIGEST
@@ -246,19 +246,19 @@ fn new_with_unresolved_placeholders_fails_and_names_the_options() {
 
 #[test]
 fn new_without_component_version_reads_the_label_of_the_image() {
-    let workshop = workshop();
+    let files = operator_files();
     let layer = LayerBuilder::new().file("a", 0o644, "a").unwrap().build().unwrap();
     let label = ("io.openshift.build.versions".to_owned(), "kubernetes=1.34.2+k3s1".to_owned());
     let config = ImageConfig { labels: BTreeMap::from([label]), ..ImageConfig::default() };
     let image = Image::new(vec![layer], &config);
-    layout::add(&workshop.path().join("images"), &image, "network").unwrap();
+    layout::add(&files.path().join("images"), &image, "network").unwrap();
     let network = format!("--image=network=oci:images@{}", image.digest());
-    let text = new(&workshop, &[&network, STORAGE]);
+    let text = new(&files, &[&network, STORAGE]);
     assert!(text.contains("reading component versions of oci:images@DIGEST\n"), "{text}");
     let file = "--file=release-manifests/0000_50_network_07_deployment.yaml";
-    let text = workshop.run(&["extract", "releases", file]);
+    let text = files.run(&["extract", "releases", file]);
     assert!(text.contains("{name: KUBERNETES, value: 1.34.2}"), "{text}");
     let file = "--file=release-manifests/image-references";
-    let text = workshop.run(&["extract", "releases", file]);
+    let text = files.run(&["extract", "releases", file]);
     assert!(text.contains(r#""io.openshift.build.versions": "kubernetes=1.34.2""#), "{text}");
 }

@@ -1,17 +1,17 @@
-//! `fairway release info --graph`
+//! `fairway release info --graph`.
 
-use super::{NETWORK, PROGRAM, STORAGE, Workshop};
+use super::{NETWORK, PROGRAM, ReleaseFiles, STORAGE};
 
 fn graph(format: &str) -> String {
-    let workshop = Workshop::new();
+    let files = ReleaseFiles::new();
     let crd = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: a\n  annotations:\n    \
                include.release.openshift.io/self-managed-high-availability: \"true\"\n";
-    workshop.write("network/0000_10_config_01.yaml", crd);
+    files.write("network/0000_10_config_01.yaml", crd);
     let operators = ["--manifests=network", "--manifests=storage"];
     let usual = ["new", "--version=5.1.0", PROGRAM, NETWORK, STORAGE, "--to=releases"];
-    workshop.json(&[&usual, &operators[..]].concat());
+    files.json(&[&usual, &operators[..]].concat());
     let format = format!("--graph={format}");
-    workshop.run(&["info", "releases", &format])
+    files.run(&["info", "releases", &format])
 }
 
 #[test]
@@ -58,8 +58,8 @@ fn info_with_graph_svg_prints_a_picture() {
 
 #[test]
 fn info_with_graph_and_output_is_refused() {
-    let workshop = Workshop::new();
-    insta::assert_snapshot!(workshop.run(&["info", "releases", "--graph=dot", "-o=json"]), @"
+    let files = ReleaseFiles::new();
+    insta::assert_snapshot!(files.run(&["info", "releases", "--graph=dot", "-o=json"]), @"
     exit code: 2
     ----- stderr -----
     error: the argument '--graph <FORMAT>' cannot be used with '--output <FORMAT>'

@@ -1,4 +1,4 @@
-//! Every command about a cluster, where something of it is missing.
+//! Cluster commands without a cluster, without objects and without permissions.
 
 use std::path::Path;
 
@@ -11,16 +11,16 @@ use serde_json::json;
 use tempfile::NamedTempFile;
 
 use super::commands::{QUESTIONS, REQUESTS};
-use super::{Ended, table};
+use super::{CommandResult, table};
 use crate::fairway;
-use crate::upgrade::risky;
+use crate::upgrade::create_cluster_version;
 
-/// What every command says about the cluster of a kubeconfig.
-fn every(kubeconfig: &Path, commands: &[&[&str]]) -> String {
+/// The summaries of commands against a cluster.
+fn summaries(kubeconfig: &Path, commands: &[&[&str]]) -> String {
     let text = std::fs::read_to_string(kubeconfig).unwrap();
     let server = text.split("server: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
     let table = table(commands.iter().map(|arguments| {
-        let ended = Ended::about(kubeconfig, arguments);
+        let ended = CommandResult::run_against(kubeconfig, arguments);
         assert!(!ended.stderr.contains("panicked"), "{arguments:?}: {}", ended.stderr);
         assert!(ended.code != 1 || ended.stderr.contains("\nhint: "), "{arguments:?}");
         (arguments.join(" "), ended)
@@ -29,14 +29,14 @@ fn every(kubeconfig: &Path, commands: &[&[&str]]) -> String {
 }
 
 #[test]
-fn nobody_listens() {
+fn unreachable_api_server() {
     let closed = NamedTempFile::new().unwrap();
     let text = "{apiVersion: v1, kind: Config, current-context: c, \
          clusters: [{name: k, cluster: {server: 'https://127.0.0.1:1'}}], \
          users: [{name: u, user: {}}], contexts: [{name: c, context: {cluster: k, user: u}}]}";
     std::fs::write(closed.path(), text).unwrap();
     for arguments in [QUESTIONS, REQUESTS].concat() {
-        let ended = Ended::of(fairway().args(arguments).env("KUBECONFIG", closed.path()));
+        let ended = CommandResult::run(fairway().args(arguments).env("KUBECONFIG", closed.path()));
         assert_eq!(ended.code, 1, "{arguments:?}: {}", ended.stderr);
         assert!(ended.stderr.contains("127.0.0.1:1"), "{arguments:?}: {}", ended.stderr);
         assert!(ended.stderr.contains("Connection refused"), "{arguments:?}: {}", ended.stderr);
@@ -45,24 +45,24 @@ fn nobody_listens() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_is_no_cluster_version() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    insta::assert_snapshot!(every(cluster.kubeconfig(), &[QUESTIONS, REQUESTS].concat()));
+async fn missing_cluster_version() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    insta::assert_snapshot!(summaries(cluster.kubeconfig(), &[QUESTIONS, REQUESTS].concat()));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cluster_version_says_nothing() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+async fn cluster_version_without_status() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
     let api: Api<ClusterVersion> = Api::all(cluster.client());
     api.create(&PostParams::default(), &objects::cluster_version()).await?;
-    insta::assert_snapshot!(every(cluster.kubeconfig(), &[QUESTIONS, REQUESTS].concat()));
+    insta::assert_snapshot!(summaries(cluster.kubeconfig(), &[QUESTIONS, REQUESTS].concat()));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cluster_version_says_only_half_of_it() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+async fn cluster_version_with_incomplete_status() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
     let api: Api<ClusterVersion> = Api::all(cluster.client());
     let mut object = api.create(&PostParams::default(), &objects::cluster_version()).await?;
     object.status = Some(serde_json::from_value(json!({
@@ -70,23 +70,23 @@ async fn cluster_version_says_only_half_of_it() -> Result<()> {
         "availableUpdates": null,
     }))?);
     api.replace_status(CLUSTER_VERSION_NAME, &PostParams::default(), &object).await?;
-    insta::assert_snapshot!(every(cluster.kubeconfig(), &[QUESTIONS, REQUESTS].concat()));
+    insta::assert_snapshot!(summaries(cluster.kubeconfig(), &[QUESTIONS, REQUESTS].concat()));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_asks_may_not_do_anything() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
-    let bob = as_bob(&cluster);
-    insta::assert_snapshot!(every(bob.path(), &[QUESTIONS, REQUESTS].concat()));
+async fn user_without_permissions() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
+    let bob = without_permissions(&cluster);
+    insta::assert_snapshot!(summaries(bob.path(), &[QUESTIONS, REQUESTS].concat()));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_asks_may_look_at_cluster_version_alone() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
+async fn user_with_read_permission_for_cluster_version() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
     let role: ClusterRole = serde_json::from_value(json!({
         "metadata": {"name": "looks-at-versions"},
         "rules": [{
@@ -104,13 +104,13 @@ async fn whoever_asks_may_look_at_cluster_version_alone() -> Result<()> {
     }))?;
     Api::all(cluster.client()).create(&PostParams::default(), &role).await?;
     Api::all(cluster.client()).create(&PostParams::default(), &binding).await?;
-    let bob = as_bob(&cluster);
-    insta::assert_snapshot!(every(bob.path(), &[QUESTIONS, REQUESTS].concat()));
+    let bob = without_permissions(&cluster);
+    insta::assert_snapshot!(summaries(bob.path(), &[QUESTIONS, REQUESTS].concat()));
     Ok(())
 }
 
-/// The same cluster for somebody whom nobody has allowed anything.
-fn as_bob(cluster: &TestCluster) -> NamedTempFile {
+/// A kubeconfig of a user without permissions.
+fn without_permissions(cluster: &TestCluster) -> NamedTempFile {
     let file = NamedTempFile::new().unwrap();
     let text = std::fs::read_to_string(cluster.kubeconfig()).unwrap();
     let text = text.replace("    client-key-data", "    as: bob\n    client-key-data");

@@ -1,13 +1,13 @@
-//! Every command there is, and mistakes in what is typed.
+//! All commands, and invalid options.
 
-use super::Ended;
+use super::CommandResult;
 use crate::fairway;
 
-/// Updates are known from there, and no update service is asked.
+/// The source of updates, so that commands do not query an update service.
 const GRAPH: &str =
     concat!("--graph=", env!("CARGO_MANIFEST_DIR"), "/tests/cli/robustness/graph.json");
 
-/// What is asked of a cluster, and changes nothing.
+/// Commands that read from a cluster.
 pub(super) const QUESTIONS: &[&[&str]] = &[
     &["upgrade"],
     &["upgrade", "--include-not-recommended"],
@@ -23,7 +23,7 @@ pub(super) const QUESTIONS: &[&[&str]] = &[
     &["olm", "list"],
 ];
 
-/// What is asked for in a cluster.
+/// Commands that change a cluster.
 pub(super) const REQUESTS: &[&[&str]] = &[
     &["upgrade", "--to=5.1.1", "--no-wait"],
     &["upgrade", "--to-latest", "--no-wait"],
@@ -36,9 +36,9 @@ pub(super) const REQUESTS: &[&[&str]] = &[
     &["upgrade", "rollback", "--dry-run"],
 ];
 
-/// Those that begin with a release image, run where others start them, or have a cluster that cannot
-/// be asked as one of many: their own tests have them without a cluster.
-const ELSEWHERE: [&[&str]; 6] = [
+/// Commands that other tests run without a cluster: they start with a release image, run as a service,
+/// or query several clusters.
+const TESTED_SEPARATELY: [&[&str]; 6] = [
     &["install"],
     &["operator"],
     &["olm-guard"],
@@ -47,7 +47,7 @@ const ELSEWHERE: [&[&str]; 6] = [
     &["fleet", "preflight"],
 ];
 
-/// The reference of the command line, which is made from the program.
+/// The generated command-line reference.
 const REFERENCE: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/reference/command-line.md"));
 
@@ -63,8 +63,8 @@ pub(super) fn every() -> Vec<(Vec<&'static str>, &'static str)> {
 }
 
 #[test]
-fn every_command_about_a_cluster_is_tried_without_one() {
-    let tried: Vec<&[&str]> = [QUESTIONS, REQUESTS, &ELSEWHERE].concat();
+fn all_cluster_commands_are_tested_without_a_cluster() {
+    let tried: Vec<&[&str]> = [QUESTIONS, REQUESTS, &TESTED_SEPARATELY].concat();
     for (command, about) in every() {
         let is_tried = tried.iter().any(|arguments| arguments.starts_with(&command));
         assert!(is_tried || !about.contains("`--kubeconfig="), "{command:?} is not tried");
@@ -72,9 +72,9 @@ fn every_command_about_a_cluster_is_tried_without_one() {
 }
 
 #[test]
-fn no_command_takes_what_it_does_not_know() {
+fn unknown_options_are_refused_by_all_commands() {
     for (command, _) in every() {
-        let ended = Ended::of(fairway().args(&command).arg("--nonsense"));
+        let ended = CommandResult::run(fairway().args(&command).arg("--nonsense"));
         assert_eq!(ended.code, 2, "{command:?}: {}", ended.stderr);
         assert_eq!(ended.stdout, "", "{command:?}");
         assert!(ended.stderr.starts_with("error: unexpected argument '--nonsense'"), "{command:?}");

@@ -1,15 +1,15 @@
-//! Pages of documentation with every command as a new user types it, and what it says.
+//! Pages of the documentation whose commands are tested.
 //!
-//! A page is run from its beginning to its end, and what the commands say is compared with what the
-//! page has. `UPDATE_DOCS=1` writes it into the page.
+//! The test runs all commands of a page in order and compares their output with the page.
+//! `UPDATE_DOCS=1` writes the output to the page.
 
 mod kubernetes;
 mod logs;
-mod moment;
 mod page;
 mod redaction;
 mod sandbox;
-mod site;
+mod session;
+mod wait_condition;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -18,20 +18,20 @@ use anyhow::{Context as _, Result, ensure};
 
 use page::{Line, Page};
 use redaction::redacted;
-use site::Site;
+use session::Session;
 
-/// Runs a page, and compares.
-async fn take(name: &str, site: &mut Site) -> Result<()> {
+/// Runs a page and compares its output.
+async fn check_page(name: &str, session: &mut Session) -> Result<()> {
     let path = document(name);
     let written = std::fs::read_to_string(&path)?;
-    let told = told(&written, site).await?;
+    let current = run_page(&written, session).await?;
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        return Ok(std::fs::write(path, told)?);
+        return Ok(std::fs::write(path, current)?);
     }
     ensure!(
-        told == written,
-        "docs/{name} is not what the program says; UPDATE_DOCS=1 writes what it says now:\n{}",
-        difference(&written, &told)
+        current == written,
+        "docs/{name} differs from the output of its commands; UPDATE_DOCS=1 writes it:\n{}",
+        difference(&written, &current)
     );
     Ok(())
 }
@@ -40,28 +40,28 @@ fn document(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/start").join(name)
 }
 
-/// The page with what its commands say now.
-async fn told(written: &str, site: &mut Site) -> Result<String> {
-    let mut told = String::new();
+/// The page with the current output of its commands.
+async fn run_page(written: &str, session: &mut Session) -> Result<String> {
+    let mut current = String::new();
     for line in Page(written).lines() {
         match line {
-            Line::Prose(text) => writeln!(told, "{text}")?,
+            Line::Prose(text) => writeln!(current, "{text}")?,
             Line::Wait { text, until } => {
-                site.wait(until).await.with_context(|| format!("after this:\n{told}"))?;
-                writeln!(told, "{text}")?;
+                session.wait(until).await.with_context(|| format!("after this:\n{current}"))?;
+                writeln!(current, "{text}")?;
             }
             Line::Command(command) => {
-                let said = redacted(&site.run(command)?, site.directory());
-                write!(told, "$ {command}\n{said}")?;
+                let output = redacted(&session.run(command)?, session.directory());
+                write!(current, "$ {command}\n{output}")?;
             }
         }
     }
-    Ok(told)
+    Ok(current)
 }
 
-/// Where two texts begin to differ.
-fn difference(written: &str, told: &str) -> String {
-    let same = written.lines().zip(told.lines()).take_while(|(one, other)| one == other).count();
+/// The first difference between two texts.
+fn difference(written: &str, current: &str) -> String {
+    let same = written.lines().zip(current.lines()).take_while(|(one, other)| one == other).count();
     let part = |text: &str| text.lines().skip(same).take(8).collect::<Vec<_>>().join("\n");
-    format!("line {}\n--- written\n{}\n--- told\n{}", same + 1, part(written), part(told))
+    format!("line {}\n--- written\n{}\n--- current\n{}", same + 1, part(written), part(current))
 }

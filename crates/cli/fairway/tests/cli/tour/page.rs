@@ -1,21 +1,21 @@
-//! What is on the page: prose, commands, and what is waited for between them.
+//! The parts of a page: prose, commands and wait conditions.
 
-/// A page whose commands are run.
+/// A page with commands.
 pub(super) struct Page<'a>(pub(super) &'a str);
 
-/// A line of it. What commands said the last time is none.
+/// A line of a page, without the recorded output.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    /// For people.
+    /// Prose.
     Prose(&'a str),
-    /// A comment that people do not see: `<!-- until 5.0.1 is complete -->`.
+    /// A comment with a wait condition: `<!-- until 5.0.1 is complete -->`.
     Wait { text: &'a str, until: &'a str },
-    /// What is typed in a block of a console.
+    /// A command in a console block.
     Command(&'a str),
 }
 
 impl Page<'_> {
-    /// Its lines, from the first to the last.
+    /// The lines in order.
     pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         let mut in_console = false;
         self.0.lines().filter_map(move |text| match text {
@@ -38,7 +38,7 @@ impl Page<'_> {
 }
 
 #[test]
-fn prose_commands_and_waits_are_told_apart() {
+fn lines_distinguish_prose_commands_and_waits() {
     let page = Page("Look:\n```console\n$ fairway -V\nfairway 0.0.0\n```\n<!-- until it is -->\n");
     let lines: Vec<Line<'_>> = page.lines().collect();
     let expected = [

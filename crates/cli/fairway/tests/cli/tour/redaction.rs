@@ -1,29 +1,30 @@
-//! What differs from run to run: digests, times, ports, places.
+//! Placeholders for digests, times, ports and paths.
 
 use std::path::Path;
 
-/// The text without what differs from run to run.
+/// Replaces values that differ between runs.
 pub(super) fn redacted(text: &str, directory: &Path) -> String {
     let text = text.replace(&directory.display().to_string(), "~");
     text.lines().map(|line| redacted_line(line) + "\n").collect()
 }
 
-/// What lines begin with that go on with how far an update is by then.
-const SO_FAR: [&str; 2] = ["The operator accepted the release. Working towards ", "An update to "];
+/// Beginnings of lines with the progress of an update.
+const PROGRESS_LINES: [&str; 2] =
+    ["The operator accepted the release. Working towards ", "An update to "];
 
 fn redacted_line(line: &str) -> String {
-    if SO_FAR.iter().any(|beginning| line.starts_with(beginning)) {
+    if PROGRESS_LINES.iter().any(|beginning| line.starts_with(beginning)) {
         return line.split(": ").next().unwrap_or(line).to_owned();
     }
     if line.starts_with("Pods run as") {
-        // Machines differ in what they let people do.
+        // Hosts permit different confinements.
         return "Pods run as processes in separate namespaces.".to_owned();
     }
     let line = line.replace(" (rechecking)", "").replace("arm64", "amd64");
     let mut words: Vec<String> = Vec::new();
     let mut blanks = 0;
     for word in line.split(' ') {
-        // Columns of a table stay where they are.
+        // Keep the columns of tables aligned.
         if word.is_empty() && blanks < 0 {
             blanks += 1;
             continue;
@@ -61,7 +62,7 @@ fn redacted_word(word: &str) -> String {
     word.replacen(inner, replaced, 1)
 }
 
-/// The beginning of a digest tells as much as all of it.
+/// Replaces digests, also truncated ones.
 fn without_digests(word: &str) -> String {
     let Some((before, after)) = word.split_once("sha256:") else { return word.to_owned() };
     let digits = after.chars().take_while(char::is_ascii_hexdigit).count();
@@ -71,7 +72,7 @@ fn without_digests(word: &str) -> String {
     format!("{before}sha256:…{}", &after[digits..])
 }
 
-/// Such as `2026-11-16T04:31:11Z`.
+/// For example `2026-11-16T04:31:11Z`.
 fn is_time(word: &str) -> bool {
     let (day, time) = word.split_once('T').unwrap_or_default();
     let is_made_of = |text: &str, other: &[char]| {
@@ -80,7 +81,7 @@ fn is_time(word: &str) -> bool {
     is_made_of(day, &['-']) && time.ends_with('Z') && is_made_of(time, &[':', '.', 'Z'])
 }
 
-/// Such as `5a3d5c6e-2f3e-4c5b-9d55-5e2c3f0b7a10`.
+/// For example `5a3d5c6e-2f3e-4c5b-9d55-5e2c3f0b7a10`.
 fn is_id(word: &str) -> bool {
     let parts: Vec<usize> = word.split('-').map(str::len).collect();
     parts == [8, 4, 4, 4, 12] && word.chars().all(|it| it.is_ascii_hexdigit() || it == '-')
@@ -90,7 +91,7 @@ fn is_number(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|it| it.is_ascii_digit())
 }
 
-/// Such as `12s` or `1m30s`.
+/// For example `12s` or `1m30s`.
 fn is_span(word: &str) -> bool {
     word.starts_with(|it: char| it.is_ascii_digit())
         && word.ends_with(['s', 'm', 'h'])
@@ -98,7 +99,7 @@ fn is_span(word: &str) -> bool {
 }
 
 #[test]
-fn what_differs_is_replaced() {
+fn redacted_replaces_variable_values() {
     let digest = "a".repeat(64);
     let text = format!(
         "ready at https://127.0.0.1:40123 in /tmp/x/sandbox\n\

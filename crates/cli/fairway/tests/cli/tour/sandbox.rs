@@ -1,16 +1,16 @@
-//! `docs/start/tour.md`: in a sandbox, which the page starts itself, with the example platform.
+//! `docs/start/tour.md`, which starts a sandbox with the example platform.
 
 use anyhow::Result;
 
-use super::{Site, logs, take};
+use super::{Session, check_page, logs};
 
-/// Where the page has the sandbox write how it is reached.
+/// The kubeconfig that the sandbox of the page writes.
 const KUBECONFIG: &str = "sandbox/kubeconfig";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_tour_says_what_the_program_says() -> Result<()> {
-    let mut site = Site::new(KUBECONFIG, Vec::new())?;
-    take("tour.md", &mut site).await?;
-    logs::check(&site.directory().join("sandbox"))?;
-    site.end()
+async fn tour_page_has_the_current_output() -> Result<()> {
+    let mut session = Session::new(KUBECONFIG, Vec::new())?;
+    check_page("tour.md", &mut session).await?;
+    logs::check(&session.directory().join("sandbox"))?;
+    session.end()
 }

@@ -1,4 +1,4 @@
-//! Risks that an administrator takes.
+//! `fairway upgrade accept`.
 
 use anyhow::{Context, Result};
 use fairway_api::cluster_version::Update;
@@ -8,26 +8,26 @@ use fairway_testkit::{TestCluster, objects, wait};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::{document, forget_property, risky, said};
+use super::{create_cluster_version, document, remove_property, upgrade};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_risk_is_taken_and_taken_back() -> Result<()> {
-    take_a_risk().await
+async fn risk_is_accepted_and_revoked() -> Result<()> {
+    check_acceptance().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn a_risk_is_taken_and_taken_back_in_a_real_cluster() -> Result<()> {
-    take_a_risk().await
+async fn risk_is_accepted_and_revoked_in_a_real_cluster() -> Result<()> {
+    check_acceptance().await
 }
 
-async fn take_a_risk() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
+async fn check_acceptance() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
     let kubeconfig = cluster.kubeconfig();
     let before = api.get(NAME).await?;
 
-    let tried = said(kubeconfig, &["accept", "SlowDisks", "--dry-run", "--until=2100-01-01"]);
+    let tried = upgrade(kubeconfig, &["accept", "SlowDisks", "--dry-run", "--until=2100-01-01"]);
     assert!(tried.contains("nothing changed"), "{tried}");
     assert_eq!(api.get(NAME).await?.spec, before.spec);
 
@@ -48,11 +48,11 @@ async fn take_a_risk() -> Result<()> {
         terms["SlowDisks"]["definition"].is_string() && terms["Other"].get("definition").is_none()
     );
 
-    let report = said(kubeconfig, &["--include-not-recommended"]);
+    let report = upgrade(kubeconfig, &["--include-not-recommended"]);
     assert!(report.contains("SlowDisks: applies, accepted\n"), "{report}");
-    said(kubeconfig, &["accept", "Other-"]);
+    upgrade(kubeconfig, &["accept", "Other-"]);
     assert!(!api.get(NAME).await?.spec.desired_update.context("no names")?.accepts("Other"));
-    said(kubeconfig, &["accept", "--clear"]);
+    upgrade(kubeconfig, &["accept", "--clear"]);
     let cleared = api.get(NAME).await?;
     assert_eq!((cleared.spec, cleared.metadata.annotations), (before.spec, None));
     Ok(())
@@ -64,31 +64,31 @@ fn terms(stored: &ClusterVersion) -> Result<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_update_that_was_asked_for_stays_as_it_is() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
+async fn accept_keeps_the_requested_update() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
     let mut wanted = objects::update_to("5.2.0");
     wanted.mode = Some("Preflight".into());
     let wish = json!({ "spec": { "desiredUpdate": wanted } });
     api.patch(NAME, &PatchParams::default(), &Patch::Merge(wish)).await?;
 
-    said(cluster.kubeconfig(), &["accept", "SlowDisks"]);
+    upgrade(cluster.kubeconfig(), &["accept", "SlowDisks"]);
     let stored = api.get(NAME).await?.spec.desired_update.context("no request")?;
     assert!(stored.accepts("SlowDisks"));
     assert_eq!(Update { accept_risks: Vec::new(), ..stored }, wanted);
-    said(cluster.kubeconfig(), &["accept", "--clear"]);
+    upgrade(cluster.kubeconfig(), &["accept", "--clear"]);
     assert_eq!(api.get(NAME).await?.spec.desired_update, Some(wanted));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_definition_that_drops_the_names_is_noticed_before_anything_is_written() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
-    forget_property(&cluster, "acceptRisks").await?;
+async fn crd_without_accepted_risks_is_refused_before_the_write() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
+    remove_property(&cluster, "acceptRisks").await?;
     let before = api.get(NAME).await?;
     let answer = wait::until("the older definition to be served", || async {
-        let answer = said(cluster.kubeconfig(), &["accept", "SlowDisks"]);
+        let answer = upgrade(cluster.kubeconfig(), &["accept", "SlowDisks"]);
         Ok(answer.contains("exit code: 4").then_some(answer))
     });
     insta::assert_snapshot!(answer.await?, @"
@@ -102,18 +102,18 @@ async fn a_definition_that_drops_the_names_is_noticed_before_anything_is_written
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_slower_begins_again() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
+async fn conflict_is_retried() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
     let conflict = Fault::refuse(409).verb("patch").resource("clusterversions");
-    let Some(sandbox) = cluster.failing_on_demand() else { return Ok(()) };
+    let Some(sandbox) = cluster.fault_injection() else { return Ok(()) };
     let faults = sandbox.faults();
     faults.add(conflict.clone().times(4));
-    let answer = said(cluster.kubeconfig(), &["accept", "SlowDisks"]);
+    let answer = upgrade(cluster.kubeconfig(), &["accept", "SlowDisks"]);
     assert!(answer.starts_with("exit code: 0"), "{answer}");
 
     faults.add(conflict);
-    insta::assert_snapshot!(said(cluster.kubeconfig(), &["accept", "NoisyLogs"]), @"
+    insta::assert_snapshot!(upgrade(cluster.kubeconfig(), &["accept", "NoisyLogs"]), @"
     exit code: 1
     ----- stderr -----
     error: cannot update ClusterVersion after 5 attempts
@@ -124,12 +124,12 @@ async fn who_is_slower_begins_again() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn several_administrators_lose_nothing_of_each_other() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
+async fn concurrent_acceptances_are_all_stored() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
     let at_once = ["First", "Second", "Third"].map(|risk| {
         let kubeconfig = cluster.kubeconfig().to_owned();
-        tokio::spawn(async move { said(&kubeconfig, &["accept", risk, "--reason=mine"]) })
+        tokio::spawn(async move { upgrade(&kubeconfig, &["accept", risk, "--reason=mine"]) })
     });
     for answer in at_once {
         let answer = answer.await?;
@@ -142,18 +142,18 @@ async fn several_administrators_lose_nothing_of_each_other() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn arguments_that_make_no_sense() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
-    let said = |arguments: &[&str]| said(cluster.kubeconfig(), arguments);
+async fn invalid_arguments_are_refused() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
+    let upgrade = |arguments: &[&str]| upgrade(cluster.kubeconfig(), arguments);
     let said = [
-        said(&["accept"]),
-        said(&["accept", "A", "A-"]),
-        said(&["accept", "--clear", "A"]),
-        said(&["accept", "A", "--until=soon"]),
-        said(&["accept", "A", "--for=latest"]),
-        said(&["accept", "A", "--until=2020-01-01"]),
-        said(&["--include-not-recommended", "accept", "A"]),
+        upgrade(&["accept"]),
+        upgrade(&["accept", "A", "A-"]),
+        upgrade(&["accept", "--clear", "A"]),
+        upgrade(&["accept", "A", "--until=soon"]),
+        upgrade(&["accept", "A", "--for=latest"]),
+        upgrade(&["accept", "A", "--until=2020-01-01"]),
+        upgrade(&["--include-not-recommended", "accept", "A"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 2
@@ -201,21 +201,21 @@ async fn arguments_that_make_no_sense() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_thought_through_once_is_carried_to_other_clusters() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
+async fn acceptances_are_exported_and_imported() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
     let kubeconfig = cluster.kubeconfig();
-    said(kubeconfig, &["accept", "SlowDisks", "--reason=replaced soon", "--for=5.2.x"]);
+    upgrade(kubeconfig, &["accept", "SlowDisks", "--reason=replaced soon", "--for=5.2.x"]);
     let as_json = document(kubeconfig, &["accept", "--export"])?;
     assert_eq!(as_json["risks"][0]["for"], "5.2.x");
-    let exported = said(kubeconfig, &["accept", "--export"]);
+    let exported = upgrade(kubeconfig, &["accept", "--export"]);
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(file.path(), exported.split_once("stdout -----\n").context("nothing")?.1)?;
     let import = format!("--import={}", file.path().display());
 
     let again = document(kubeconfig, &["accept", &import])?;
     assert_eq!(again["unchanged"], json!(["SlowDisks"]));
-    said(kubeconfig, &["accept", "--clear"]);
+    upgrade(kubeconfig, &["accept", "--clear"]);
     let accepted = document(kubeconfig, &["accept", &import])?;
     assert_eq!(accepted["accepted"][0]["reason"], "replaced soon");
     assert_eq!(accepted["accepted"][0]["for"], "5.2.x");

@@ -1,4 +1,4 @@
-//! Alerts of a live cluster: from its monitoring, or said loudly that they are not known.
+//! Alerts and queries of a live cluster.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use super::insight::{begin, component};
-use super::{document, risky, said};
+use super::status::{begin, component};
+use super::{create_cluster_version, document, upgrade};
 
-/// Where nobody listens.
-const NOBODY: &str = "127.0.0.1:1";
+/// An address without a listener.
+const UNREACHABLE: &str = "127.0.0.1:1";
 
-/// What the monitoring is asked with.
+/// The token for the monitoring stack.
 const TOKEN: &str = "a-token-of-this-session";
 
-/// The account of the monitoring, for which tokens are lent.
+/// The ServiceAccount of the monitoring stack, for which tokens are requested.
 const READER: &str = "prometheus-k8s";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
-    let cluster = platform(NOBODY).await?;
-    let told = said(cluster.kubeconfig(), &["recommend", "--version=5.1.1"]);
+async fn unreadable_alerts_are_reported() -> Result<()> {
+    let cluster = platform(UNREACHABLE).await?;
+    let told = upgrade(cluster.kubeconfig(), &["recommend", "--version=5.1.1"]);
     insta::assert_snapshot!(told, @r#"
     exit code: 4
     ----- stdout -----
@@ -58,8 +58,8 @@ async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
     let gone = document(session.path(), &["recommend", "--version=5.1.1"])?;
     assert_eq!(gone["unaccepted"], json!(["FailedToCompletePrecheck"]));
     let why = gone["alerts"]["message"].as_str().context("no reason")?;
-    assert!(why.starts_with(NOBODY), "{why}");
-    let graph = graph_with_a_query()?;
+    assert!(why.starts_with(UNREACHABLE), "{why}");
+    let graph = graph_with_query()?;
     let graph = format!("--graph={}", graph.path().display());
     let plan = document(session.path(), &["plan", "--to=5.3.0", &graph])?;
     let limitations = plan["limitations"].as_array().context("no limitations")?;
@@ -68,24 +68,24 @@ async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
     Ok(())
 }
 
-/// What is known about a risk of the first hop of a plan.
+/// The exposure to a risk of the first hop of a plan.
 fn exposure<'a>(plan: &'a Value, risk: &str) -> Option<&'a str> {
     let risks = plan["leastRisk"]["hops"][0]["risks"].as_array()?;
     risks.iter().find(|it| it["name"] == risk)?["exposure"].as_str()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn alerts_are_read_with_the_token_of_the_session_or_one_that_is_lent() -> Result<()> {
+async fn alerts_are_read_with_session_or_requested_token() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let cluster = platform(&listener.local_addr()?.to_string()).await?;
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
-    authorities(&cluster, &made.cert.pem()).await?;
+    create_ca_bundle(&cluster, &made.cert.pem()).await?;
     let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), "openshift-monitoring");
     let account = serde_json::from_value(json!({"metadata": {"name": READER}}))?;
     accounts.create(&PostParams::default(), &account).await?;
     let server = tokio::spawn(serve(listener, made, cluster.client()));
 
-    let graph = graph_with_a_query()?;
+    let graph = graph_with_query()?;
     let graph = format!("--graph={}", graph.path().display());
     let with_token = with_token(cluster.kubeconfig())?;
     for session in [with_token.path(), cluster.kubeconfig()] {
@@ -106,8 +106,8 @@ async fn alerts_are_read_with_the_token_of_the_session_or_one_that_is_lent() -> 
     Ok(())
 }
 
-/// A graph in which it depends on a query whether the update to 5.3.0 is recommended.
-fn graph_with_a_query() -> Result<NamedTempFile> {
+/// A graph in which the risk of 5.3.0 has a PromQL rule.
+fn graph_with_query() -> Result<NamedTempFile> {
     let risk = json!({
         "name": "Asked", "message": "It may happen.", "url": "https://example.com/asked",
         "matchingRules": [{"type": "PromQL", "promql": {"promql": "max(some_metric)"}}],
@@ -122,11 +122,11 @@ fn graph_with_a_query() -> Result<NamedTempFile> {
     Ok(file)
 }
 
-/// A cluster with updates, and with a Route to a monitoring at that host.
+/// A cluster with updates, and with a Route to the monitoring stack.
 async fn platform(host: &str) -> Result<TestCluster> {
-    let cluster = TestCluster::own().await?;
+    let cluster = TestCluster::start().await?;
     cluster.install_crds().await?;
-    risky(&cluster).await?;
+    create_cluster_version(&cluster).await?;
     let definition: CustomResourceDefinition = serde_json::from_value(json!({
         "metadata": {"name": "routes.route.openshift.io"},
         "spec": {
@@ -163,8 +163,8 @@ async fn namespace(cluster: &TestCluster, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whom the cluster names as those who answer for its Routes.
-async fn authorities(cluster: &TestCluster, bundle: &str) -> Result<()> {
+/// Creates the CA bundle of Routes.
+async fn create_ca_bundle(cluster: &TestCluster, bundle: &str) -> Result<()> {
     namespace(cluster, "openshift-config-managed").await?;
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), "openshift-config-managed");
     let map = serde_json::from_value(json!({
@@ -174,7 +174,7 @@ async fn authorities(cluster: &TestCluster, bundle: &str) -> Result<()> {
     Ok(())
 }
 
-/// The same session with a token in it. The cluster knows it by its certificate.
+/// A kubeconfig with an additional token. The API server authenticates its certificate.
 fn with_token(kubeconfig: &Path) -> Result<NamedTempFile> {
     let name = kubeconfig.display().to_string();
     let mut document: Value = fairway_api::read::document(&name, &std::fs::read(kubeconfig)?)?;
@@ -184,13 +184,13 @@ fn with_token(kubeconfig: &Path) -> Result<NamedTempFile> {
     Ok(file)
 }
 
-/// A monitoring in which one alert is firing, for those who bear a token that it takes.
+/// Serves one firing alert to requests with a valid token.
 async fn serve(
     listener: TcpListener,
     made: rcgen::CertifiedKey<rcgen::KeyPair>,
     reviewer: Client,
 ) -> Result<()> {
-    // An error means that another test of this process has done it already.
+    // An error means that another test of this process has installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let key =
         PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(anyhow::Error::msg)?;
@@ -204,8 +204,8 @@ async fn serve(
         let mut request = Vec::new();
         while !request.ends_with(b"\r\n\r\n") && stream.read_buf(&mut request).await? > 0 {}
         let request = String::from_utf8_lossy(&request);
-        let answer = answer(&request);
-        let known = answer.is_some() && is_taken(&bearer(&request), &reviewer).await;
+        let answer = respond(&request);
+        let known = answer.is_some() && is_valid(&bearer(&request), &reviewer).await;
         let body = json!({"status": "success", "data": answer}).to_string();
         let status = if known { "200 OK" } else { "401 Unauthorized" };
         let head = format!(
@@ -217,8 +217,8 @@ async fn serve(
     }
 }
 
-/// What is answered to those who may ask: every query yields 0.
-fn answer(request: &str) -> Option<Value> {
+/// The response to an authenticated request. Every query returns 0.
+fn respond(request: &str) -> Option<Value> {
     let labels = json!({"alertname": "Fire", "severity": "critical"});
     let alert = json!({"labels": labels, "state": "firing", "activeAt": "2100-01-01T00:00:00Z"});
     if request.starts_with("GET /api/v1/alerts HTTP/1.1") {
@@ -228,7 +228,7 @@ fn answer(request: &str) -> Option<Value> {
     queried.then(|| json!({"resultType": "vector", "result": [{"metric": {}, "value": [0, "0"]}]}))
 }
 
-/// The token of a request, or nothing.
+/// The token of a request, or empty.
 fn bearer(request: &str) -> String {
     let headers = request.lines().filter_map(|line| line.split_once(": "));
     let mut named = headers.filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
@@ -236,8 +236,8 @@ fn bearer(request: &str) -> String {
     value.unwrap_or_default().to_owned()
 }
 
-/// Whether the monitoring takes a token: one that the test knows, or one of its own account.
-async fn is_taken(token: &str, reviewer: &Client) -> bool {
+/// Whether a token is valid: that of the test, or one of the ServiceAccount.
+async fn is_valid(token: &str, reviewer: &Client) -> bool {
     let reviews: Api<TokenReview> = Api::all(reviewer.clone());
     let spec = TokenReviewSpec { token: Some(token.to_owned()), ..TokenReviewSpec::default() };
     let review = TokenReview { spec, ..TokenReview::default() };

@@ -1,4 +1,4 @@
-//! What keeps the program from the cluster, and what it says about that.
+//! Connection errors and their hints.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -7,10 +7,10 @@ use anyhow::Result;
 use fairway_testkit::TestCluster;
 use tempfile::NamedTempFile;
 
-use super::{risky, said};
+use super::{create_cluster_version, upgrade};
 use crate::{fairway, transcript};
 
-/// A kubeconfig for a server without anything that would make it trusted.
+/// A kubeconfig without a CA.
 fn kubeconfig(server: &str) -> NamedTempFile {
     let file = NamedTempFile::new().unwrap();
     let text = format!(
@@ -23,21 +23,21 @@ fn kubeconfig(server: &str) -> NamedTempFile {
     file
 }
 
-/// The same kubeconfig with other words in it.
+/// A changed copy of a kubeconfig.
 fn changed(kubeconfig: &Path, change: impl Fn(&str) -> String) -> NamedTempFile {
     let file = NamedTempFile::new().unwrap();
     std::fs::write(file.path(), change(&std::fs::read_to_string(kubeconfig).unwrap())).unwrap();
     file
 }
 
-/// The text with another line in place of the one that has that key.
+/// Replaces the line with a key.
 fn replace_line(text: &str, key: &str, new: &str) -> String {
     let lines = text.lines().map(|line| if line.contains(key) { new } else { line });
     lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn nobody_says_where_the_cluster_is() {
+fn missing_kubeconfig_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str], kubeconfig: &str| {
         let mut command = fairway();
@@ -84,7 +84,7 @@ fn nobody_says_where_the_cluster_is() {
 }
 
 #[test]
-fn nobody_listens() {
+fn unreachable_server_is_reported() {
     let closed = kubeconfig("https://127.0.0.1:1");
     let said = transcript(fairway().arg("upgrade").env("KUBECONFIG", closed.path()));
     insta::assert_snapshot!(said, @"
@@ -97,7 +97,7 @@ fn nobody_listens() {
 }
 
 #[test]
-fn nobody_answers() {
+fn unresponsive_server_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let silent = kubeconfig(&address);
@@ -113,9 +113,9 @@ fn nobody_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_server_is_not_trusted_or_does_not_trust() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
+async fn untrusted_server_and_rejected_client_are_reported() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
     let text = std::fs::read_to_string(cluster.kubeconfig())?;
     let address = text.split("server: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
     let untrusted =
@@ -127,8 +127,11 @@ async fn the_server_is_not_trusted_or_does_not_trust() -> Result<()> {
     let powerless = changed(cluster.kubeconfig(), |text| {
         text.replace("    client-key-data", "    as: bob\n    client-key-data")
     });
-    let said =
-        [said(untrusted.path(), &[]), said(unknown.path(), &[]), said(powerless.path(), &[])];
+    let said = [
+        upgrade(untrusted.path(), &[]),
+        upgrade(unknown.path(), &[]),
+        upgrade(powerless.path(), &[]),
+    ];
     insta::assert_snapshot!(said.join("\n").replace(address, "ADDRESS"), @r#"
     exit code: 1
     ----- stderr -----
@@ -152,15 +155,15 @@ async fn the_server_is_not_trusted_or_does_not_trust() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_may_acts_as_somebody_else() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
-    let said = |arguments: &[&str]| said(cluster.kubeconfig(), arguments);
-    let member = said(&["--as=bob", "--as-group=system:masters", "--as-group=others"]);
+async fn impersonation_is_supported() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
+    let upgrade = |arguments: &[&str]| upgrade(cluster.kubeconfig(), arguments);
+    let member = upgrade(&["--as=bob", "--as-group=system:masters", "--as-group=others"]);
     assert!(member.starts_with("exit code: 0"), "{member}");
-    let powerless = said(&["channel", "--as=bob"]);
+    let powerless = upgrade(&["channel", "--as=bob"]);
     assert!(powerless.contains("User \"bob\" cannot get"), "{powerless}");
-    let wrong = [said(&["--as-group=others"]), said(&["--as="])];
+    let wrong = [upgrade(&["--as-group=others"]), upgrade(&["--as="])];
     insta::assert_snapshot!(wrong.join("\n"), @"
     exit code: 2
     ----- stderr -----
@@ -181,9 +184,9 @@ async fn whoever_may_acts_as_somebody_else() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_without_the_update_api() -> Result<()> {
-    let cluster = TestCluster::own().await?;
-    insta::assert_snapshot!(said(cluster.kubeconfig(), &[]), @"
+async fn cluster_without_the_update_api_is_reported() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    insta::assert_snapshot!(upgrade(cluster.kubeconfig(), &[]), @"
     exit code: 4
     ----- stderr -----
     error: this cluster has no ClusterVersion API

@@ -1,14 +1,14 @@
-//! Why a risk is what it is: what the operator asked and noted, as an administrator reads it.
+//! `fairway upgrade explain`.
 
-use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use fairway_api::{ClusterVersion, Conditions as _};
 use fairway_testkit::releases::TestRelease;
-use fairway_testkit::{TestCluster, objects, wait};
+use fairway_testkit::{NAMESPACE, OperatorOptions, TestCluster, TestOperator, objects, wait};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Api;
 use kube::api::PostParams;
@@ -17,21 +17,19 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use super::{document, risky, said};
-
-const NAMESPACE: &str = "openshift-cluster-version";
+use super::{create_cluster_version, document, upgrade};
 
 const QUERY: &str = "group by (type) (cluster_proxy_enabled == 1)";
 
-/// An update service with one risky update, and a Prometheus that says that the risk applies. Both
-/// end with this value.
-struct Neighbours {
+/// An update service with one conditional update, and a Prometheus by which its risk applies. Dropping it
+/// ends both.
+struct StubServices {
     url: String,
     graph: Value,
     task: JoinHandle<()>,
 }
 
-impl Neighbours {
+impl StubServices {
     async fn start() -> Result<Self> {
         let node = |version: &str| json!({"version": version, "payload": objects::release(version).image, "metadata": {}});
         let risk = json!({
@@ -57,55 +55,32 @@ impl Neighbours {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let url = format!("http://{}", listener.local_addr()?);
         let task = tokio::spawn(async move {
-            // It never fails by itself, and ends when it is aborted.
+            // It ends when the task is aborted.
             let _ = axum::serve(listener, router).await;
         });
         Ok(Self { url, graph, task })
     }
 }
 
-impl Drop for Neighbours {
+impl Drop for StubServices {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-/// The program, operating a cluster. It ends with this value.
-struct Operator {
-    child: Child,
-    _payload: TempDir,
-}
-
-impl Operator {
-    fn start(cluster: &TestCluster, neighbours: &Neighbours) -> Result<Self> {
-        let payload = tempfile::tempdir()?;
-        TestRelease::new("5.1.0").write(payload.path())?;
-        let url = &neighbours.url;
-        let child = Command::new(env!("CARGO_BIN_EXE_fairway"))
-            .args(["operator", "--node-name=node", "--pod-uid=explain", "--listen="])
-            .args(["--namespace", NAMESPACE, "--metrics-url", url])
-            .args(["--update-service", &format!("{url}/graph")])
-            .args(["--release-image", &objects::release("5.1.0").image])
-            .arg("--payload")
-            .arg(payload.path())
-            .arg("--preflight-results-dir")
-            .arg(payload.path().join("preflight"))
-            .arg("--kubeconfig")
-            .arg(cluster.kubeconfig())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .context("cannot start the operator")?;
-        Ok(Self { child, _payload: payload })
-    }
-}
-
-impl Drop for Operator {
-    fn drop(&mut self) {
-        // It is gone, or it cannot be ended: either way there is nobody to tell.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Starts an operator that uses the services.
+fn start_operator(
+    cluster: &Arc<TestCluster>,
+    payload: &TempDir,
+    services: &StubServices,
+) -> Result<TestOperator> {
+    TestRelease::new("5.1.0").write(payload.path())?;
+    let url = &services.url;
+    let options = OperatorOptions {
+        arguments: vec![format!("--metrics-url={url}"), format!("--update-service={url}/graph")],
+        ..OperatorOptions::new(&objects::release("5.1.0").image, payload.path())
+    };
+    TestOperator::start(Arc::clone(cluster), options)
 }
 
 async fn ensure_namespace(cluster: &TestCluster) -> Result<()> {
@@ -117,31 +92,32 @@ async fn ensure_namespace(cluster: &TestCluster) -> Result<()> {
     Ok(())
 }
 
-/// What was said, without ages.
-fn ageless(text: &str) -> String {
+/// Replaces ages by a placeholder.
+fn without_ages(text: &str) -> String {
     let is_age = |word: &str| {
         word.starts_with(|it: char| it.is_ascii_digit())
             && word.ends_with(['s', 'm', 'h', 'd'])
             && word.chars().all(|it| it.is_ascii_digit() || "smhd".contains(it))
     };
     let words = text.split_inclusive(char::is_whitespace);
-    let ageless = words.map(|word| match word.trim_end() {
+    let without_ages = words.map(|word| match word.trim_end() {
         age if is_age(age) => word.replace(age, "AGE"),
         _ => word.to_owned(),
     });
-    ageless.collect()
+    without_ages.collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+async fn explain_prints_queries_and_their_results() -> Result<()> {
+    let cluster = Arc::new(TestCluster::exclusive().await?);
     ensure_namespace(&cluster).await?;
     let versions: Api<ClusterVersion> = Api::all(cluster.client());
     let mut object = objects::cluster_version();
     object.spec.channel = Some("stable-5.1".to_owned());
     versions.create(&PostParams::default(), &object).await?;
-    let neighbours = Neighbours::start().await?;
-    let _operator = Operator::start(&cluster, &neighbours)?;
+    let services = StubServices::start().await?;
+    let payload = tempfile::tempdir()?;
+    let _operator = start_operator(&cluster, &payload, &services)?;
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), NAMESPACE);
     let decided = async || -> Result<Option<()>> {
         let status = versions.get("version").await?.status.unwrap_or_default();
@@ -150,10 +126,10 @@ async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
         let noted = maps.get_opt("risk-evaluations").await?.is_some();
         Ok((is_decided && noted).then_some(()))
     };
-    wait::until("the operator to have asked", decided).await?;
+    wait::until("stored results of queries", decided).await?;
 
-    let explain = |subject: &str| said(cluster.kubeconfig(), &["explain", subject]);
-    insta::assert_snapshot!(ageless(&explain("Proxy")), @r#"
+    let explain = |subject: &str| upgrade(cluster.kubeconfig(), &["explain", subject]);
+    insta::assert_snapshot!(without_ages(&explain("Proxy")), @r#"
     exit code: 3
     ----- stdout -----
     Proxy: applies to this cluster, since AGE (Match)
@@ -177,7 +153,7 @@ async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
 
     Not accepted. To accept it, run `fairway upgrade accept Proxy`.
     "#);
-    insta::assert_snapshot!(ageless(&explain("5.2.0")), @"
+    insta::assert_snapshot!(without_ages(&explain("5.2.0")), @"
     exit code: 3
     ----- stdout -----
     5.2.0: available from 5.1.0, conditional on its risks
@@ -203,10 +179,10 @@ async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
         (&"matches".into(), &false.into())
     );
 
-    // A graph tells more about what is not offered.
+    // A graph has more details about updates that are not offered.
     let directory = tempfile::tempdir()?;
     let graph = directory.path().join("graph.json");
-    std::fs::write(&graph, neighbours.graph.to_string())?;
+    std::fs::write(&graph, services.graph.to_string())?;
     let graph = format!("--graph={}", graph.display());
     let explained = document(cluster.kubeconfig(), &["explain", "5.1.9", &graph])?;
     assert_eq!(
@@ -214,7 +190,7 @@ async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
         json!([{"type": "noPath", "reason": "unknownVersion"}])
     );
 
-    // Whoever has files is told the same.
+    // Recorded files give the same text.
     let write = |name: &str, object: &Value| {
         std::fs::write(directory.path().join(name), object.to_string())
     };
@@ -230,25 +206,26 @@ async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
     command.current_dir(directory.path()).args(["upgrade", "explain", "Proxy"]);
     command.args(["--from-file=version.yaml", "--from-file=notes.yaml"]);
     let offline = crate::transcript(&mut command);
-    assert_eq!(ageless(&offline), ageless(&explain("Proxy")));
+    assert_eq!(without_ages(&offline), without_ages(&explain("Proxy")));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_whose_operator_takes_no_notes() -> Result<()> {
-    explain_without_notes().await
+async fn explain_without_stored_results() -> Result<()> {
+    check_without_stored_results().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn a_real_cluster_whose_operator_takes_no_notes() -> Result<()> {
-    explain_without_notes().await
+async fn explain_without_stored_results_in_a_real_cluster() -> Result<()> {
+    check_without_stored_results().await
 }
 
-async fn explain_without_notes() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
-    let explain = |subject: &str| ageless(&said(cluster.kubeconfig(), &["explain", subject]));
+async fn check_without_stored_results() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
+    let explain =
+        |subject: &str| without_ages(&upgrade(cluster.kubeconfig(), &["explain", subject]));
     insta::allow_duplicates! {
         insta::assert_snapshot!(explain("SlowDisks"), @"
         exit code: 3

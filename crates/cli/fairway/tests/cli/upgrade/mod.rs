@@ -1,19 +1,20 @@
-//! `fairway upgrade`, against the API of a cluster.
+//! `fairway upgrade`, with a cluster.
 
 mod accept;
 mod alerts;
 mod channel;
+mod confirmation;
 mod connection;
+mod error_documents;
 mod explain;
-mod gathered;
-mod insight;
-mod moves;
+mod must_gather;
 mod plan;
 pub(crate) mod preflight;
 mod recorded;
-mod refused;
+mod recording;
 mod report;
 mod request;
+mod status;
 mod stdin;
 
 use std::path::Path;
@@ -32,24 +33,24 @@ use kube::api::{Api, PostParams};
 
 use crate::{fairway, transcript};
 
-/// What the program says about the cluster of a kubeconfig. Sandboxes answer from the runtime of
-/// their test, so that needs another thread to wait in.
-fn said(kubeconfig: &Path, arguments: &[&str]) -> String {
+/// The transcript of `fairway upgrade` against a cluster. The sandbox runs in the runtime of the test, so
+/// the wait needs another thread.
+fn upgrade(kubeconfig: &Path, arguments: &[&str]) -> String {
     let mut command = fairway();
     command.env("KUBECONFIG", kubeconfig).arg("upgrade").args(arguments);
     tokio::task::block_in_place(|| transcript(&mut command))
 }
 
-/// A document that the program prints.
+/// The document that `fairway upgrade` prints.
 fn document(kubeconfig: &Path, arguments: &[&str]) -> Result<serde_json::Value> {
-    let text = said(kubeconfig, &[arguments, &["--output=json"]].concat());
+    let text = upgrade(kubeconfig, &[arguments, &["--output=json"]].concat());
     let json = text.split_once("stdout -----\n").context("no document")?.1;
     let json = json.split("----- stderr").next().unwrap_or(json);
     serde_json::from_str(json).with_context(|| text.clone())
 }
 
-/// A cluster at 5.1.0: 5.1.1 is recommended, a risk stands against 5.2.0.
-pub(crate) async fn risky(cluster: &TestCluster) -> Result<Api<ClusterVersion>> {
+/// A cluster at 5.1.0: 5.1.1 is recommended, and 5.2.0 has a risk.
+pub(crate) async fn create_cluster_version(cluster: &TestCluster) -> Result<Api<ClusterVersion>> {
     let api: Api<ClusterVersion> = Api::all(cluster.client());
     let mut object = api.create(&PostParams::default(), &objects::cluster_version()).await?;
     object.status = Some(status());
@@ -57,8 +58,8 @@ pub(crate) async fn risky(cluster: &TestCluster) -> Result<Api<ClusterVersion>> 
     Ok(api)
 }
 
-/// Makes the definition of ClusterVersion one of the time before requests had that property.
-async fn forget_property(cluster: &TestCluster, name: &str) -> Result<()> {
+/// Removes a property of requests from the CRD of ClusterVersion, as in older releases.
+async fn remove_property(cluster: &TestCluster, name: &str) -> Result<()> {
     let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());
     let of_cluster_version = "clusterversions.config.openshift.io";
     let mut definition = definitions.get(of_cluster_version).await?;

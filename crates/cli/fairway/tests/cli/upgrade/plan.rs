@@ -1,4 +1,4 @@
-//! The way to a version, over the graph of the example platform.
+//! `fairway upgrade plan`, with the graph of the example platform.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +10,14 @@ use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{document, said, status};
-use crate::update_service::{FILES, Running};
+use super::{document, status, upgrade};
+use crate::update_service::{FILES, UpdateServiceProcess};
 use crate::{fairway, transcript};
 
-/// The storage operator of the cluster is fine, so the risk of 5.2.0 does not apply.
-const FINE: &str = "cluster_operator_conditions{name=\"storage\",condition=\"Degraded\"} 0\n";
+/// Samples of a cluster to which the risk of 5.2.0 does not apply.
+const HEALTHY: &str = "cluster_operator_conditions{name=\"storage\",condition=\"Degraded\"} 0\n";
 
-/// The same where it is not.
+/// Samples of a cluster to which the risk applies.
 const DEGRADED: &str = "cluster_operator_conditions{name=\"storage\",condition=\"Degraded\"} 1\n";
 
 /// The graph-data and the releases of the example platform, and samples.
@@ -37,12 +37,12 @@ fn platform() -> Result<TempDir> {
         })
         .collect();
     fs::write(directory.path().join("releases.json"), serde_json::to_vec(&releases)?)?;
-    fs::write(directory.path().join("fine.txt"), FINE)?;
+    fs::write(directory.path().join("fine.txt"), HEALTHY)?;
     fs::write(directory.path().join("degraded.txt"), DEGRADED)?;
     Ok(directory)
 }
 
-/// A cluster at 5.0.0 that follows stable-5.0 and asks that update service.
+/// A cluster at 5.0.0 in stable-5.0 with an update service.
 async fn cluster_at(cluster: &TestCluster, upstream: &str) -> Result<()> {
     let api: Api<ClusterVersion> = Api::all(cluster.client());
     let mut object = objects::cluster_version();
@@ -57,25 +57,26 @@ async fn cluster_at(cluster: &TestCluster, upstream: &str) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_way_of_a_cluster() -> Result<()> {
-    see_the_way().await
+async fn plan_of_a_cluster() -> Result<()> {
+    check_plan().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn the_way_of_a_real_cluster() -> Result<()> {
-    see_the_way().await
+async fn plan_of_a_real_cluster() -> Result<()> {
+    check_plan().await
 }
 
-async fn see_the_way() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+async fn check_plan() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
     let platform = platform()?;
-    let service = tokio::task::block_in_place(|| Running::start(platform.path(), &FILES));
+    let service =
+        tokio::task::block_in_place(|| UpdateServiceProcess::start(platform.path(), &FILES));
     let address = service.addresses[0].clone();
     tokio::task::block_in_place(|| service.nodes("stable-5.0"));
     cluster_at(&cluster, &format!("http://{address}/api/upgrades_info/v1/graph")).await?;
     let plan = |arguments: &[&str]| {
-        let text = said(cluster.kubeconfig(), &[&["plan"], arguments].concat());
+        let text = upgrade(cluster.kubeconfig(), &[&["plan"], arguments].concat());
         let text = text.replace(&address, "ADDRESS");
         text.replace(&platform.path().display().to_string(), "DIRECTORY")
     };
@@ -175,8 +176,8 @@ async fn see_the_way() -> Result<()> {
     Ok(())
 }
 
-/// What is said about a recorded cluster at 5.0.0.
-fn recorded(directory: &Path, arguments: &[&str]) -> String {
+/// The transcript of `plan` for a recorded cluster at 5.0.0.
+fn plan_of_recording(directory: &Path, arguments: &[&str]) -> String {
     let mut object = objects::cluster_version();
     object.spec.channel = Some("stable-5.0".to_owned());
     object.status = Some(objects::status_at("5.0.0"));
@@ -190,9 +191,10 @@ fn recorded(directory: &Path, arguments: &[&str]) -> String {
 const GRAPH: [&str; 2] = ["--graph=graph-data", "--releases=releases.json"];
 
 #[test]
-fn a_recorded_cluster_and_files_are_enough() {
+fn plan_with_recording_and_files() {
     let platform = platform().unwrap();
-    let plan = |arguments: &[&str]| recorded(platform.path(), &[arguments, &GRAPH].concat());
+    let plan =
+        |arguments: &[&str]| plan_of_recording(platform.path(), &[arguments, &GRAPH].concat());
     insta::assert_snapshot!(plan(&["--to=5.2", "--metrics=fine.txt"]), @"
     exit code: 4
     ----- stdout -----
@@ -227,8 +229,10 @@ fn a_recorded_cluster_and_files_are_enough() {
     build.current_dir(platform.path()).args(["graph", "build", "--releases=releases.json"]);
     let graph = build.arg("--graph-data=graph-data").output().unwrap();
     fs::write(platform.path().join("graph.json"), graph.stdout).unwrap();
-    let from_graph =
-        recorded(platform.path(), &["--to=5.2", "--metrics=fine.txt", "--graph=graph.json"]);
+    let from_graph = plan_of_recording(
+        platform.path(),
+        &["--to=5.2", "--metrics=fine.txt", "--graph=graph.json"],
+    );
     assert_eq!(
         from_graph.replace("updates: graph.json", "updates: graph-data"),
         plan(&["--to=5.2", "--metrics=fine.txt"])
@@ -236,13 +240,13 @@ fn a_recorded_cluster_and_files_are_enough() {
 }
 
 #[test]
-fn why_an_update_is_missing_is_known_to_those_who_removed_it() {
+fn plan_with_graph_data_names_the_reason_for_a_missing_update() {
     let platform = platform().unwrap();
     let write = |path: &str, text: &str| {
         fs::write(platform.path().join("graph-data").join(path), text).unwrap();
     };
     write("blocked-edges/5.0.1.yaml", "to: 5.0.1\nfrom: .*\n");
-    let plan = |to: &str| recorded(platform.path(), &[&[to], &GRAPH[..]].concat());
+    let plan = |to: &str| plan_of_recording(platform.path(), &[&[to], &GRAPH[..]].concat());
     insta::assert_snapshot!(plan("--to=5.0.1"), @"
     exit code: 3
     ----- stdout -----
@@ -264,9 +268,9 @@ fn why_an_update_is_missing_is_known_to_those_who_removed_it() {
 }
 
 #[test]
-fn what_cannot_be_planned() {
+fn unreachable_targets_are_refused() {
     let platform = platform().unwrap();
-    let plan = |arguments: &[&str]| recorded(platform.path(), arguments);
+    let plan = |arguments: &[&str]| plan_of_recording(platform.path(), arguments);
     insta::assert_snapshot!(plan(&["--to=5.2"]), @"
     exit code: 4
     ----- stdout -----
@@ -305,9 +309,10 @@ fn what_cannot_be_planned() {
 }
 
 #[test]
-fn samples_that_cannot_be_read() {
+fn invalid_samples_are_refused() {
     let platform = platform().unwrap();
-    let asking = |file: &str| recorded(platform.path(), &["--to=5.2", file, GRAPH[0], GRAPH[1]]);
+    let asking =
+        |file: &str| plan_of_recording(platform.path(), &["--to=5.2", file, GRAPH[0], GRAPH[1]]);
     insta::assert_snapshot!(asking("--metrics=nowhere"), @"
     exit code: 1
     ----- stderr -----
@@ -325,7 +330,7 @@ fn samples_that_cannot_be_read() {
 }
 
 #[test]
-fn a_whole_platform_is_planned_over() {
+fn plan_with_the_graph_of_a_large_platform() {
     let Some(data) = fairway_testkit::environment::data() else { return };
     let directory = tempfile::tempdir().unwrap();
     let mut object = objects::cluster_version();
@@ -374,7 +379,7 @@ fn a_whole_platform_is_planned_over() {
 }
 
 #[test]
-fn commands_for_programs_are_about_the_cluster_that_was_named() -> Result<()> {
+fn commands_in_documents_name_the_cluster() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("state.yaml");
     let object = ClusterVersion { status: Some(status()), ..objects::cluster_version() };

@@ -1,4 +1,4 @@
-//! What a release says about a cluster, asked for, shown and withdrawn.
+//! Preflights: request, report and withdrawal.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -26,35 +26,38 @@ use kube::config::{AuthInfo, Kubeconfig};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{document, forget_property, risky, said};
+use super::{create_cluster_version, document, remove_property, upgrade};
 use crate::fairway;
 
 const NAMESPACE: &str = "openshift-cluster-version";
 
-/// Conditions of the operator, as it has them: running, completed, failed.
-pub(crate) type Said<'a> = [(&'a str, bool, &'a str); 3];
+/// Preflight conditions of the operator: running, completed, failed.
+pub(crate) type PreflightConditions<'a> = [(&'a str, bool, &'a str); 3];
 
-const IDLE: Said = [
+const IDLE: PreflightConditions = [
     ("PreflightRunning", false, "NotRequested"),
     ("PreflightCompleted", false, "NotRequested"),
     ("PreflightFailed", false, "NotRequested"),
 ];
 
-pub(crate) const CLEAN: Said = [
+pub(crate) const CLEAN: PreflightConditions = [
     ("PreflightRunning", true, "Monitoring"),
     ("PreflightCompleted", true, "NoRisksFound"),
     ("PreflightFailed", false, "AsExpected"),
 ];
 
-/// A cluster at 5.1.0 whose operator knows preflights.
-pub(crate) async fn ready(cluster: &TestCluster) -> Result<Api<ClusterVersion>> {
-    let api = risky(cluster).await?;
-    say(&api, IDLE).await?;
+/// A cluster at 5.1.0 whose operator supports preflights.
+pub(crate) async fn create_idle_cluster(cluster: &TestCluster) -> Result<Api<ClusterVersion>> {
+    let api = create_cluster_version(cluster).await?;
+    set_conditions(&api, IDLE).await?;
     Ok(api)
 }
 
-/// Has the operator say something to what is asked for now.
-pub(crate) async fn say(api: &Api<ClusterVersion>, said: Said<'_>) -> Result<()> {
+/// Sets the preflight conditions for the current request.
+pub(crate) async fn set_conditions(
+    api: &Api<ClusterVersion>,
+    said: PreflightConditions<'_>,
+) -> Result<()> {
     let mut object = api.get(NAME).await?;
     let generation = object.metadata.generation.context("no generation")?;
     let status = object.status.as_mut().context("no status")?;
@@ -71,7 +74,7 @@ pub(crate) async fn desired(api: &Api<ClusterVersion>) -> Result<Option<Update>>
     Ok(api.get(NAME).await?.spec.desired_update)
 }
 
-/// What a release said about a cluster at 5.1.0.
+/// The result of a preflight of a cluster at 5.1.0.
 pub(crate) fn results(version: &str, findings: &[(&str, Severity)]) -> Document {
     let finding = |(name, severity): &(&str, Severity)| Finding {
         name: (*name).to_owned(),
@@ -94,8 +97,8 @@ pub(crate) fn results(version: &str, findings: &[(&str, Severity)]) -> Document 
     }
 }
 
-/// Puts results where the operator keeps them, as of when the cluster came into being.
-pub(crate) async fn keep(cluster: &TestCluster, document: &Document) -> Result<()> {
+/// Stores a result as the operator does.
+pub(crate) async fn store(cluster: &TestCluster, document: &Document) -> Result<()> {
     let api: Api<ClusterVersion> = Api::all(cluster.client());
     let made = api.get(NAME).await?.metadata.creation_timestamp.context("no time")?.0;
     let mut document = document.clone();
@@ -128,23 +131,23 @@ pub(crate) async fn keep(cluster: &TestCluster, document: &Document) -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_preflight_is_asked_for_and_withdrawn() -> Result<()> {
-    ask_and_withdraw().await
+async fn preflight_is_requested_and_withdrawn() -> Result<()> {
+    check_request_and_withdrawal().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn a_preflight_is_asked_for_and_withdrawn_in_a_real_cluster() -> Result<()> {
-    ask_and_withdraw().await
+async fn preflight_is_requested_and_withdrawn_in_a_real_cluster() -> Result<()> {
+    check_request_and_withdrawal().await
 }
 
-async fn ask_and_withdraw() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = ready(&cluster).await?;
+async fn check_request_and_withdrawal() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_idle_cluster(&cluster).await?;
     let kubeconfig = cluster.kubeconfig();
-    said(kubeconfig, &["accept", "SlowDisks"]);
+    upgrade(kubeconfig, &["accept", "SlowDisks"]);
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said(kubeconfig, &["--mode=preflight", "--to=5.2.0", "--no-wait"]), @"
+        insta::assert_snapshot!(upgrade(kubeconfig, &["--mode=preflight", "--to=5.2.0", "--no-wait"]), @"
         exit code: 0
         ----- stdout -----
         Requested a preflight of 5.2.0
@@ -173,11 +176,11 @@ async fn ask_and_withdraw() -> Result<()> {
         (&json!("preflight"), &json!("5.2.0"))
     );
 
-    let tried = said(kubeconfig, &["--clear-preflight", "--dry-run"]);
+    let tried = upgrade(kubeconfig, &["--clear-preflight", "--dry-run"]);
     assert!(tried.contains("nothing changed"), "{tried}");
     assert!(desired(&api).await?.is_some_and(|update| update.mode.is_some()));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said(kubeconfig, &["--clear-preflight", "--keep-results"]), @"
+        insta::assert_snapshot!(upgrade(kubeconfig, &["--clear-preflight", "--keep-results"]), @"
         exit code: 0
         ----- stdout -----
         Withdrew the preflight of 5.1.1; its results are kept
@@ -192,25 +195,25 @@ async fn ask_and_withdraw() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operator_that_does_not_know_preflights_gets_no_request() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
+async fn operator_without_preflights_gets_no_request() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
     let before = api.get(NAME).await?.metadata;
     for arguments in [
         &["--mode=preflight", "--to=5.2.0"][..],
         &["--to-latest", "--dry-run"],
         &["compare", "5.2.0", "--run"],
     ] {
-        let answer = said(cluster.kubeconfig(), arguments);
+        let answer = upgrade(cluster.kubeconfig(), arguments);
         assert!(answer.starts_with("exit code: 4"), "{answer}");
     }
-    insta::assert_snapshot!(said(cluster.kubeconfig(), &["--mode=preflight", "--to=5.2.0"]), @"
+    insta::assert_snapshot!(upgrade(cluster.kubeconfig(), &["--mode=preflight", "--to=5.2.0"]), @"
     exit code: 4
     ----- stderr -----
     error: the operator of this cluster does not support preflights, and would start an update; nothing changed
     hint: preflights require an operator that sets the condition PreflightRunning of ClusterVersion; run `fairway upgrade --include-not-recommended` to list known risks
     ");
-    insta::assert_snapshot!(said(cluster.kubeconfig(), &["--status-preflight"]), @"
+    insta::assert_snapshot!(upgrade(cluster.kubeconfig(), &["--status-preflight"]), @"
     exit code: 4
     ----- stdout -----
     The operator of this cluster does not support preflights: ClusterVersion has no condition PreflightRunning.
@@ -220,19 +223,19 @@ async fn an_operator_that_does_not_know_preflights_gets_no_request() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_definition_that_drops_the_mode_gets_no_request() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = ready(&cluster).await?;
-    forget_property(&cluster, "mode").await?;
+async fn crd_without_mode_gets_no_request() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_idle_cluster(&cluster).await?;
+    remove_property(&cluster, "mode").await?;
     let before = api.get(NAME).await?.metadata;
     let kubeconfig = cluster.kubeconfig();
     let answer = wait::until("the older definition to be served", || async {
-        let answer = said(kubeconfig, &["--mode=preflight", "--to=5.2.0", "--no-wait"]);
+        let answer = upgrade(kubeconfig, &["--mode=preflight", "--to=5.2.0", "--no-wait"]);
         if answer.starts_with("exit code: 4") {
             return Ok(Some(answer));
         }
-        // It was still the other one.
-        said(kubeconfig, &["--clear-preflight"]);
+        // The API server still had the other CRD.
+        upgrade(kubeconfig, &["--clear-preflight"]);
         Ok(None)
     });
     insta::assert_snapshot!(answer.await?, @"
@@ -243,7 +246,7 @@ async fn a_definition_that_drops_the_mode_gets_no_request() -> Result<()> {
     ");
     let after = api.get(NAME).await?;
     ensure!(after.spec.desired_update.is_none(), "that would have been an update");
-    let dry_run = said(kubeconfig, &["--to=5.2.0", "--dry-run"]);
+    let dry_run = upgrade(kubeconfig, &["--to=5.2.0", "--dry-run"]);
     assert!(dry_run.starts_with("exit code: 4"), "{dry_run}");
     if cluster.as_sandbox().is_some() {
         assert_eq!(after.metadata.resource_version, before.resource_version);
@@ -253,11 +256,10 @@ async fn a_definition_that_drops_the_mode_gets_no_request() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mode_that_is_dropped_from_the_request_itself_is_followed_by_a_withdrawal() -> Result<()>
-{
-    let cluster = TestCluster::in_turn().await?;
-    let api = ready(&cluster).await?;
-    let Some(sandbox) = cluster.failing_on_demand() else { return Ok(()) };
+async fn request_with_dropped_mode_is_withdrawn() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_idle_cluster(&cluster).await?;
+    let Some(sandbox) = cluster.fault_injection() else { return Ok(()) };
     let late = |time| Fault::delay(time).verb("patch").resource("clusterversions").times(1);
     let faults = sandbox.faults();
     faults.add(late(Duration::ZERO));
@@ -265,8 +267,8 @@ async fn a_mode_that_is_dropped_from_the_request_itself_is_followed_by_a_withdra
     let asking = start(&cluster, &["--mode=preflight", "--to=5.2.0", "--no-wait"])?;
     wait::until("the request after its trial", || async { Ok(faults.is_empty().then_some(())) })
         .await?;
-    forget_property(&cluster, "mode").await?;
-    insta::assert_snapshot!(end(asking).await?, @"
+    remove_property(&cluster, "mode").await?;
+    insta::assert_snapshot!(finish(asking).await?, @"
     exit code: 4
     error: the API server dropped the mode of the request, and the remaining update request is withdrawn: the installed ClusterVersion CRD is too old
     hint: run `fairway upgrade` to check whether an update has started; install the current CRD with `fairway crds | kubectl apply -f -`
@@ -276,17 +278,17 @@ async fn a_mode_that_is_dropped_from_the_request_itself_is_followed_by_a_withdra
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_found_is_shown_and_accepted() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = ready(&cluster).await?;
+async fn findings_are_reported_and_accepted() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_idle_cluster(&cluster).await?;
     let kubeconfig = cluster.kubeconfig();
-    keep(&cluster, &results("5.2.0", &[("DualStack", Severity::Critical)])).await?;
-    keep(&cluster, &results("5.1.1", &[])).await?;
-    said(kubeconfig, &["--mode=preflight", "--to=5.2.0", "--no-wait"]);
+    store(&cluster, &results("5.2.0", &[("DualStack", Severity::Critical)])).await?;
+    store(&cluster, &results("5.1.1", &[])).await?;
+    upgrade(kubeconfig, &["--mode=preflight", "--to=5.2.0", "--no-wait"]);
     let found = [CLEAN[0], ("PreflightCompleted", true, "RisksFound"), CLEAN[2]];
-    say(&api, found).await?;
+    set_conditions(&api, found).await?;
 
-    let shown = said(kubeconfig, &["--status-preflight"]);
+    let shown = upgrade(kubeconfig, &["--status-preflight"]);
     assert!(shown.starts_with("exit code: 3"), "{shown}");
     assert!(shown.contains("DualStack: critical, from network"), "{shown}");
     let report = document(kubeconfig, &["--status-preflight"])?;
@@ -297,7 +299,7 @@ async fn what_was_found_is_shown_and_accepted() -> Result<()> {
     assert_eq!(report["findings"][0]["acceptance"], "notAccepted");
     let other = document(kubeconfig, &["--status-preflight", "--to=5.1.1"])?;
     assert_eq!((&other["result"], &other["phase"]), (&json!("noFindings"), &json!("notRequested")));
-    let overview = said(kubeconfig, &[]);
+    let overview = upgrade(kubeconfig, &[]);
     assert!(overview.contains("Preflight of 5.2.0: So it is."), "{overview}");
 
     let compared = document(kubeconfig, &["compare", "5.1.1", "5.2.0"])?;
@@ -306,24 +308,24 @@ async fn what_was_found_is_shown_and_accepted() -> Result<()> {
     let results: Vec<_> = results.iter().map(|target| &target["result"]).collect();
     assert_eq!(results, ["noFindings", "findings"]);
 
-    said(kubeconfig, &["accept", "DualStack"]);
+    upgrade(kubeconfig, &["accept", "DualStack"]);
     let mut asking = start(&cluster, &["--status-preflight"])?;
     let mut stderr = BufReader::new(asking.stderr.take().context("no standard error")?);
     let mut line = String::new();
     tokio::task::block_in_place(|| stderr.read_line(&mut line))?;
     assert_eq!(line, "Waiting for the operator…\n", "it has not seen the acceptance");
-    say(&api, found).await?;
-    let answer = end(asking).await?;
+    set_conditions(&api, found).await?;
+    let answer = finish(asking).await?;
     assert!(answer.starts_with("exit code: 0"), "{answer}");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pipeline_updates_only_after_a_clean_preflight() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = ready(&cluster).await?;
+async fn update_after_preflight_requires_a_clean_result() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_idle_cluster(&cluster).await?;
     let kubeconfig = cluster.kubeconfig();
-    let ask = || said(kubeconfig, &["--to=5.1.1", "--require-preflight", "--no-wait"]);
+    let ask = || upgrade(kubeconfig, &["--to=5.1.1", "--require-preflight", "--no-wait"]);
     let before = api.get(NAME).await?.metadata.resource_version;
     insta::assert_snapshot!(ask(), @"
     exit code: 4
@@ -331,7 +333,7 @@ async fn a_pipeline_updates_only_after_a_clean_preflight() -> Result<()> {
     error: cannot request 5.1.1: its preflight has no results
     hint: run `fairway upgrade --mode=preflight --to=5.1.1 --wait`
     ");
-    keep(&cluster, &results("5.1.1", &[("DualStack", Severity::Warning)])).await?;
+    store(&cluster, &results("5.1.1", &[("DualStack", Severity::Warning)])).await?;
     insta::assert_snapshot!(ask(), @"
     exit code: 3
     ----- stderr -----
@@ -340,33 +342,33 @@ async fn a_pipeline_updates_only_after_a_clean_preflight() -> Result<()> {
     ");
     let mut old = results("5.1.1", &[]);
     old.updated = Some(objects::beginning().0);
-    keep(&cluster, &old).await?;
+    store(&cluster, &old).await?;
     assert!(ask().starts_with("exit code: 4"));
     assert_eq!(api.get(NAME).await?.metadata.resource_version, before);
 
-    keep(&cluster, &results("5.1.1", &[])).await?;
+    store(&cluster, &results("5.1.1", &[])).await?;
     let asked = ask();
     assert!(asked.contains("Requested update to 5.1.1"), "{asked}");
     assert!(desired(&api).await?.is_some_and(|update| update.is_update()));
     Ok(())
 }
 
-/// Starts the program beside the test.
+/// Starts a command.
 fn start(cluster: &TestCluster, arguments: &[&str]) -> Result<Child> {
     let mut command = fairway();
     command.env("KUBECONFIG", cluster.kubeconfig()).arg("upgrade").args(arguments);
     Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
 }
 
-/// What it has said once it is over.
-async fn end(child: Child) -> Result<String> {
+/// The transcript of a started command.
+async fn finish(child: Child) -> Result<String> {
     let output = tokio::task::spawn_blocking(|| child.wait_with_output()).await??;
     let code = output.status.code().unwrap_or(-1);
     let (out, err) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
     Ok(format!("exit code: {code}\n{out}{err}"))
 }
 
-async fn requested(api: &Api<ClusterVersion>, version: &str) -> Result<()> {
+async fn wait_until_requested(api: &Api<ClusterVersion>, version: &str) -> Result<()> {
     wait::until("the request", || async {
         let update = desired(api).await?.unwrap_or_default();
         Ok((update.mode.is_some() && update.version() == Some(version)).then_some(()))
@@ -375,31 +377,31 @@ async fn requested(api: &Api<ClusterVersion>, version: &str) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn waiting_ends_with_the_answer() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = ready(&cluster).await?;
+async fn wait_ends_with_the_result() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_idle_cluster(&cluster).await?;
     let asking = start(&cluster, &["--mode=preflight", "--to=5.2.0", "--wait=2m"])?;
-    requested(&api, "5.2.0").await?;
-    say(&api, [("PreflightRunning", true, "Checking"), CLEAN[1], CLEAN[2]]).await?;
-    keep(&cluster, &results("5.2.0", &[])).await?;
-    say(&api, CLEAN).await?;
-    let answer = end(asking).await?;
+    wait_until_requested(&api, "5.2.0").await?;
+    set_conditions(&api, [("PreflightRunning", true, "Checking"), CLEAN[1], CLEAN[2]]).await?;
+    store(&cluster, &results("5.2.0", &[])).await?;
+    set_conditions(&api, CLEAN).await?;
+    let answer = finish(asking).await?;
     assert!(answer.starts_with("exit code: 0"), "{answer}");
     assert!(answer.contains("no findings"), "{answer}");
     assert!(desired(&api).await?.is_some_and(|update| update.mode.is_some()), "it stands");
 
-    let late = said(cluster.kubeconfig(), &["--mode=preflight", "--to=5.1.1", "--wait=1s"]);
+    let late = upgrade(cluster.kubeconfig(), &["--mode=preflight", "--to=5.1.1", "--wait=1s"]);
     assert!(late.starts_with("exit code: 5"), "{late}");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_asks_again_gets_another_run() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = ready(&cluster).await?;
-    said(cluster.kubeconfig(), &["--mode=preflight", "--to=5.2.0", "--no-wait"]);
-    keep(&cluster, &results("5.2.0", &[])).await?;
-    say(&api, CLEAN).await?;
+async fn repeated_request_starts_another_run() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_idle_cluster(&cluster).await?;
+    upgrade(cluster.kubeconfig(), &["--mode=preflight", "--to=5.2.0", "--no-wait"]);
+    store(&cluster, &results("5.2.0", &[])).await?;
+    set_conditions(&api, CLEAN).await?;
     let asking = start(&cluster, &["--mode=preflight", "--to=5.2.0", "--wait=2m"])?;
     wait::until("the withdrawal", || async {
         let object = api.get(NAME).await?;
@@ -408,80 +410,80 @@ async fn whoever_asks_again_gets_another_run() -> Result<()> {
         Ok((keeps && !asks).then_some(()))
     })
     .await?;
-    say(&api, IDLE).await?;
-    requested(&api, "5.2.0").await?;
-    say(&api, CLEAN).await?;
-    let answer = end(asking).await?;
+    set_conditions(&api, IDLE).await?;
+    wait_until_requested(&api, "5.2.0").await?;
+    set_conditions(&api, CLEAN).await?;
+    let answer = finish(asking).await?;
     assert!(answer.starts_with("exit code: 0\nRequested a preflight of 5.2.0 again"), "{answer}");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dry_run_leaves_no_request_behind() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = ready(&cluster).await?;
+async fn dry_run_leaves_no_request() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_idle_cluster(&cluster).await?;
     let running = start(&cluster, &["--to-latest", "--dry-run", "--wait=2m"])?;
-    requested(&api, "5.2.0").await?;
-    keep(&cluster, &results("5.2.0", &[("DualStack", Severity::Critical)])).await?;
-    say(&api, [CLEAN[0], ("PreflightCompleted", true, "RisksFound"), CLEAN[2]]).await?;
-    let answer = end(running).await?;
+    wait_until_requested(&api, "5.2.0").await?;
+    store(&cluster, &results("5.2.0", &[("DualStack", Severity::Critical)])).await?;
+    set_conditions(&api, [CLEAN[0], ("PreflightCompleted", true, "RisksFound"), CLEAN[2]]).await?;
+    let answer = finish(running).await?;
     assert!(answer.starts_with("exit code: 3"), "{answer}");
     assert!(answer.contains("Ran a preflight of 5.2.0"), "{answer}");
     assert_eq!(desired(&api).await?, None);
 
     let interrupted = start(&cluster, &["--to=5.2.0", "--dry-run", "--wait=2m"])?;
-    requested(&api, "5.2.0").await?;
+    wait_until_requested(&api, "5.2.0").await?;
     kill_process(Pid::from_child(&interrupted), Signal::INT)?;
-    let answer = end(interrupted).await?;
+    let answer = finish(interrupted).await?;
     assert!(answer.starts_with("exit code: 1"), "{answer}");
     assert!(answer.contains("interrupted"), "{answer}");
     assert_eq!(desired(&api).await?, None);
 
-    let late = said(cluster.kubeconfig(), &["--to=5.2.0", "--dry-run", "--wait=1s"]);
+    let late = upgrade(cluster.kubeconfig(), &["--to=5.2.0", "--dry-run", "--wait=1s"]);
     assert!(late.starts_with("exit code: 5"), "{late}");
     assert_eq!(desired(&api).await?, None);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dry_run_withdraws_nothing_that_others_asked_for() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = ready(&cluster).await?;
+async fn dry_run_keeps_requests_of_other_clients() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_idle_cluster(&cluster).await?;
     let kubeconfig = cluster.kubeconfig();
-    said(kubeconfig, &["--mode=preflight", "--to=5.2.0", "--no-wait"]);
-    keep(&cluster, &results("5.2.0", &[])).await?;
-    say(&api, CLEAN).await?;
-    let same = said(kubeconfig, &["--to=5.2.0", "--dry-run"]);
+    upgrade(kubeconfig, &["--mode=preflight", "--to=5.2.0", "--no-wait"]);
+    store(&cluster, &results("5.2.0", &[])).await?;
+    set_conditions(&api, CLEAN).await?;
+    let same = upgrade(kubeconfig, &["--to=5.2.0", "--dry-run"]);
     assert!(same.starts_with("exit code: 0"), "{same}");
     assert_eq!(desired(&api).await?.unwrap_or_default().version(), Some("5.2.0"));
 
     let running = start(&cluster, &["--to=5.1.1", "--dry-run", "--wait=2m"])?;
-    requested(&api, "5.1.1").await?;
-    said(kubeconfig, &["--mode=preflight", "--to=5.2.0", "--no-wait"]);
-    let answer = end(running).await?;
+    wait_until_requested(&api, "5.1.1").await?;
+    upgrade(kubeconfig, &["--mode=preflight", "--to=5.2.0", "--no-wait"]);
+    let answer = finish(running).await?;
     assert!(answer.starts_with("exit code: 4"), "{answer}");
     assert_eq!(desired(&api).await?.unwrap_or_default().version(), Some("5.2.0"));
 
-    said(kubeconfig, &["--to=5.1.1", "--no-wait"]);
-    let waiting = said(kubeconfig, &["--to=5.2.0", "--dry-run"]);
+    upgrade(kubeconfig, &["--to=5.1.1", "--no-wait"]);
+    let waiting = upgrade(kubeconfig, &["--to=5.2.0", "--dry-run"]);
     assert!(waiting.starts_with("exit code: 3"), "{waiting}");
     assert!(desired(&api).await?.is_some_and(|update| update.is_update()));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn missing_preflights_are_run_and_what_was_asked_for_is_asked_for_again() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = ready(&cluster).await?;
-    said(cluster.kubeconfig(), &["--mode=preflight", "--to=5.7.0", "--no-wait"]);
-    say(&api, CLEAN).await?;
+async fn missing_preflights_run_and_the_request_is_restored() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_idle_cluster(&cluster).await?;
+    upgrade(cluster.kubeconfig(), &["--mode=preflight", "--to=5.7.0", "--no-wait"]);
+    set_conditions(&api, CLEAN).await?;
     let running = start(&cluster, &["compare", "5.1.1", "5.2.0", "--run", "--wait=2m"])?;
     for version in ["5.1.1", "5.2.0"] {
-        requested(&api, version).await?;
-        keep(&cluster, &results(version, &[])).await?;
-        say(&api, CLEAN).await?;
+        wait_until_requested(&api, version).await?;
+        store(&cluster, &results(version, &[])).await?;
+        set_conditions(&api, CLEAN).await?;
     }
-    let answer = end(running).await?;
+    let answer = finish(running).await?;
     assert!(answer.starts_with("exit code: 0"), "{answer}");
     let restored = desired(&api).await?.unwrap_or_default();
     assert_eq!((restored.version(), restored.mode.is_some()), (Some("5.7.0"), true));
@@ -489,7 +491,7 @@ async fn missing_preflights_are_run_and_what_was_asked_for_is_asked_for_again() 
 }
 
 #[test]
-fn every_way_to_fail_is_in_the_documentation() -> Result<()> {
+fn all_failure_reasons_are_documented() -> Result<()> {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/admin/preflight.md");
     let page = std::fs::read_to_string(page)?;
     let missing: Vec<_> = preflight_failed::CONDITION
@@ -503,10 +505,10 @@ fn every_way_to_fail_is_in_the_documentation() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_account_of_the_nightly_example_may_do_what_it_has_to() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = ready(&cluster).await?;
-    keep(&cluster, &results("5.2.0", &[("DualStack", Severity::Critical)])).await?;
+async fn permissions_of_the_cronjob_example_are_sufficient() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_idle_cluster(&cluster).await?;
+    store(&cluster, &results("5.2.0", &[("DualStack", Severity::Critical)])).await?;
     let example =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../../deploy/examples/preflight-cronjob.yaml");
     let objects: Vec<DynamicObject> =
@@ -538,16 +540,16 @@ async fn the_account_of_the_nightly_example_may_do_what_it_has_to() -> Result<()
     let mut command = fairway();
     command.env("KUBECONFIG", &kubeconfig).args(arguments);
     let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    requested(&api, "5.2.0").await?;
-    say(&api, [CLEAN[0], ("PreflightCompleted", true, "RisksFound"), CLEAN[2]]).await?;
-    let answer = end(running).await?;
+    wait_until_requested(&api, "5.2.0").await?;
+    set_conditions(&api, [CLEAN[0], ("PreflightCompleted", true, "RisksFound"), CLEAN[2]]).await?;
+    let answer = finish(running).await?;
     assert!(answer.starts_with("exit code: 3"), "{answer}");
-    assert!(answer.contains("DualStack: critical"), "the details are not at hand: {answer}");
+    assert!(answer.contains("DualStack: critical"), "details are missing: {answer}");
     assert_eq!(desired(&api).await?, None);
     Ok(())
 }
 
-/// A token of the account that has the name of its namespace.
+/// A token of a ServiceAccount that has the name of its namespace.
 async fn token(cluster: &TestCluster, account: &str) -> Result<String> {
     let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), account);
     let params = PostParams::default();

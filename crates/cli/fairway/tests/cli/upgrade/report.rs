@@ -1,4 +1,4 @@
-//! What an administrator sees before an update.
+//! `fairway upgrade` without a request.
 
 use std::process::Command;
 
@@ -8,33 +8,33 @@ use fairway_testkit::{TestCluster, objects};
 use kube::api::{Api, PostParams};
 use serde_json::json;
 
-use super::{document, risky, said};
+use super::{create_cluster_version, document, upgrade};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_there_is_to_update_to() -> Result<()> {
-    see_the_report().await
+async fn report_lists_updates() -> Result<()> {
+    check_report().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn what_there_is_to_update_to_in_a_real_cluster() -> Result<()> {
-    see_the_report().await
+async fn report_lists_updates_in_a_real_cluster() -> Result<()> {
+    check_report().await
 }
 
-async fn see_the_report() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+async fn check_report() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said(cluster.kubeconfig(), &[]), @r#"
+        insta::assert_snapshot!(upgrade(cluster.kubeconfig(), &[]), @r#"
         exit code: 4
         ----- stderr -----
         error: this cluster has no ClusterVersion named "version"
         hint: check --context; the installation of a platform creates this object
         "#);
     }
-    risky(&cluster).await?;
-    let report = said(cluster.kubeconfig(), &["--include-not-recommended"]);
+    create_cluster_version(&cluster).await?;
+    let report = upgrade(cluster.kubeconfig(), &["--include-not-recommended"]);
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said(cluster.kubeconfig(), &[]), @"
+        insta::assert_snapshot!(upgrade(cluster.kubeconfig(), &[]), @"
         exit code: 0
         ----- stdout -----
         Cluster version is 5.1.0
@@ -69,9 +69,9 @@ async fn see_the_report() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_components_note_is_shown_with_updates_and_holds_nothing_up() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
+async fn notes_of_components_are_shown_and_do_not_block() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
     let api: Api<ClusterOperator> = Api::all(cluster.client());
     let name = "operator-lifecycle-manager";
     let mut component = objects::cluster_operator(name);
@@ -84,7 +84,7 @@ async fn what_components_note_is_shown_with_updates_and_holds_nothing_up() -> Re
     component.status = Some(status);
     api.replace_status(name, &PostParams::default(), &component).await?;
 
-    let report = said(cluster.kubeconfig(), &[]);
+    let report = upgrade(cluster.kubeconfig(), &[]);
     insta::assert_snapshot!(report.split("\n\n").skip(4).collect::<Vec<_>>().join("\n\n"), @"
     Additional updates which are not recommended based on your cluster configuration are available, to view those re-run the command with --include-not-recommended.
 
@@ -94,23 +94,23 @@ async fn what_components_note_is_shown_with_updates_and_holds_nothing_up() -> Re
     ");
     let document = document(cluster.kubeconfig(), &[])?;
     insta::assert_snapshot!(document["notes"], @r#"[{"component":"operator-lifecycle-manager","message":"These operators may not run there: team/silent.v1","updates":["5.2.0"]}]"#);
-    let told = said(cluster.kubeconfig(), &["recommend", "--version=5.1.1"]);
+    let told = upgrade(cluster.kubeconfig(), &["recommend", "--version=5.1.1"]);
     assert!(!told.contains("may not run"), "{told}");
-    let told = said(cluster.kubeconfig(), &["recommend", "--version=5.2.0"]);
+    let told = upgrade(cluster.kubeconfig(), &["recommend", "--version=5.2.0"]);
     assert!(told.contains("\n  5.2.0: These operators may not run there"), "{told}");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn as_a_plugin_of_kubectl_it_says_the_same() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
+async fn kubectl_plugin_prints_the_same_report() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
     let directory = tempfile::tempdir()?;
     let plugin = directory.path().join("kubectl-fairway");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fairway"), &plugin)?;
     let mut command = Command::new(plugin);
     command.arg("upgrade").env("KUBECONFIG", cluster.kubeconfig());
     let as_a_plugin = tokio::task::block_in_place(|| crate::transcript(&mut command));
-    assert_eq!(as_a_plugin, said(cluster.kubeconfig(), &[]));
+    assert_eq!(as_a_plugin, upgrade(cluster.kubeconfig(), &[]));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Updates that are asked for and withdrawn.
+//! Update requests and their withdrawal.
 
 use anyhow::{Context, Result};
 use fairway_api::cluster_version::{Release, Update};
@@ -9,30 +9,30 @@ use fairway_testkit::{TestCluster, objects, wait};
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
 
-use super::{document, risky, said};
+use super::{create_cluster_version, document, upgrade};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_update_is_asked_for_and_withdrawn() -> Result<()> {
-    ask_and_withdraw().await
+async fn update_is_requested_and_withdrawn() -> Result<()> {
+    check_request_and_withdrawal().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn an_update_is_asked_for_and_withdrawn_in_a_real_cluster() -> Result<()> {
-    ask_and_withdraw().await
+async fn update_is_requested_and_withdrawn_in_a_real_cluster() -> Result<()> {
+    check_request_and_withdrawal().await
 }
 
-async fn ask_and_withdraw() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
+async fn check_request_and_withdrawal() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
     let kubeconfig = cluster.kubeconfig();
     let before = api.get(NAME).await?;
 
-    let tried = said(kubeconfig, &["--to=5.1.1", "--dry-run"]);
-    assert!(tried.starts_with("exit code: 4"), "nobody here knows preflights: {tried}");
+    let tried = upgrade(kubeconfig, &["--to=5.1.1", "--dry-run"]);
+    assert!(tried.starts_with("exit code: 4"), "preflights are not supported: {tried}");
     assert_eq!(api.get(NAME).await?.spec, before.spec);
 
-    insta::assert_snapshot!(said(kubeconfig, &["--to=5.2.0"]), @"
+    insta::assert_snapshot!(upgrade(kubeconfig, &["--to=5.2.0"]), @"
     exit code: 3
     ----- stderr -----
     error: 5.2.0 is not recommended for this cluster: SlowDisks (applies)
@@ -48,12 +48,12 @@ async fn ask_and_withdraw() -> Result<()> {
     assert_eq!(update.image(), Some(&*objects::release("5.2.0").image));
     assert!(update.is_update() && update.accepts("SlowDisks"));
 
-    said(kubeconfig, &["--to=5.1.1", "--no-wait"]);
+    upgrade(kubeconfig, &["--to=5.1.1", "--no-wait"]);
     let update = desired(&api).await?.context("no request")?;
     assert_eq!(update.version(), Some("5.1.1"));
     assert!(update.accepts("SlowDisks"), "what was accepted stays so");
 
-    let cleared = said(kubeconfig, &["--clear"]);
+    let cleared = upgrade(kubeconfig, &["--clear"]);
     insta::assert_snapshot!(cleared, @"
     exit code: 0
     ----- stdout -----
@@ -69,23 +69,23 @@ async fn desired(api: &Api<ClusterVersion>) -> Result<Option<Update>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_preflight_is_never_left_in_an_update() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
+async fn update_request_clears_the_preflight_mode() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
     let preflight = Update { mode: Some("Preflight".into()), ..objects::update_to("5.1.1") };
     let wish = json!({ "spec": { "desiredUpdate": preflight } });
     api.patch(NAME, &PatchParams::default(), &Patch::Merge(wish)).await?;
-    said(cluster.kubeconfig(), &["--to=5.1.1", "--no-wait"]);
+    upgrade(cluster.kubeconfig(), &["--to=5.1.1", "--no-wait"]);
     assert!(desired(&api).await?.is_some_and(|update| update.is_update()));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_answer_of_the_operator_is_shown() -> Result<()> {
+async fn result_of_the_operator_is_printed() -> Result<()> {
     let refused = OperatorCondition::new("ReleaseAccepted", false)
         .reason("PreconditionChecks")
         .message("It is too early.");
-    insta::assert_snapshot!(answered(objects::release("5.1.0"), refused).await?, @"
+    insta::assert_snapshot!(request_with_reaction(objects::release("5.1.0"), refused).await?, @"
     exit code: 3
     ----- stdout -----
     Requested update to 5.1.1
@@ -101,7 +101,7 @@ async fn the_answer_of_the_operator_is_shown() -> Result<()> {
     Waiting for the operator…
     ");
     let accepted = OperatorCondition::new("ReleaseAccepted", true).reason("PayloadLoaded");
-    insta::assert_snapshot!(answered(objects::release("5.1.1"), accepted).await?, @"
+    insta::assert_snapshot!(request_with_reaction(objects::release("5.1.1"), accepted).await?, @"
     exit code: 0
     ----- stdout -----
     Requested update to 5.1.1
@@ -113,12 +113,12 @@ async fn the_answer_of_the_operator_is_shown() -> Result<()> {
     Ok(())
 }
 
-/// What the program says when the operator answers with that condition, and that release.
-async fn answered(release: Release, condition: OperatorCondition) -> Result<String> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
+/// The transcript of a request to which the operator reacts with a condition and a release.
+async fn request_with_reaction(release: Release, condition: OperatorCondition) -> Result<String> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
     let kubeconfig = cluster.kubeconfig().to_owned();
-    let asking = tokio::spawn(async move { said(&kubeconfig, &["--to=5.1.1", "--timeout=2m"]) });
+    let asking = tokio::spawn(async move { upgrade(&kubeconfig, &["--to=5.1.1", "--timeout=2m"]) });
     let mut object = wait::until("the request", || async {
         let object = api.get(NAME).await?;
         Ok(object.spec.desired_update.is_some().then_some(object))
@@ -134,10 +134,10 @@ async fn answered(release: Release, condition: OperatorCondition) -> Result<Stri
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operator_that_does_not_answer_is_waited_for_in_vain() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    let api = risky(&cluster).await?;
-    insta::assert_snapshot!(said(cluster.kubeconfig(), &["--to-latest", "--timeout=1s"]), @"
+async fn wait_for_unresponsive_operator_times_out() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let api = create_cluster_version(&cluster).await?;
+    insta::assert_snapshot!(upgrade(cluster.kubeconfig(), &["--to-latest", "--timeout=1s"]), @"
     exit code: 5
     ----- stdout -----
     Requested update to 5.1.1
@@ -153,18 +153,18 @@ async fn an_operator_that_does_not_answer_is_waited_for_in_vain() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_that_make_no_sense() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    risky(&cluster).await?;
-    let said = |arguments: &[&str]| said(cluster.kubeconfig(), arguments);
+async fn invalid_requests_are_refused() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    create_cluster_version(&cluster).await?;
+    let upgrade = |arguments: &[&str]| upgrade(cluster.kubeconfig(), arguments);
     let said = [
-        said(&["--to=5.1"]),
-        said(&["--to=5.1.1", "--to-latest"]),
-        said(&["--clear", "--to=5.1.1"]),
-        said(&["--force"]),
-        said(&["--to-image=release"]),
-        said(&["--to-image=registry.example/release:5.1.1"]),
-        said(&["--to=5.1.1", "accept", "A"]),
+        upgrade(&["--to=5.1"]),
+        upgrade(&["--to=5.1.1", "--to-latest"]),
+        upgrade(&["--clear", "--to=5.1.1"]),
+        upgrade(&["--force"]),
+        upgrade(&["--to-image=release"]),
+        upgrade(&["--to-image=registry.example/release:5.1.1"]),
+        upgrade(&["--to=5.1.1", "accept", "A"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 2

@@ -1,4 +1,4 @@
-//! What comes from standard input.
+//! Input from standard input.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -9,15 +9,15 @@ use serde_json::json;
 use super::status;
 use crate::{fairway, transcript};
 
-/// What is said with that file as standard input.
-fn said(input: &Path, arguments: &[&str]) -> String {
+/// The transcript of `fairway upgrade` with a file as standard input.
+fn upgrade(input: &Path, arguments: &[&str]) -> String {
     let mut command = fairway();
     command.arg("upgrade").args(arguments).stdin(File::open(input).expect("the file is there"));
     transcript(&mut command)
 }
 
 #[test]
-fn a_recorded_cluster_and_accepted_risks_are_read_from_standard_input() -> Result<()> {
+fn recording_and_accepted_risks_are_read_from_standard_input() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let [cluster, accepted] =
         ["state.yaml", "accepted.yaml"].map(|name| directory.path().join(name));
@@ -32,11 +32,11 @@ fn a_recorded_cluster_and_accepted_risks_are_read_from_standard_input() -> Resul
 
     let from_file = format!("--from-file={}", cluster.display());
     for arguments in [&["channel"][..], &["recommend"], &["accept", "SlowDisks", "--dry-run"]] {
-        let piped = said(&cluster, &[arguments, &["--from-file=-"]].concat());
-        assert_eq!(piped, said(&accepted, &[arguments, &[&from_file]].concat()));
+        let piped = upgrade(&cluster, &[arguments, &["--from-file=-"]].concat());
+        assert_eq!(piped, upgrade(&accepted, &[arguments, &[&from_file]].concat()));
         assert!(piped.starts_with("exit code: 0"), "{piped}");
     }
-    insta::assert_snapshot!(said(&accepted, &["accept", "--import=-", "--dry-run", &from_file]), @"
+    insta::assert_snapshot!(upgrade(&accepted, &["accept", "--import=-", "--dry-run", &from_file]), @"
     exit code: 0
     ----- stdout -----
     Dry run, nothing changed. Without --dry-run:
@@ -48,13 +48,13 @@ fn a_recorded_cluster_and_accepted_risks_are_read_from_standard_input() -> Resul
 
     Accepted risks: SlowDisks
     ");
-    insta::assert_snapshot!(said(&accepted, &["channel", "--from-file=-"]), @"
+    insta::assert_snapshot!(upgrade(&accepted, &["channel", "--from-file=-"]), @"
     exit code: 4
     ----- stderr -----
     error: no ClusterVersion recorded: none in standard input
     hint: record it with `kubectl get clusterversions -o yaml`
     ");
-    insta::assert_snapshot!(said(&cluster, &["accept", "--import=-", "--dry-run", &from_file]), @"
+    insta::assert_snapshot!(upgrade(&cluster, &["accept", "--import=-", "--dry-run", &from_file]), @"
     exit code: 1
     ----- stderr -----
     error: standard input is not a valid AcceptedRisks document
@@ -65,7 +65,7 @@ fn a_recorded_cluster_and_accepted_risks_are_read_from_standard_input() -> Resul
         &["channel", "--from-file=-", "--from-file=-"][..],
         &["accept", "--import=-", "--dry-run", "--from-file=-"],
     ] {
-        let refused = said(&cluster, twice);
+        let refused = upgrade(&cluster, twice);
         assert!(refused.starts_with("exit code: 2"), "{refused}");
     }
     Ok(())

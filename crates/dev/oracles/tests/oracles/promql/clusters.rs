@@ -1,4 +1,4 @@
-//! Clusters made by hand: their samples, with times relative to when they are asked.
+//! Samples of hand-written clusters, with times relative to the query.
 
 use fairway_promql::snapshot::{Limits, Snapshot};
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ macro_rules! clusters {
     };
 }
 
-/// Between them, real queries match, do not match, and fail.
+/// Clusters in which real queries match, do not match, and fail.
 pub(crate) fn all() -> Vec<Snapshot> {
     let taken = Timestamp::from_second(-30).unwrap();
     let texts = clusters![

@@ -1,7 +1,7 @@
-//! Queries that nobody would write, and states that no cluster is in.
+//! Generators of queries and samples.
 //!
-//! Functions whose last digits depend on who calculates them are left out here: a difference there
-//! is none, but a comparison or a label makes it one.
+//! Without functions whose last digits depend on the implementation: a comparison or a label would turn
+//! the rounding difference into another result.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-/// Values with which something special happens are as frequent as others.
+/// Values, of which half are special.
 const VALUES: &str = "0 1 1 2 3 -1 0.5 -2.25 1000000 NaN +Inf -Inf";
 
-/// The samples of some states, with times relative to when they are asked.
+/// Samples of states, with times relative to the query.
 pub(crate) fn states(count: usize) -> impl Strategy<Value = Vec<Snapshot>> {
     prop::collection::vec(state(), count)
 }
@@ -38,7 +38,7 @@ fn all_series() -> Vec<String> {
     series
 }
 
-/// Samples about a minute apart, and never where a window begins or ends.
+/// Samples about a minute apart, and never at the start or end of a window.
 fn samples(series: String) -> impl Strategy<Value = String> {
     let sample = (words(VALUES), 17_000..37_000i64, prop::bool::weighted(0.8));
     prop::collection::vec(sample, 1..16).prop_map(move |samples| {
@@ -62,7 +62,7 @@ fn one_of(texts: impl IntoIterator<Item = &'static str>) -> Text {
     select(texts.into_iter().map(str::to_owned).collect::<Vec<_>>()).boxed()
 }
 
-/// A template in which each `#` is filled in.
+/// A template whose `#` are replaced.
 fn fill<const N: usize>(template: &'static str, parts: [Text; N]) -> Text {
     let filled = move |parts: Vec<String>| {
         parts.iter().fold(template.to_owned(), |text, part| text.replacen('#', part, 1))
@@ -70,7 +70,7 @@ fn fill<const N: usize>(template: &'static str, parts: [Text; N]) -> Text {
     Vec::from(parts).prop_map(filled).boxed()
 }
 
-/// Any query of the language that is covered.
+/// A query of the supported language.
 pub(crate) fn query() -> impl Strategy<Value = String> {
     prop_oneof![9 => vector(), 1 => scalar(vector()), 1 => range()]
 }
@@ -131,7 +131,7 @@ fn when() -> Text {
     .boxed()
 }
 
-/// Labels, for what groups or matches by them.
+/// Labels for grouping and matching.
 fn labels() -> Text {
     let labels = subsequence(&["x", "y", "only", "__name__"][..], 0..3);
     labels.prop_map(|labels| labels.join(",")).boxed()

@@ -1,18 +1,18 @@
-//! Generated queries, asked about generated states.
+//! Generated queries with generated samples.
 
 use std::cell::Cell;
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use crate::promql::answer::Answer;
 use crate::promql::generate;
 use crate::promql::oracle::Oracle;
+use crate::promql::result::QueryResult;
 
-/// How many states there are to ask about.
+/// Number of generated states.
 const STATES: usize = 12;
 
-/// Each takes a millisecond.
+/// Number of queries; each takes a millisecond.
 const QUERIES_PER_CASE: u32 = 4;
 
 fn oracle() -> Oracle {
@@ -22,7 +22,7 @@ fn oracle() -> Oracle {
 
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
-fn generated_queries_are_answered_as_prometheus_answers_them() {
+fn generated_queries_match_prometheus() {
     let oracle = oracle();
     let config = Config::default();
     let cases = config.cases * QUERIES_PER_CASE;
@@ -30,7 +30,7 @@ fn generated_queries_are_answered_as_prometheus_answers_them() {
     let (with_series, without) = (Cell::new(0), Cell::new(0));
     let outcome = runner.run(&(0..STATES, generate::query()), |(state, query)| {
         let count = match oracle.compare(state, &query).map_err(TestCaseError::fail)? {
-            Ok(Answer::Vector(vector)) if vector.is_empty() => &without,
+            Ok(QueryResult::Vector(vector)) if vector.is_empty() => &without,
             Ok(_) => &with_series,
             Err(_) => return Ok(()),
         };
@@ -45,7 +45,7 @@ fn generated_queries_are_answered_as_prometheus_answers_them() {
 
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
-fn what_is_sorted_is_in_the_order_of_prometheus() {
+fn sort_order_matches_prometheus() {
     let oracle = oracle();
     for state in 0..STATES {
         for query in ["sort(a)", "sort_desc(a)", "sort(b)", "topk(9, a)", "bottomk(3, a)"] {

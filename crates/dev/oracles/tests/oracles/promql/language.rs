@@ -1,4 +1,4 @@
-//! The language: what we answer, Prometheus answers the same. We may refuse more.
+//! The language: every query that `fairway-promql` accepts has the result of Prometheus.
 
 use std::cell::Cell;
 
@@ -8,11 +8,11 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::promql::answer::Answer;
 use crate::promql::generate;
 use crate::promql::oracle::Oracle;
+use crate::promql::result::QueryResult;
 
-/// Labels with which expressions of different dialects do different things.
+/// Labels for which dialects of regular expressions differ.
 const ODD: &str = r#"
 odd{v="x"} 1
 odd{v="k"} 2
@@ -27,20 +27,20 @@ odd{v="7"} 10
 odd{v="ſ"} 11
 "#;
 
-/// Few of them make a query that has to be asked.
+/// Number of generated texts; few of them are valid queries.
 const WORDS_PER_CASE: u32 = 40;
 
-/// Queries at the edges of the language, one a line.
+/// Edge cases of the language, one for each line.
 const QUERIES: &str = include_str!("language.promql");
 
-/// Separated by blanks.
+/// Tokens, separated by blanks.
 const WORDS: &str = r#"
     a b up sum topk by without on ignoring group_left bool or and unless offset @ start end inf nan
     ( ) { } [ ] , = == =~ !~ != + - * ^ : 1 0x1 1e9 5m 1h5s .5 "x" 'y' rate( vector( time( abs(
     (a) {x="1"} [5m] [5m:] sum(a) by(x) 1d 1_0 "1" =~"x" true start() end() info( label_replace(
 "#;
 
-/// Words in any order.
+/// Tokens in random order.
 fn words() -> impl Strategy<Value = String> {
     let word = prop::sample::select(WORDS.split_whitespace().collect::<Vec<_>>());
     prop::collection::vec(word, 1..7).prop_map(|words| words.join(" "))
@@ -48,7 +48,7 @@ fn words() -> impl Strategy<Value = String> {
 
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
-fn what_is_answered_prometheus_answers_the_same() {
+fn accepted_queries_match_prometheus() {
     const STATES: usize = 4;
     let states = generate::states(STATES - 1);
     let mut states = states.new_tree(&mut TestRunner::deterministic()).unwrap().current();
@@ -64,7 +64,7 @@ fn what_is_answered_prometheus_answers_the_same() {
             None => (0..STATES).for_each(|state| drop(oracle.same(state, query))),
         }
     }
-    // What only Prometheus answers.
+    // Queries that only Prometheus accepts.
     insta::assert_snapshot!(refused.join("\n"), @r#"
     a[5m:]: a subquery is not supported for metrics snapshots; query a Prometheus server, or change the query
     a[5m:1m]: a subquery is not supported for metrics snapshots; query a Prometheus server, or change the query
@@ -96,7 +96,7 @@ fn what_is_answered_prometheus_answers_the_same() {
 
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
-fn words_in_any_order_are_answered_as_prometheus_answers_them() {
+fn random_tokens_match_prometheus() {
     let states = generate::states(1).new_tree(&mut TestRunner::default()).unwrap().current();
     let oracle = Oracle::start(&states);
     let config = Config::default();
@@ -104,8 +104,9 @@ fn words_in_any_order_are_answered_as_prometheus_answers_them() {
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..config });
     let read = Cell::new(0);
     let outcome = runner.run(&words(), |query| {
-        // Prometheus stumbles over a text in brackets, which decides nothing anyway.
-        if oracle.refusal(&query).is_some() || matches!(oracle.ours(0, &query), Ok(Answer::Text(_)))
+        // Prometheus fails for a string in parentheses.
+        if oracle.refusal(&query).is_some()
+            || matches!(oracle.ours(0, &query), Ok(QueryResult::Text(_)))
         {
             return Ok(());
         }

@@ -1,10 +1,10 @@
-//! The same samples and the same queries, given to a real Prometheus and to us.
+//! `fairway-promql` compared with Prometheus: the same samples and the same queries.
 
-mod answer;
 mod clusters;
 mod generate;
 mod generated;
 mod language;
 mod oracle;
 mod queries;
+mod result;
 mod stale;

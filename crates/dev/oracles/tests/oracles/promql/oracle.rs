@@ -1,4 +1,4 @@
-//! A real Prometheus that holds the same samples.
+//! A Prometheus with the same samples.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write as _};
@@ -9,21 +9,21 @@ use fairway_promql::{EvaluationError, Query, evaluate};
 use fairway_testbed::prometheus::{Options, Prometheus};
 use jiff::Timestamp;
 
-use crate::promql::answer::Answer;
+use crate::promql::result::QueryResult;
 
-/// When the first state is asked.
+/// The query time of the first state.
 const BEGIN: i64 = 1_700_000_000_000;
-/// So far apart that no query about one state sees another one.
+/// The distance of states, so that no query sees another state.
 const APART: i64 = 6 * 3_600_000;
 
-/// States of clusters, in Prometheus and at hand. Each has its own time.
+/// States in Prometheus and in memory. Each has its own query time.
 pub(crate) struct Oracle {
     prometheus: Prometheus,
     snapshot: Snapshot,
 }
 
 impl Oracle {
-    /// Loads states whose samples have times relative to when they are asked.
+    /// Loads states, whose samples have times relative to the query.
     pub(crate) fn start<'a>(states: impl IntoIterator<Item = &'a Snapshot>) -> Self {
         let samples = open_metrics(states);
         let limits = snapshot::Limits::default();
@@ -32,7 +32,7 @@ impl Oracle {
         Self { prometheus, snapshot }
     }
 
-    /// Why we do not say anything, if so.
+    /// The reason why `fairway-promql` refuses a query.
     pub(crate) fn refusal(&self, query: &str) -> Option<String> {
         let query = match Query::parse(query) {
             Ok(query) => query,
@@ -44,21 +44,21 @@ impl Oracle {
         }
     }
 
-    /// What we say, unless we refuse to say anything.
-    pub(crate) fn ours(&self, state: usize, query: &str) -> Result<Answer, EvaluationError> {
+    /// The result of `fairway-promql`.
+    pub(crate) fn ours(&self, state: usize, query: &str) -> Result<QueryResult, EvaluationError> {
         let query = Query::parse(query).unwrap_or_else(|error| panic!("{query}\n{error}"));
         let limits = evaluate::Limits::default();
         let value = evaluate(&query, &self.snapshot, time(state), &limits);
-        value.map(Answer::from)
+        value.map(QueryResult::from)
     }
 
-    /// What Prometheus says.
-    pub(crate) fn theirs(&self, state: usize, query: &str) -> Result<Answer, String> {
-        Answer::read(&self.ask(state, query))
+    /// The result of Prometheus.
+    pub(crate) fn theirs(&self, state: usize, query: &str) -> Result<QueryResult, String> {
+        QueryResult::read(&self.query(state, query))
     }
 
-    /// What Prometheus sends.
-    pub(crate) fn ask(&self, state: usize, query: &str) -> String {
+    /// The response of Prometheus.
+    pub(crate) fn query(&self, state: usize, query: &str) -> String {
         let time = time(state).as_second();
         let form = format!("time={time}&query={}", percent_encoded(query));
         let mut connection = TcpStream::connect(self.prometheus.address()).unwrap();
@@ -75,20 +75,20 @@ impl Oracle {
         body.to_owned()
     }
 
-    /// Asks both; they have to agree. That is in the answer, or in that there is none.
-    pub(crate) fn same(&self, state: usize, query: &str) -> Result<Answer, String> {
+    /// Queries both. They have to return the same result, or both an error.
+    pub(crate) fn same(&self, state: usize, query: &str) -> Result<QueryResult, String> {
         self.compare(state, query).unwrap_or_else(|difference| panic!("{difference}"))
     }
 
-    /// Asks both, and says how they differ, or what both say.
+    /// Queries both. Returns the common result or the difference.
     pub(crate) fn compare(
         &self,
         state: usize,
         query: &str,
-    ) -> Result<Result<Answer, String>, String> {
+    ) -> Result<Result<QueryResult, String>, String> {
         let (ours, theirs) = (self.ours(state, query), self.theirs(state, query));
         let agree = match (&ours, &theirs) {
-            (Ok(ours), Ok(theirs)) => ours.is_like(theirs),
+            (Ok(ours), Ok(theirs)) => ours.is_equal(theirs),
             (Err(EvaluationError::Unsupported { .. } | EvaluationError::Budget { .. }), _) => false,
             (Err(_), Err(_)) => true,
             _ => false,
@@ -100,7 +100,7 @@ impl Oracle {
     }
 }
 
-/// When a state is asked.
+/// The query time of a state.
 pub(crate) fn time(state: usize) -> Timestamp {
     Timestamp::from_millisecond(BEGIN + i64::try_from(state).unwrap() * APART).unwrap()
 }

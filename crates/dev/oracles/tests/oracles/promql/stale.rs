@@ -1,4 +1,4 @@
-//! Series that end: no text format can say it, but the rule tests of Prometheus can.
+//! Stale series, which only the rule tests of Prometheus can express.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use fairway_promql::snapshot::{Builder, Limits, STALE, Sample};
 use fairway_promql::{LabelSet, Query, Snapshot, Value, evaluate};
 use jiff::Timestamp;
 
-/// A sample a minute; `_` is none.
+/// A sample for each minute; `_` is a missing one.
 const SERIES: [(&str, &str); 5] = [
     ("lives", "1 2 3 4 5 6 7 8 9 10"),
     ("ends", "1 2 3 4 5 6 7 8 stale _"),
@@ -40,7 +40,7 @@ fn snapshot() -> Snapshot {
     builder.build().unwrap()
 }
 
-/// A rule test that expects what we say.
+/// A rule test that expects the results of `fairway-promql`.
 fn rule_test(now: Timestamp) -> String {
     let series = SERIES.map(|(name, values)| {
         format!("  - {{series: 'a{{series=\"{name}\"}}', values: '{values}'}}\n")
@@ -62,11 +62,11 @@ fn rule_test(now: Timestamp) -> String {
 
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
-fn a_series_that_ended_ends_as_in_prometheus() {
+fn stale_series_match_prometheus() {
     fairway_testbed::install_packages(&|_| {}).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("test.yaml");
-    // Away from the samples, and from where windows begin.
+    // Not at the time of a sample or the start of a window.
     for seconds in [200, 290, 350, 500, 570] {
         let now = Timestamp::from_second(seconds).unwrap();
         std::fs::write(&file, rule_test(now)).unwrap();

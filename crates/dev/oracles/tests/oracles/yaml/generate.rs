@@ -2,7 +2,7 @@
 
 use fairway_fixtures::environment;
 
-/// How many batches are compared.
+/// Number of batches.
 pub(crate) fn rounds() -> usize {
     let rounds = std::env::var(environment::SOAK_ROUNDS).ok();
     rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(1)

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 /// Debian's Go sources.
 const GOPATH: &str = "/usr/share/gocode";
 
-/// What Go says about an input.
-pub(crate) enum Verdict {
+/// The result of Go for an input.
+pub(crate) enum GoResult {
     Json(String),
     Error(String),
 }
@@ -40,7 +40,7 @@ impl Oracle {
     }
 
     /// Decodes inputs in one process.
-    pub(crate) fn decode(&self, inputs: &[Vec<u8>]) -> Vec<Verdict> {
+    pub(crate) fn decode(&self, inputs: &[Vec<u8>]) -> Vec<GoResult> {
         let mut child = Command::new(&self.binary)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -53,7 +53,7 @@ impl Oracle {
             framed.extend(input);
         }
         let answers = std::thread::scope(|scope| {
-            // Both pipes are served at once: either may be full.
+            // Concurrently: either pipe may be full.
             scope.spawn(move || stdin.write_all(&framed).expect("the oracle reads"));
             let mut answers = Vec::new();
             let stdout = child.stdout.as_mut().expect("a pipe");
@@ -65,14 +65,14 @@ impl Oracle {
     }
 }
 
-fn verdicts(mut answers: &[u8]) -> Vec<Verdict> {
+fn verdicts(mut answers: &[u8]) -> Vec<GoResult> {
     let mut verdicts = Vec::new();
     while let Some((length, rest)) = answers.split_first_chunk::<4>() {
         let (answer, rest) = rest.split_at(u32::from_be_bytes(*length) as usize);
         let text = String::from_utf8_lossy(&answer[1..]).into_owned();
         verdicts.push(match answer[0] {
-            b'J' => Verdict::Json(as_of_today(&text)),
-            _ => Verdict::Error(text),
+            b'J' => GoResult::Json(normalise_escapes(&text)),
+            _ => GoResult::Error(text),
         });
         answers = rest;
     }
@@ -81,7 +81,7 @@ fn verdicts(mut answers: &[u8]) -> Vec<Verdict> {
 
 /// Go 1.22 and later write `\b` and `\f`, and Debian's Go writes `\u0008` and `\u000c`. Both write
 /// `\ufffd` for bytes of `!!binary` that are no text.
-fn as_of_today(json: &str) -> String {
+fn normalise_escapes(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
     while let Some(at) = rest.find('\\') {

@@ -17,12 +17,12 @@ mod payloads;
 use fairway_yaml::{OddityKind, YamlProblem, decode, to_json};
 
 use self::generate::Generator;
-use self::go::{Oracle, Verdict};
+use self::go::{GoResult, Oracle};
 
-/// The seed of generated inputs. Another one is a valid test as well.
+/// The seed of generated inputs, an arbitrary number.
 const SEED: u64 = 0x5eed_2026;
 
-/// How many inputs are compared at a time.
+/// Number of inputs in a batch.
 const BATCH: usize = 20_000;
 
 /// Compares the two decoders and returns a report of every difference.
@@ -33,19 +33,19 @@ fn differences(oracle: &Oracle, inputs: &[Vec<u8>]) -> Vec<String> {
     compared.filter_map(|(input, verdict)| difference(input, &verdict)).collect()
 }
 
-fn difference(input: &[u8], go: &Verdict) -> Option<String> {
+fn difference(input: &[u8], go: &GoResult) -> Option<String> {
     let ours = decode(input);
     let shown = || String::from_utf8_lossy(&input[..input.len().min(400)]).into_owned();
     match (&ours, go) {
-        (Err(_), Verdict::Error(_)) => None,
-        (Ok(decoded), Verdict::Json(json)) => {
+        (Err(_), GoResult::Error(_)) => None,
+        (Ok(decoded), GoResult::Json(json)) => {
             let written = to_json(&decoded.value);
             if written == *json || is_ambiguous(&decoded.oddities) || has_inner_mark(input) {
                 return None;
             }
             Some(format!("input {:?}\n  here {written}\n  Go   {json}", shown()))
         }
-        (Err(error), Verdict::Json(json)) => {
+        (Err(error), GoResult::Json(json)) => {
             let is_limit = matches!(
                 error.problem,
                 YamlProblem::TooDeep
@@ -56,7 +56,7 @@ fn difference(input: &[u8], go: &Verdict) -> Option<String> {
             let report = || format!("input {:?}\n  here error: {error}\n  Go   {json}", shown());
             (!is_limit && !has_inner_mark(input)).then(report)
         }
-        (Ok(decoded), Verdict::Error(error)) => {
+        (Ok(decoded), GoResult::Error(error)) => {
             let is_read_ahead = error.contains("control characters") || error.contains("UTF-8");
             let is_behind = is_read_ahead
                 && decoded.oddities.iter().any(|odd| odd.kind == OddityKind::IgnoredContent);

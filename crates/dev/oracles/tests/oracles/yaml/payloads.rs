@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use fairway_fixtures::environment;
 use flate2::read::GzDecoder;
 
-/// All documents of all archives; `None` where no directory is named.
+/// All documents of all archives. `None` without a directory.
 pub(crate) fn documents() -> Option<Vec<Vec<u8>>> {
     let directory = environment::payloads()?;
     let mut archives: Vec<PathBuf> = std::fs::read_dir(directory)
@@ -35,7 +35,7 @@ pub(crate) fn documents() -> Option<Vec<Vec<u8>>> {
     Some(documents)
 }
 
-/// Splits a file in front of every line that begins with `---`.
+/// Splits a file before every line that starts with `---`.
 fn split(content: &[u8]) -> Vec<Vec<u8>> {
     let mut documents = vec![Vec::new()];
     for line in content.split_inclusive(|byte| *byte == b'\n') {

@@ -1,4 +1,4 @@
-//! `fairway fleet preflight`: a release is asked what it says about each cluster.
+//! `fairway fleet preflight`: a preflight on each cluster.
 
 mod text;
 
@@ -6,8 +6,8 @@ use fairway_insight::fleet::ClusterError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::at_once;
-use super::members::{self, Live};
+use super::clusters::{self, LiveCluster};
+use super::concurrency;
 use crate::args::fleet::FleetPreflightArgs;
 use crate::cluster::{Cluster, block_on};
 use crate::commands::upgrade::preflight::of_a_fleet::{self, Asked};
@@ -16,25 +16,26 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "FleetPreflight";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<FleetPreflight>(KIND)
 }
 
 pub(super) fn run(args: &FleetPreflightArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let members = members::live(&args.members)?;
-    let ask = |member: &Live| {
+    let members = clusters::live(&args.members)?;
+    let ask = |member: &LiveCluster| {
         let (access, printer) = (member.access.clone(), printer.about(&member.name));
         async move {
             let cluster = Cluster::connect(&access).await?;
             of_a_fleet::ask(&cluster, args, &printer).await
         }
     };
-    let asked =
-        block_on(async { Ok(at_once::each(&members, args.members.parallel, printer, ask).await) })?;
+    let asked = block_on(async {
+        Ok(concurrency::each(&members, args.members.parallel, printer, ask).await)
+    })?;
     let names = members.into_iter().map(|member| member.name);
     let clusters = names.zip(asked).map(|(name, asked)| ClusterPreflight::of(name, asked));
     let preflights = FleetPreflight {
@@ -55,7 +56,7 @@ struct FleetPreflight {
     target: String,
     /// Clusters, in the order of the arguments.
     clusters: Vec<ClusterPreflight>,
-    /// What names these clusters.
+    /// Arguments that select these clusters.
     #[serde(skip)]
     selection: String,
     /// Maximum width of a table.
@@ -101,7 +102,7 @@ fn exit_status(outcome: Option<&Asked>, error: Option<&ClusterError>) -> ExitSta
 }
 
 impl FleetPreflight {
-    /// What is known to be wrong comes before what is not known.
+    /// Findings take precedence over missing results.
     fn exit_status(&self) -> ExitStatus {
         let statuses = || self.clusters.iter().map(ClusterPreflight::exit_status);
         let order = [ExitStatus::Refused, ExitStatus::Unknown, ExitStatus::TimedOut];

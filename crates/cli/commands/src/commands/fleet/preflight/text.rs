@@ -1,4 +1,4 @@
-//! What came of it as administrators read it: a row for each cluster.
+//! The text of a fleet preflight: a row for each cluster.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ impl FleetPreflight {
         Ok(())
     }
 
-    /// What to do where it could not be asked for.
+    /// Hints for clusters without a request.
     fn write_hints(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut gap = "\n";
         for cluster in &self.clusters {
@@ -46,7 +46,7 @@ impl FleetPreflight {
     }
 }
 
-/// The cluster, what became of the request, and what was found.
+/// Cluster, state of the request, and findings.
 fn row(cluster: &ClusterPreflight) -> [String; 3] {
     let name = OneLine(&cluster.name).to_string();
     let (request, result) = match (&cluster.outcome, &cluster.error) {

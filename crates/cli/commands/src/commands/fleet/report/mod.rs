@@ -1,4 +1,4 @@
-//! `fairway fleet report`: where each cluster may update to.
+//! `fairway fleet report`: updates of each cluster.
 
 mod text;
 
@@ -7,8 +7,8 @@ use fairway_insight::fleet::{ClusterError, Member, Readiness, Said};
 use futures::join;
 use jiff::Timestamp;
 
-use super::at_once;
-use super::members::{self, Live, Recorded};
+use super::clusters::{self, LiveCluster, RecordedCluster};
+use super::concurrency;
 use crate::args::fleet::FleetReportArgs;
 use crate::cluster::{Cluster, block_on};
 use crate::commands::upgrade::preflight::of_a_fleet::{self, Records};
@@ -19,10 +19,10 @@ use crate::schema::{self, Shape};
 use crate::source::{Recording, Source};
 use text::Shown;
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "FleetReport";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<Shown<'_>>(KIND)
 }
@@ -44,31 +44,31 @@ async fn gather(args: &FleetReportArgs, printer: &Printer) -> anyhow::Result<Vec
     let parallel = args.members.parallel;
     let (names, said): (Vec<String>, Vec<Result<Said, ClusterError>>) = if let Some(dir) = &args.dir
     {
-        let recorded = members::recorded(dir)?;
-        let read = |member| read(member, args.at);
-        let said = at_once::each(&recorded, parallel, printer, read).await;
+        let recorded = clusters::recorded(dir)?;
+        let read = |member| read_recorded(member, args.at);
+        let said = concurrency::each(&recorded, parallel, printer, read).await;
         (recorded.into_iter().map(|member| member.name).collect(), said)
     } else {
-        let live = members::live(&args.members)?;
-        let said = at_once::each(&live, parallel, printer, ask).await;
+        let live = clusters::live(&args.members)?;
+        let said = concurrency::each(&live, parallel, printer, read_live).await;
         (live.into_iter().map(|member| member.name).collect(), said)
     };
     Ok(names.into_iter().zip(said).map(|(name, said)| Member { name, said }).collect())
 }
 
-/// What a cluster says that can be asked.
-async fn ask(member: &Live) -> anyhow::Result<Said> {
+/// Reads a live cluster.
+async fn read_live(member: &LiveCluster) -> anyhow::Result<Said> {
     let cluster = Cluster::connect(&member.access).await?;
-    said(&Source::Live(Box::new(cluster))).await
+    read_state(&Source::Live(Box::new(cluster))).await
 }
 
-/// What a cluster says that somebody wrote down.
-async fn read(member: &Recorded, at: Option<Timestamp>) -> anyhow::Result<Said> {
+/// Reads a recorded cluster.
+async fn read_recorded(member: &RecordedCluster, at: Option<Timestamp>) -> anyhow::Result<Said> {
     let recording = Recording::open(std::slice::from_ref(&member.path), at)?;
-    said(&Source::Recorded(recording)).await
+    read_state(&Source::Recorded(recording)).await
 }
 
-async fn said(source: &Source) -> anyhow::Result<Said> {
+async fn read_state(source: &Source) -> anyhow::Result<Said> {
     let (version, records) = join!(source.cluster_version(), Records::of_source(source));
     let version = version?;
     let now = source.moment_of(&version).await?.now();

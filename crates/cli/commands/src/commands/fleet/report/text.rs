@@ -1,5 +1,4 @@
-//! The fleet as administrators read it: a row for each cluster and version, and what they have in
-//! common.
+//! The text of a fleet report: a row for each cluster and version, and a summary.
 
 use std::fmt;
 
@@ -17,14 +16,14 @@ use crate::commands::upgrade::Age;
 use crate::foreign_text::{OneLine, lines};
 use crate::table::Table;
 
-/// As many names as a cell of a table has room for; all of them are told below it.
-const FEW_NAMES: usize = 1;
+/// Names in a cell of the table; all of them are listed below it.
+const MAX_NAMES_IN_CELL: usize = 1;
 
-/// More risks would bury the most common ones; the document has all.
-const FEW_RISKS: usize = 10;
+/// More risks would hide the most common ones; the document has all.
+const MAX_RISKS: usize = 10;
 
-/// Where there is nothing to say.
-const NOTHING: &str = "–";
+/// An empty cell.
+const EMPTY_CELL: &str = "–";
 
 /// Report on a fleet, and the maximum width of its table.
 #[derive(Serialize, JsonSchema)]
@@ -52,7 +51,7 @@ impl fmt::Display for Shown<'_> {
 }
 
 impl Shown<'_> {
-    /// What a table would say, where it does not fit.
+    /// A list, for terminals that are too narrow for the table.
     fn write_list(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, cluster) in self.report.clusters.iter().enumerate() {
             f.write_str(if number == 0 { "" } else { "\n\n" })?;
@@ -79,7 +78,7 @@ impl Shown<'_> {
             return Ok(());
         }
         f.write_str("\n\nUnaccepted risks:\n")?;
-        for CommonRisk { name, message, url, clusters, targets } in risks.iter().take(FEW_RISKS) {
+        for CommonRisk { name, message, url, clusters, targets } in risks.iter().take(MAX_RISKS) {
             let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
             let count = counted(clusters.len(), "cluster");
             let names = (clusters.join(", "), targets.join(", "));
@@ -90,7 +89,7 @@ impl Shown<'_> {
                 write!(f, "\n    {line}")?;
             }
         }
-        match risks.len().saturating_sub(FEW_RISKS) {
+        match risks.len().saturating_sub(MAX_RISKS) {
             0 => Ok(()),
             more => write!(f, "\n  {more} more: use -o json to list all"),
         }
@@ -106,7 +105,7 @@ impl Shown<'_> {
                 };
                 let reason = blocker.reason.as_deref().filter(|reason| !reason.is_empty());
                 let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
-                let line = format!("{}: {}{reason}{scope}", cluster.name, holds(blocker));
+                let line = format!("{}: {}{reason}{scope}", cluster.name, describe(blocker));
                 write!(f, "{heading}\n  {}", OneLine(&line))?;
                 for line in lines(blocker.message.as_deref().unwrap_or_default()) {
                     write!(f, "\n    {line}")?;
@@ -142,7 +141,7 @@ impl Shown<'_> {
     }
 }
 
-/// What is known about a cluster and a version, in cells.
+/// The cells of a cluster and a version.
 struct Row {
     to: Option<String>,
     update: String,
@@ -150,22 +149,22 @@ struct Row {
     preflight: Option<String>,
 }
 
-/// A row for each cluster and version; columns in which nobody has anything are left out.
+/// A row for each cluster and version, without empty columns.
 fn table(report: &FleetReport) -> Vec<Vec<String>> {
     let head = ["CLUSTER", "AT", "TO", "UPDATE", "BLOCKED BY", "PREFLIGHT"].map(str::to_owned);
     let mut table = vec![head.to_vec()];
-    let or_nothing = |cell: Option<String>| cell.unwrap_or_else(|| NOTHING.to_owned());
+    let or_nothing = |cell: Option<String>| cell.unwrap_or_else(|| EMPTY_CELL.to_owned());
     for cluster in &report.clusters {
         let at = cluster.version.as_deref().map(|version| OneLine(version).to_string());
         let (mut name, mut at) = (OneLine(&cluster.name).to_string(), or_nothing(at));
-        for Row { to, update, blocked, preflight } in rows(cluster, FEW_NAMES) {
+        for Row { to, update, blocked, preflight } in rows(cluster, MAX_NAMES_IN_CELL) {
             let (name, at) = (std::mem::take(&mut name), std::mem::take(&mut at));
             let [to, blocked, preflight] = [to, blocked, preflight].map(or_nothing);
             table.push(vec![name, at, to, update, blocked, preflight]);
         }
     }
     for column in [5, 4] {
-        if table.iter().skip(1).all(|row| row[column] == NOTHING) {
+        if table.iter().skip(1).all(|row| row[column] == EMPTY_CELL) {
             for row in &mut table {
                 row.remove(column);
             }
@@ -174,12 +173,12 @@ fn table(report: &FleetReport) -> Vec<Vec<String>> {
     table
 }
 
-/// A row for each version, with so many names; one also for a cluster without any.
-fn rows(cluster: &ClusterReport, few: usize) -> Vec<Row> {
+/// A row for each version, or one for a cluster without any.
+fn rows(cluster: &ClusterReport, max_names: usize) -> Vec<Row> {
     let row = |target: &TargetReport| Row {
         to: Some(OneLine(&target.version).to_string()),
-        update: update(target, few),
-        blocked: names(&target.blocker_names, few),
+        update: update(target, max_names),
+        blocked: names(&target.blocker_names, max_names),
         preflight: match &target.preflight {
             Some(known) => Some(preflight(known)),
             None => cluster.preflight_error.as_ref().map(|_| "error".to_owned()),
@@ -195,11 +194,16 @@ fn rows(cluster: &ClusterReport, few: usize) -> Vec<Row> {
     };
     let all = cluster.blockers.iter().filter(|blocker| blocker.scope == Scope::AllUpdates);
     let all: Vec<String> = all.map(|blocker| blocker.name.clone()).collect();
-    vec![Row { to: None, update: update.to_owned(), blocked: names(&all, few), preflight: None }]
+    vec![Row {
+        to: None,
+        update: update.to_owned(),
+        blocked: names(&all, max_names),
+        preflight: None,
+    }]
 }
 
-/// What a cluster says about an update.
-fn update(target: &TargetReport, few: usize) -> String {
+/// The state of an update.
+fn update(target: &TargetReport, max_names: usize) -> String {
     let verdict = match target.verdict {
         Verdict::Recommended => "recommended",
         Verdict::NotRecommended => "not recommended",
@@ -210,11 +214,11 @@ fn update(target: &TargetReport, few: usize) -> String {
         Verdict::InProgress => "in progress",
     };
     let reason = || target.reason.iter().find(|reason| !reason.is_empty());
-    let why = names(&target.risks, few).or_else(|| Some(OneLine(reason()?).to_string()));
+    let why = names(&target.risks, max_names).or_else(|| Some(OneLine(reason()?).to_string()));
     why.map_or_else(|| verdict.to_owned(), |why| format!("{verdict}: {why}"))
 }
 
-/// What a preflight came to, and when.
+/// Result and time of a preflight.
 fn preflight(preflight: &Preflight) -> String {
     let result = match preflight.result {
         PreflightResult::NoFindings => "no findings",
@@ -234,19 +238,19 @@ fn preflight(preflight: &Preflight) -> String {
     }
 }
 
-/// The first few names, and how many more there are.
-fn names(all: &[String], few: usize) -> Option<String> {
-    let (few, more) = all.split_at(all.len().min(few));
-    let few = OneLine(&few.join(", ")).to_string();
-    match (few.is_empty(), more.len()) {
+/// The first names and the number of others.
+fn names(all: &[String], max_names: usize) -> Option<String> {
+    let (max_names, more) = all.split_at(all.len().min(max_names));
+    let max_names = OneLine(&max_names.join(", ")).to_string();
+    match (max_names.is_empty(), more.len()) {
         (true, _) => None,
-        (false, 0) => Some(few),
-        (false, more) => Some(format!("{few} +{more}")),
+        (false, 0) => Some(max_names),
+        (false, more) => Some(format!("{max_names} +{more}")),
     }
 }
 
-/// What stands in the way, as far as that is known.
-fn holds(blocker: &Blocker) -> String {
+/// Description of a blocker.
+fn describe(blocker: &Blocker) -> String {
     let Blocker { name, certain, .. } = blocker;
     match name.as_str() {
         _ if *certain => name.clone(),
@@ -262,7 +266,7 @@ fn summary(report: &FleetReport) -> String {
         [one] => format!(" to {one}"),
         [others @ .., last] => format!(" to {} and {last}", others.join(", ")),
     };
-    let none = report.clusters.iter().filter(|cluster| needs_none(cluster)).count();
+    let none = report.clusters.iter().filter(|cluster| needs_no_update(cluster)).count();
     let all = counted(report.clusters.len(), "cluster");
     let (yes, no, unknown) = (counts.ready, counts.blocked, counts.unknown);
     let yes = yes.saturating_sub(none);
@@ -270,8 +274,8 @@ fn summary(report: &FleetReport) -> String {
     format!("{all}: {yes} can update{to}, {none}{no} cannot, {unknown} unknown.")
 }
 
-/// Whether a cluster is where it is to be, or beyond.
-fn needs_none(cluster: &ClusterReport) -> bool {
+/// Whether a cluster runs the target or a later version.
+fn needs_no_update(cluster: &ClusterReport) -> bool {
     let is_over =
         |target: &TargetReport| matches!(target.verdict, Verdict::Current | Verdict::Older);
     cluster.readiness == Readiness::Ready && cluster.targets.iter().all(is_over)

@@ -1,4 +1,4 @@
-//! `fairway olm list`: every operator, and what it means for updates.
+//! `fairway olm list`: OLM operators and their effect on updates.
 
 mod text;
 
@@ -18,16 +18,16 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "OperatorList";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
     schema::of::<List>(KIND)
 }
 
 pub(crate) fn run(args: &OlmListArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let list = List::new(State::look(args)?, args.to.as_ref(), args.policy.policy());
+    let list = List::new(State::read(args)?, args.to.as_ref(), args.policy.policy());
     output::report(printer.stdout(), args.output.output, KIND, &list)?;
     Ok(list.status(args.to.as_ref()))
 }
@@ -122,11 +122,11 @@ impl List {
     fn new(state: State, to: Option<&Version>, policy: Policy) -> Self {
         let running = state.running();
         let mut targets: BTreeSet<Version> =
-            state.cluster.as_ref().map(offered).unwrap_or_default();
+            state.cluster.as_ref().map(update_versions).unwrap_or_default();
         targets.extend(to.cloned());
         let base = running.unwrap_or(Stream::new(0, 0));
         let guard = Guard::new(state.operators, base, policy);
-        // Nothing can be said about updates of a cluster that does not say which version it has.
+        // Without the running version, updates cannot be evaluated.
         let targets = running.map(|running| (running, targets));
         let row = |operator: &Operator| Row::new(operator, targets.as_ref(), policy);
         let operators = guard.operators().iter().map(row).collect();
@@ -152,8 +152,8 @@ impl List {
     }
 }
 
-/// The versions that the cluster is offered.
-fn offered(cluster: &ClusterVersion) -> BTreeSet<Version> {
+/// Versions of available and conditional updates.
+fn update_versions(cluster: &ClusterVersion) -> BTreeSet<Version> {
     let Some(status) = &cluster.status else { return BTreeSet::new() };
     let plain = status.available_updates.iter().flatten();
     let conditional = status.conditional_updates.iter().map(|update| &update.release);
@@ -191,14 +191,14 @@ impl Row {
             maximum_exceeded,
             declaration_source,
             declaration_error,
-            superseded_declaration: operator.superseded.as_ref().map(before),
+            superseded_declaration: operator.superseded.as_ref().map(describe),
             targets: targets.unwrap_or_default(),
             missing_apis,
         }
     }
 
-    /// Whether it cannot be told of some target that all APIs would be there.
-    fn is_in_doubt(&self) -> bool {
+    /// Whether the APIs of a target are unknown or missing.
+    fn has_uncertain_apis(&self) -> bool {
         let apis = self.targets.iter().filter_map(|target| target.apis.as_ref());
         apis.map(|apis| apis.status).any(|status| status == ApiStatus::Unknown)
     }
@@ -231,7 +231,7 @@ impl Apis {
     }
 }
 
-fn before(declared: &Declaration) -> String {
+fn describe(declared: &Declaration) -> String {
     match declared {
         Declaration::Missing => "nothing".to_owned(),
         Declaration::Maximum(maximum, origin) => format!("{maximum} in the {origin}"),

@@ -1,4 +1,4 @@
-//! Operators, and what is said about them.
+//! Lists of OLM operators.
 
 use std::collections::BTreeMap;
 
@@ -60,11 +60,11 @@ fn state() -> Vec<Value> {
 }
 
 fn list(to: Option<&Version>) -> List {
-    List::new(State::of_objects(state()), to, Policy::default())
+    List::new(State::from_objects(state()), to, Policy::default())
 }
 
 #[test]
-fn every_operator_has_its_say() {
+fn text_lists_every_operator() {
     insta::assert_snapshot!(list(None), @r#"
     The cluster runs 4.8.
 
@@ -108,7 +108,7 @@ fn every_operator_has_its_say() {
 }
 
 #[test]
-fn programs_get_the_same() {
+fn document_lists_every_operator() {
     let list = serde_json::to_string_pretty(&list(None).operators[1]).unwrap();
     insta::assert_snapshot!(list, @r#"
     {
@@ -177,12 +177,12 @@ fn programs_get_the_same() {
 }
 
 #[test]
-fn programs_get_an_answer_about_apis_for_every_target() {
+fn document_has_apis_for_every_target() {
     let is_about_it =
         |it: &Value| ["version", "wild.v1"].iter().any(|name| it["metadata"]["name"] == *name);
     let objects = state().into_iter().filter(is_about_it).collect();
     let to = Version::new(5, 1, 0);
-    let list = List::new(State::of_objects(objects), Some(&to), Policy::default());
+    let list = List::new(State::from_objects(objects), Some(&to), Policy::default());
     let told = list.operators[0].targets.iter().map(|target| {
         let apis = serde_json::to_string(&target.apis).unwrap();
         format!("{}: {apis}", target.version)
@@ -199,7 +199,7 @@ fn programs_get_an_answer_about_apis_for_every_target() {
 }
 
 #[test]
-fn a_version_that_is_asked_about_decides_how_it_ends() {
+fn requested_version_decides_the_exit_code() {
     let status = |to: &str| {
         let to = Version::parse(to).unwrap();
         list(Some(&to)).status(Some(&to))
@@ -216,7 +216,7 @@ fn a_version_that_is_asked_about_decides_how_it_ends() {
     ");
 }
 
-/// A catalog whose stable channel has a bundle that a cluster does not show.
+/// A catalog with a bundle that the cluster does not list.
 const FILES: &str = r#"
 {"schema":"olm.package","name":"etcd","defaultChannel":"stable"}
 {"schema":"olm.channel","package":"etcd","name":"stable","entries":[{"name":"etcd.v1.0.0"},{"name":"etcd.v1.0.5"},{"name":"etcd.v1.1.0"}]}
@@ -226,12 +226,12 @@ const FILES: &str = r#"
 "#;
 
 #[test]
-fn the_files_of_a_catalog_know_nearer_ways_out() {
+fn catalog_files_have_nearer_versions() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("etcd.json"), FILES).unwrap();
     let etcd = |stands_for: Option<&str>| {
-        let mut state = State::of_objects(state());
-        state.ask(stands_for, directory.path()).unwrap();
+        let mut state = State::from_objects(state());
+        state.add_catalog(stands_for, directory.path()).unwrap();
         let list = List::new(state, None, Policy::default());
         list.operators[1].to_string().replace(&directory.path().display().to_string(), "DIR")
     };
@@ -248,7 +248,7 @@ fn the_files_of_a_catalog_know_nearer_ways_out() {
 }
 
 #[test]
-fn what_would_be_missed_and_what_was_not_seen_count_too() {
+fn missing_apis_and_unread_data_decide_the_exit_code() {
     let status = |running: &str, limitations: &[&str], to: &str| {
         let missing_apis =
             MissingApis { first_version: Stream::new(4, 12), message: String::new() };

@@ -1,4 +1,4 @@
-//! What people read.
+//! The text of the list.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,7 +24,7 @@ impl fmt::Display for List {
         for operator in operators {
             write!(f, "\n\n{operator}")?;
         }
-        let in_doubt = operators.iter().filter(|operator| operator.is_in_doubt()).count();
+        let in_doubt = operators.iter().filter(|operator| operator.has_uncertain_apis()).count();
         if in_doubt > 0 {
             let operators = if in_doubt == 1 { "operator" } else { "operators" };
             write!(
@@ -67,7 +67,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// Versions of which the same is to be said, the highest first.
+/// Versions with the same result, latest first.
 fn by_verdict(targets: &[Target]) -> Vec<(String, Vec<String>)> {
     let mut order: Vec<String> = Vec::new();
     let mut versions: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Where a release image goes.
+//! The destination of a release image.
 
 use std::path::{Path, PathBuf};
 
@@ -11,18 +11,18 @@ use crate::commands::registry;
 use crate::errors::{WithHint, WrongUsage};
 use crate::printer::Printer;
 
-/// Where a release image goes.
+/// The destination of a release image.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Destination {
-    /// Into an OCI image layout.
+    /// An OCI image layout.
     Layout { directory: PathBuf, tag: String },
-    /// To a registry, under a name with a tag.
+    /// A registry, with name and tag.
     Registry(String),
 }
 
 impl Destination {
-    pub(super) fn of(args: &NewArgs) -> Result<Self, WrongUsage> {
-        // What is legal in a version and in no tag.
+    pub(super) fn new(args: &NewArgs) -> Result<Self, WrongUsage> {
+        // A plus sign is valid in a version and invalid in a tag.
         let version = args.version.to_string().replace('+', "_");
         match &args.image_args {
             ImageArgs { to: Some(layout), .. } => Self::layout(layout, version),
@@ -55,7 +55,7 @@ impl Destination {
     }
 
     /// Writes or pushes the image, and returns its reference by digest.
-    pub(super) fn take(
+    pub(super) fn write(
         &self,
         image: &Image,
         args: &NewArgs,
@@ -63,11 +63,11 @@ impl Destination {
         printer: &Printer,
     ) -> anyhow::Result<String> {
         match self {
-            Self::Layout { directory, tag } => write(directory, image, tag),
+            Self::Layout { directory, tag } => write_layout(directory, image, tag),
             Self::Registry(name) => {
-                let name = registry::spoken_to(name, &args.access);
+                let name = registry::with_scheme(name, &args.access);
                 let options = registry::options(&args.access)?;
-                let tell = registry::sending(printer.clone());
+                let tell = registry::push_progress(printer.clone());
                 let pushed = runtime.block_on(push::push_with(image, &name, &options, tell));
                 pushed.map_err(|error| advise(error, &name))
             }
@@ -75,7 +75,7 @@ impl Destination {
     }
 }
 
-fn write(directory: &Path, image: &Image, tag: &str) -> anyhow::Result<String> {
+fn write_layout(directory: &Path, image: &Image, tag: &str) -> anyhow::Result<String> {
     layout::add(directory, image, tag).with_context(|| WithHint {
         message: format!("cannot add the image to {}", directory.display()),
         hint: "specify a writable directory: an OCI image layout, an empty directory, or a new one"
@@ -102,7 +102,7 @@ fn advise(error: push::PushError, name: &str) -> anyhow::Error {
     anyhow::Error::from(error).context(WithHint { message, hint })
 }
 
-/// A colon before the last slash belongs to a registry's port.
+/// Splits off the tag. A colon before the last slash is that of a port.
 fn split_tag(text: &str) -> (&str, Option<&str>) {
     match text.rsplit_once(':') {
         Some((place, tag)) if !tag.contains('/') => (place, Some(tag)),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_tag_is_called_like_its_version() {
+    fn default_tag_is_the_version() {
         for (given, directory, tag) in [
             ("releases", "releases", "5.1.0"),
             ("oci:releases", "releases", "5.1.0"),

@@ -17,18 +17,18 @@ use tokio::runtime::Runtime;
 use super::component_versions;
 use super::inputs::{self, unique};
 use crate::args::release::{MetadataArgs, NewArgs};
-use crate::commands::release::info::for_no_cluster;
+use crate::commands::release::info::not_included_warning;
 use crate::errors::{WithHint, WrongUsage};
 use crate::printer::Printer;
 
-/// The kinds that the operator's monitoring needs.
+/// The CRDs for the alerts of the operator.
 const MONITORING: [&str; 2] =
     ["prometheusrules.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com"];
 
-/// The kind without which OpenShift lets no Pod in.
+/// The CRD of OpenShift's pod admission.
 const OPENSHIFT: [&str; 1] = ["securitycontextconstraints.security.openshift.io"];
 
-/// Makes the release.
+/// Builds the release.
 pub(super) fn finished(
     args: &NewArgs,
     runtime: &Runtime,
@@ -64,7 +64,7 @@ pub(super) fn finished(
     } else {
         drafted
     };
-    let unusable = |_: &_| printer.warnings(&doubts(&drafted));
+    let unusable = |_: &_| printer.warnings(&warnings(&drafted));
     let trust = Verification::of(&drafted.release.manifests).inspect_err(unusable);
     trust.with_context(|| refused(args, general_hint()))?;
     Ok(drafted)
@@ -118,27 +118,27 @@ fn hint(error: &DraftError) -> String {
 }
 
 /// Warnings about properties that are probably mistakes.
-pub(super) fn doubts(drafted: &DraftedRelease) -> Vec<String> {
+pub(super) fn warnings(drafted: &DraftedRelease) -> Vec<String> {
     let DraftedRelease { release, warnings, .. } = drafted;
-    let (mut doubts, oddities) = texts(warnings);
+    let (mut warnings, oddities) = texts(warnings);
     let useless = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));
-    doubts.extend(useless.map(for_no_cluster));
+    warnings.extend(useless.map(not_included_warning));
     if Verification::of(&release.manifests).is_ok_and(|trust| trust.is_none()) {
-        doubts.push(
+        warnings.push(
             "no ConfigMap configures signature verification: without --force, clusters with this \
              release refuse all other releases"
                 .to_owned(),
         );
     }
     if !release.manifests.iter().any(|manifest| manifest.id.kind == "PrometheusRule") {
-        doubts.push(
+        warnings.push(
             "the release has no alerts, because no manifest defines PrometheusRule and \
              ServiceMonitor; to add them, use --monitoring"
                 .to_owned(),
         );
     }
-    doubts.extend(oddities);
-    doubts
+    warnings.extend(oddities);
+    warnings
 }
 
 /// Texts of warnings: those about the release, and those about the text of files. The printer shows
@@ -169,7 +169,7 @@ fn metadata(args: &NewArgs) -> Result<ReleaseMetadata, WrongUsage> {
     })
 }
 
-/// Whether a release brings all of these kinds.
+/// Whether a release has all of these CRDs.
 fn defines(release: &Release, kinds: &[&str]) -> bool {
     let is_definition = |manifest: &&Manifest| manifest.id.kind == "CustomResourceDefinition";
     let definitions = || release.manifests.iter().filter(is_definition);

@@ -16,7 +16,7 @@ use crate::errors::{WithHint, WrongUsage};
 use crate::input;
 use crate::printer::Printer;
 
-/// The operator whose manifests Fairway's own replace.
+/// The operator that Fairway replaces, with its manifests.
 const REPLACED: &str = "cluster-version-operator";
 
 /// The directory that images keep their manifests in.
@@ -87,7 +87,7 @@ fn named(given: &Path) -> anyhow::Result<(String, PathBuf)> {
         message: format!("cannot determine the image of the manifests in {}", given.display()),
         hint: "specify the image with --manifests IMAGE=DIR".to_owned(),
     };
-    // `.` and `..` have no name of their own.
+    // `.` and `..` have no file name.
     let absolute = fs::canonicalize(given).with_context(|| no_manifests(given))?;
     let own = |path: &Path| path.file_name().and_then(OsStr::to_str).map(str::to_owned);
     let parent = || absolute.parent().and_then(own);

@@ -1,4 +1,4 @@
-//! `fairway release new`: makes a release image.
+//! `fairway release new`: builds a release image.
 
 mod component_versions;
 mod destination;
@@ -24,36 +24,36 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// What other tools ask an image for, to know a release.
+/// The label with the version, as `oc adm release new` sets it.
 const VERSION_LABEL: &str = "io.openshift.release";
-/// What it is built on.
+/// The label with the digest of the base image.
 const BASE_LABEL: &str = "io.openshift.release.base-image-digest";
 
-/// What documents of it are called.
+/// The kind of its documents.
 const KIND: &str = "ReleaseImage";
 
-/// The shape of those documents.
+/// The schema of these documents.
 pub(super) fn shape() -> Shape {
-    schema::of::<Made>(KIND)
+    schema::of::<BuiltRelease>(KIND)
 }
 
 pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let destination = Destination::of(args)?;
+    let destination = Destination::new(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let drafted = draft::finished(args, &runtime, printer)?;
-    let warnings = draft::doubts(&drafted);
+    let warnings = draft::warnings(&drafted);
     printer.warnings(&warnings);
     let image = image(args, &drafted.files, &runtime)?;
     let release = &drafted.release;
-    let made = Made {
-        image: destination.take(&image, args, &runtime, printer)?,
+    let made = BuiltRelease {
+        image: destination.write(&image, args, &runtime, printer)?,
         digest: image.digest().clone(),
         release: args.version.to_string(),
         manifest_count: release.manifests.len(),
         image_count: release.image_references.images.len(),
         warnings,
     };
-    let Made { release, manifest_count: manifests, image_count: images, .. } = &made;
+    let BuiltRelease { release, manifest_count: manifests, image_count: images, .. } = &made;
     printer.note(format_args!("release {release}: manifests: {manifests}, images: {images}"));
     output::report(printer.stdout(), args.output.output, KIND, &made)?;
     Ok(ExitStatus::Success)
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatu
 fn image(args: &NewArgs, files: &Files, runtime: &Runtime) -> anyhow::Result<Image> {
     let (base, digest) = base(args, runtime)?;
     let mut layer = LayerBuilder::new();
-    // An image to build on may be a release itself.
+    // The base image may be a release.
     for directory in DIRECTORIES {
         layer = layer.emptied(directory)?;
     }
@@ -74,7 +74,7 @@ fn image(args: &NewArgs, files: &Files, runtime: &Runtime) -> anyhow::Result<Ima
     Ok(base.with(layer.build()?, labels, args.metadata.created))
 }
 
-/// What the release is built on, and its digest if it is an image.
+/// The base of the image, and its digest if it is an image.
 fn base(args: &NewArgs, runtime: &Runtime) -> anyhow::Result<(Base, Option<Digest>)> {
     if let Some(name) = &args.image_args.from {
         let message = format!("cannot build on {name}");
@@ -102,7 +102,7 @@ fn base(args: &NewArgs, runtime: &Runtime) -> anyhow::Result<(Base, Option<Diges
 /// Release image that was built.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Made {
+struct BuiltRelease {
     /// Reference of the image.
     image: String,
     /// Digest of the image.
@@ -118,7 +118,7 @@ struct Made {
     warnings: Vec<String>,
 }
 
-impl fmt::Display for Made {
+impl fmt::Display for BuiltRelease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.image)
     }

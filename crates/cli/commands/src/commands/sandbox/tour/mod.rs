@@ -1,4 +1,4 @@
-//! `fairway sandbox --tour`: updates from beginning to end, with explanations.
+//! `fairway sandbox --tour`: updates with explanations.
 
 mod script;
 
@@ -19,12 +19,12 @@ use tokio::time::timeout;
 use crate::errors::WithHint;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
-use script::{Action, Step, TOUR, Until};
+use script::{Action, Step, TOUR, WaitCondition};
 
-/// What comes next takes seconds; on a slow machine, some more of them.
-const PATIENCE: Duration = Duration::from_mins(5);
+/// Each step takes seconds; longer on a slow host.
+const STEP_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// As wide as most terminals.
+/// The width of the text.
 const COLUMNS: usize = 80;
 
 /// Guide of the tour.
@@ -59,7 +59,7 @@ impl Guide<'_> {
         match action {
             Action::Run(arguments, expected) => self.run(arguments, expected).await,
             Action::Set { component, map, key, text } => self.set(component, map, key, text).await,
-            Action::Until(until) => self.wait(until).await,
+            Action::WaitCondition(until) => self.wait(until).await,
         }
     }
 
@@ -74,7 +74,7 @@ impl Guide<'_> {
             .output()
             .await
             .with_context(|| format!("cannot start `{command}`"))?;
-        // Notes and warnings come before the answer, as they do on a terminal.
+        // Standard error first, as on a terminal.
         for said in [output.stderr, output.stdout] {
             self.say(&String::from_utf8_lossy(&said))?;
         }
@@ -104,27 +104,32 @@ impl Guide<'_> {
         Ok(())
     }
 
-    async fn wait(&self, until: Until) -> anyhow::Result<()> {
+    async fn wait(&self, until: WaitCondition) -> anyhow::Result<()> {
         self.printer.note(format_args!("waiting for {until}"));
         let client = self.client.clone();
         let waited = match until {
-            Until::Degraded { component, .. } => {
+            WaitCondition::Degraded { component, .. } => {
                 let operators: Api<ClusterOperator> = Api::all(client);
                 let holds = move |operator: Option<&ClusterOperator>| {
                     operator.is_some_and(|operator| until.holds_for_operator(operator))
                 };
-                timeout(PATIENCE, await_condition(operators, component, holds)).await.map(drop_it)
+                timeout(STEP_TIMEOUT, await_condition(operators, component, holds))
+                    .await
+                    .map(discard)
             }
-            Until::Completed(_) | Until::Listed(_) | Until::Recommended(_) | Until::LookedAgain => {
+            WaitCondition::Completed(_)
+            | WaitCondition::Listed(_)
+            | WaitCondition::Recommended(_)
+            | WaitCondition::LookedAgain => {
                 let versions: Api<ClusterVersion> = Api::all(client);
                 let holds = move |cluster: Option<&ClusterVersion>| {
                     cluster.is_some_and(|cluster| until.holds_for_cluster(cluster))
                 };
                 let waiting = await_condition(versions, CLUSTER_VERSION_NAME, holds);
-                timeout(PATIENCE, waiting).await.map(drop_it)
+                timeout(STEP_TIMEOUT, waiting).await.map(discard)
             }
         };
-        let minutes = PATIENCE.as_secs() / 60;
+        let minutes = STEP_TIMEOUT.as_secs() / 60;
         waited
             .with_context(|| format!("timed out after {minutes} minutes waiting for {until}"))??;
         Ok(())
@@ -132,11 +137,11 @@ impl Guide<'_> {
 }
 
 /// Discards the result of a wait; the condition is already evaluated.
-fn drop_it<T, E>(waited: Result<T, E>) -> Result<(), E> {
+fn discard<T, E>(waited: Result<T, E>) -> Result<(), E> {
     waited.map(drop)
 }
 
-/// The text in lines that fit on a terminal.
+/// Wraps a text.
 fn wrapped(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -158,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_fit_and_words_stay_whole() {
+    fn wrapped_breaks_between_words() {
         let text = "word ".repeat(40) + &"long".repeat(30);
         let wrapped = wrapped(&text);
         let lines: Vec<&str> = wrapped.lines().collect();

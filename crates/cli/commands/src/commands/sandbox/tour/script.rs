@@ -7,41 +7,41 @@ use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _};
 
 use crate::exit::ExitStatus;
 
-/// One step of the tour.
+/// A step of the tour.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// What it is about, in a few words.
+    /// The title.
     pub(super) title: &'static str,
-    /// What is going to happen, and why.
+    /// The explanation.
     pub(super) explanation: &'static str,
-    /// What is done, one after the other.
+    /// The actions in order.
     pub(super) actions: &'static [Action],
 }
 
 /// Action of a step, or a condition that it waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
-    /// Runs this program with these arguments, which ends with this status.
+    /// Runs the binary with these arguments, which has to return this status.
     Run(&'static [&'static str], ExitStatus),
-    /// Writes something into a ConfigMap of a component; without a text, takes it back.
+    /// Sets a key in a ConfigMap of a component; `None` removes it.
     Set {
         component: &'static str,
         map: &'static str,
         key: &'static str,
         text: Option<&'static str>,
     },
-    /// Waits until the cluster is as described.
-    Until(Until),
+    /// Waits for a condition.
+    WaitCondition(WaitCondition),
 }
 
 /// Condition that a step waits for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Until {
+pub(super) enum WaitCondition {
     /// The cluster has completed the release of this version.
     Completed(&'static str),
     /// An update to this version is listed, recommended or not.
     Listed(&'static str),
-    /// An update to this version is recommended: nothing of the one before it is under way.
+    /// An update to this version is recommended, and the previous update is complete.
     Recommended(&'static str),
     /// The operator has processed all requests and accepted risks.
     LookedAgain,
@@ -49,9 +49,8 @@ pub(super) enum Until {
     Degraded { component: &'static str, is: bool },
 }
 
-impl Until {
-    /// Whether the version of the cluster is as it should be; whoever waits for an operator does
-    /// not look at it.
+impl WaitCondition {
+    /// Whether ClusterVersion meets the condition. Always true for a condition on an operator.
     pub(super) fn holds_for_cluster(self, cluster: &ClusterVersion) -> bool {
         let Some(status) = &cluster.status else { return false };
         match self {
@@ -72,7 +71,7 @@ impl Until {
         }
     }
 
-    /// Whether an operator is as it should be.
+    /// Whether a ClusterOperator meets the condition.
     pub(super) fn holds_for_operator(self, operator: &ClusterOperator) -> bool {
         let Self::Degraded { is, .. } = self else { return false };
         let conditions = operator.status.as_ref().map(|status| &status.conditions);
@@ -82,7 +81,7 @@ impl Until {
     }
 }
 
-impl fmt::Display for Until {
+impl fmt::Display for WaitCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Completed(version) => write!(f, "{version} to be complete"),
@@ -95,7 +94,7 @@ impl fmt::Display for Until {
     }
 }
 
-/// What 5.2.0 says about the cluster, which is something to think about.
+/// A preflight of 5.2.0, which has findings.
 const PREFLIGHT: Action =
     Action::Run(&["upgrade", "--mode=preflight", "--to=5.2.0", "--wait"], ExitStatus::Refused);
 
@@ -107,8 +106,8 @@ pub(super) const TOUR: &[Step] = &[
                       sandbox. The release defines the rollout order. Then the operator retrieves \
                       the available updates from the update service.",
         actions: &[
-            Action::Until(Until::Completed("5.0.0")),
-            Action::Until(Until::Listed("5.0.1")),
+            Action::WaitCondition(WaitCondition::Completed("5.0.0")),
+            Action::WaitCondition(WaitCondition::Listed("5.0.1")),
             Action::Run(&["upgrade"], ExitStatus::Success),
         ],
     },
@@ -120,7 +119,7 @@ pub(super) const TOUR: &[Step] = &[
                       of the new release completes the rollout.",
         actions: &[
             Action::Run(&["upgrade", "--to=5.0.1"], ExitStatus::Success),
-            Action::Until(Until::Completed("5.0.1")),
+            Action::WaitCondition(WaitCondition::Completed("5.0.1")),
         ],
     },
     Step {
@@ -135,17 +134,17 @@ pub(super) const TOUR: &[Step] = &[
                 key: "degraded",
                 text: Some("One disk of three is broken."),
             },
-            Action::Until(Until::Degraded { component: "storage", is: true }),
-            Action::Until(Until::Recommended("5.1.0")),
+            Action::WaitCondition(WaitCondition::Degraded { component: "storage", is: true }),
+            Action::WaitCondition(WaitCondition::Recommended("5.1.0")),
             Action::Run(&["upgrade", "--to=5.1.0"], ExitStatus::Success),
-            Action::Until(Until::Completed("5.1.0")),
+            Action::WaitCondition(WaitCondition::Completed("5.1.0")),
             Action::Set {
                 component: "storage",
                 map: "storage-behaviour",
                 key: "degraded",
                 text: None,
             },
-            Action::Until(Until::Degraded { component: "storage", is: false }),
+            Action::WaitCondition(WaitCondition::Degraded { component: "storage", is: false }),
         ],
     },
     Step {
@@ -157,7 +156,7 @@ pub(super) const TOUR: &[Step] = &[
                       the update and shows how to accept the risks.",
         actions: &[
             Action::Run(&["upgrade", "channel", "stable-5.2"], ExitStatus::Success),
-            Action::Until(Until::Listed("5.2.0")),
+            Action::WaitCondition(WaitCondition::Listed("5.2.0")),
             Action::Run(&["upgrade", "--include-not-recommended"], ExitStatus::Success),
             Action::Run(&["upgrade", "--to=5.2.0"], ExitStatus::Refused),
         ],
@@ -201,7 +200,7 @@ pub(super) const TOUR: &[Step] = &[
                 ],
                 ExitStatus::Success,
             ),
-            Action::Until(Until::LookedAgain),
+            Action::WaitCondition(WaitCondition::LookedAgain),
             Action::Run(&["upgrade", "--status-preflight"], ExitStatus::Success),
         ],
     },
@@ -212,7 +211,7 @@ pub(super) const TOUR: &[Step] = &[
                       update. The update history of the cluster records the accepted risks.",
         actions: &[
             Action::Run(&["upgrade", "--to=5.2.0", "--allow-not-recommended"], ExitStatus::Success),
-            Action::Until(Until::Completed("5.2.0")),
+            Action::WaitCondition(WaitCondition::Completed("5.2.0")),
             Action::Run(&["upgrade"], ExitStatus::Success),
         ],
     },
@@ -225,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_tour_shows() {
+    fn steps_of_the_tour() {
         let mut told = String::new();
         for step in TOUR {
             writeln!(told, "{}\n  {}", step.title, step.explanation).unwrap();
@@ -237,7 +236,7 @@ mod tests {
                     Action::Set { component, map, key, text } => {
                         format!("{component}/{map}: {key}={}", text.unwrap_or("nothing"))
                     }
-                    Action::Until(until) => format!("waits for {until}"),
+                    Action::WaitCondition(until) => format!("waits for {until}"),
                 };
                 writeln!(told, "  {line}").unwrap();
             }

@@ -8,7 +8,7 @@ fn failed(message: &str, hint: &str) -> ClusterError {
     ClusterError { message: message.to_owned(), hint: Some(hint.to_owned()) }
 }
 
-/// One release, asked about five clusters.
+/// A preflight on five clusters.
 fn preflights(width: usize) -> FleetPreflight {
     let away = failed(
         "cannot reach the API server at https://lab.example:6443: Connection refused",
@@ -32,12 +32,12 @@ fn preflights(width: usize) -> FleetPreflight {
 }
 
 #[test]
-fn a_preflight_of_a_fleet_on_a_wide_terminal() {
+fn text_on_a_wide_terminal() {
     insta::assert_snapshot!(preflights(100));
 }
 
 #[test]
-fn a_preflight_of_a_fleet_at_40_columns() {
+fn text_at_40_columns() {
     let text = text::laid_out(&preflights(40).to_string(), 40);
     let mut lines = text.lines().take_while(|line| !line.starts_with("Show the state"));
     assert!(lines.all(|line| line.chars().count() <= 40), "{text}");
@@ -45,7 +45,7 @@ fn a_preflight_of_a_fleet_at_40_columns() {
 }
 
 #[test]
-fn the_worst_of_all_clusters_is_how_it_ends() {
+fn exit_status_is_the_worst_of_all_clusters() {
     let ends = |keep: &[usize]| {
         let mut all = preflights(80);
         let mut number = 0;
@@ -59,5 +59,5 @@ fn the_worst_of_all_clusters_is_how_it_ends() {
     assert_eq!(ends(&[0, 1, 2, 3]), ExitStatus::Refused);
     assert_eq!(ends(&[0, 2]), ExitStatus::TimedOut);
     assert_eq!(ends(&[0, 2, 3]), ExitStatus::Unknown);
-    assert_eq!(ends(&[3]), ExitStatus::Error, "nobody could be asked");
+    assert_eq!(ends(&[3]), ExitStatus::Error, "no cluster could be queried");
 }

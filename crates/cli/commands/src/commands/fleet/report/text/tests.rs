@@ -14,7 +14,7 @@ fn member(name: &str, version: ClusterVersion) -> Member {
     Member { name: name.to_owned(), said: Ok(said) }
 }
 
-/// At 5.1.0, with 5.1.10 recommended and these risks against 5.2.0.
+/// At 5.1.0: 5.1.10 is recommended, and 5.2.0 has risks.
 fn risky(risks: &[&str]) -> ClusterVersion {
     let mut object = cluster_version();
     let risks: Vec<_> = risks.iter().map(|name| risk(name, "True")).collect();
@@ -42,7 +42,7 @@ fn unread(name: &str) -> Member {
     Member { name: name.to_owned(), said: Err(why) }
 }
 
-/// Clusters as they are: one is fine, one fails, one is on its way, one is away.
+/// A healthy, a failing, an updating and an unreachable cluster.
 fn fleet() -> Vec<Member> {
     let mut failing = risky(&["SlowDisks", "NoisyLogs", "OldDriver"]);
     let message = "Cluster operator etcd is not available.\nIt has been so for an hour.";
@@ -78,26 +78,26 @@ fn shown(members: &[Member], targets: &[&str], width: usize) -> String {
 }
 
 #[test]
-fn a_fleet_on_a_wide_terminal() {
+fn text_on_a_wide_terminal() {
     insta::assert_snapshot!(shown(&fleet(), &["5.1.10", "5.2.0"], 120));
 }
 
 #[test]
-fn a_fleet_at_80_columns() {
+fn text_at_80_columns() {
     let text = shown(&fleet(), &["5.1.10", "5.2.0"], 80);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
 }
 
 #[test]
-fn a_fleet_at_40_columns() {
+fn text_at_40_columns() {
     let text = shown(&fleet(), &["5.1.10", "5.2.0"], 40);
     assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
     insta::assert_snapshot!(text);
 }
 
 #[test]
-fn the_best_updates_of_a_fleet_at_80_columns() {
+fn text_without_target_at_80_columns() {
     let mut silent = cluster_version();
     silent.status = None;
     let mut latest = cluster_version();
@@ -108,7 +108,7 @@ fn the_best_updates_of_a_fleet_at_80_columns() {
 }
 
 #[test]
-fn a_document_has_all_of_it() {
+fn document_has_all_clusters() {
     let members = fleet();
     let report = FleetReport::of(&members, &[Version::parse("5.2.0").unwrap()]);
     let document = serde_json::to_string_pretty(&Shown { report: &report, width: None }).unwrap();
@@ -116,7 +116,7 @@ fn a_document_has_all_of_it() {
 }
 
 #[test]
-fn what_clusters_say_does_not_steer_the_terminal() {
+fn control_characters_of_clusters_are_escaped() {
     let mut hostile = risky(&["Slow\u{1b}[31m"]);
     let status = hostile.status.as_mut().unwrap();
     status.conditional_update_risks[0].message = "\u{1b}[2Jgone\nand \u{202e}back".to_owned();
@@ -136,7 +136,7 @@ fn what_clusters_say_does_not_steer_the_terminal() {
 }
 
 #[test]
-fn many_risks_and_names_are_told_in_short() {
+fn many_risks_and_names_are_truncated() {
     let names: Vec<String> = (0..12).map(|number| format!("Risk{number:02}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let text = shown(&[member("a", risky(&names))], &["5.2.0"], 80);
@@ -148,7 +148,7 @@ fn many_risks_and_names_are_told_in_short() {
 }
 
 #[test]
-fn who_needs_no_update_may_not_be_counted_among_those_who_may() {
+fn summary_excludes_clusters_that_need_no_update() {
     let members = [member("a", cluster_version()), member("b", cluster_version())];
     let last = |targets: &[&str]| shown(&members, targets, 200).lines().last().unwrap().to_owned();
     let texts = [last(&["5.1.0"]), last(&["5.0.9", "5.1.0", "5.1.10"]), last(&["5.1.9", "5.1.10"])];
@@ -160,7 +160,7 @@ fn who_needs_no_update_may_not_be_counted_among_those_who_may() {
 }
 
 #[test]
-fn what_is_listed_may_be_out_of_date() {
+fn stale_updates_are_marked() {
     let mut object = cluster_version();
     hold(&mut object, condition("RetrievedUpdates", false, "VersionNotFound", "No such version."));
     let text = shown(&[member("lab", object)], &["5.1.10"], 100);
@@ -174,7 +174,7 @@ fn what_is_listed_may_be_out_of_date() {
 }
 
 #[test]
-fn a_preflight_under_way_is_no_risk() {
+fn preflight_in_progress_is_no_risk() {
     let mut under_way = risk("PreflightInProgress", "True");
     under_way.conditions[0].reason = "PreflightRunning".to_owned();
     let mut object = cluster_version();
@@ -186,7 +186,7 @@ fn a_preflight_under_way_is_no_risk() {
 }
 
 #[test]
-fn preflights_that_could_not_be_read_are_told() {
+fn unreadable_preflights_are_listed() {
     let mut blind = member("a", cluster_version());
     blind.said.as_mut().unwrap().preflights_unread = Some("you may not list ConfigMaps".to_owned());
     let text = shown(&[blind], &["5.1.10"], 200);
