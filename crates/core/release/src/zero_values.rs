@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use fairway_schema::Schema;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use serde::Deserialize;
 
 use crate::manifest::Manifest;
 
@@ -28,9 +29,46 @@ pub fn with_zero_values(manifests: &[&Manifest]) -> Vec<Manifest> {
     copies
 }
 
+/// Kind and versions of a CRD, without its schemas.
+#[derive(Deserialize)]
+struct CrdOutline {
+    spec: CrdOutlineSpec,
+}
+
+#[derive(Deserialize)]
+struct CrdOutlineSpec {
+    names: CrdOutlineNames,
+    versions: Vec<CrdOutlineVersion>,
+}
+
+#[derive(Deserialize)]
+struct CrdOutlineNames {
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct CrdOutlineVersion {
+    name: String,
+}
+
+impl CrdOutline {
+    fn declares(&self, manifest: &Manifest) -> bool {
+        manifest.id.kind == self.spec.names.kind
+            && self.spec.versions.iter().any(|version| version.name == manifest.version)
+    }
+}
+
 /// Adds the zero values of the kind of a CRD to its objects among some manifests.
 fn add(crd: &Manifest, positions: &[usize], manifests: &mut [Manifest]) {
-    let Ok(CustomResourceDefinition { spec, .. }) = serde_json::from_str(&crd.json()) else {
+    let json = crd.json();
+    // Decoding schemas takes most of the time, and groups have many CRDs without an object in the
+    // release.
+    let has_objects = serde_json::from_str::<CrdOutline>(&json)
+        .is_ok_and(|crd| positions.iter().any(|position| crd.declares(&manifests[*position])));
+    if !has_objects {
+        return;
+    }
+    let Ok(CustomResourceDefinition { spec, .. }) = serde_json::from_str(&json) else {
         // The API server reports the error.
         return;
     };

@@ -125,10 +125,10 @@ fn advise(error: GuardError) -> anyhow::Error {
     let hint = match &error {
         GuardError::Listen { .. } => "specify another address with --listen",
         GuardError::Timing(_) => lease::ADVICE,
-        GuardError::BrokeDown => "this is a bug in Fairway; see the log for details",
+        GuardError::TaskEnded => "this is a bug in Fairway; see the log for details",
     };
     let message = match &error {
-        GuardError::BrokeDown => "the OLM guard stopped unexpectedly",
+        GuardError::TaskEnded => "the OLM guard stopped unexpectedly",
         _ => "cannot start the OLM guard",
     };
     let message = message.to_owned();

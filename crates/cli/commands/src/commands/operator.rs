@@ -258,7 +258,7 @@ fn advise(error: OperatorError) -> anyhow::Error {
             "run the operator in its release image, or specify the directory of a payload with \
              --payload"
         }
-        OperatorError::BrokeDown(_) => "this is a bug in Fairway; see the log for details",
+        OperatorError::TaskFailed(_) => "this is a bug in Fairway; see the log for details",
         OperatorError::Timing(_) => lease::ADVICE,
         OperatorError::Endpoint(EndpointError::Listen { .. }) => {
             "specify another address with --listen; an empty value disables the endpoint"
@@ -268,7 +268,7 @@ fn advise(error: OperatorError) -> anyhow::Error {
         }
     };
     let message = match &error {
-        OperatorError::BrokeDown(_) => "the operator stopped unexpectedly",
+        OperatorError::TaskFailed(_) => "the operator stopped unexpectedly",
         _ => "cannot start the operator",
     };
     let message = message.to_owned();
