@@ -1,28 +1,32 @@
-//! What an administrator and an operator's author are promised.
+//! Documented behaviour for administrators and authors of operators.
 
 use fairway_compat::olm::{
-    Hindrance, InvalidPolicy, MissingPolicy, PROPERTIES_ANNOTATION, Policy, Published, Stream,
-    Verdict,
+    CheckFailure, CheckResult, InvalidPolicy, MinorVersion, MissingPolicy, OlmPolicy,
+    OperatorVerdict, PROPERTIES_ANNOTATION,
 };
 
-use super::{AS_OLM, annotated, silent, told, with, with_property};
+use super::{AS_OLM, annotated, condition_of, with, with_property, without_declaration};
 
 #[test]
-fn the_table_of_messages() {
-    let policy = Policy::default();
+fn messages_for_default_policy() {
+    let policy = OlmPolicy::default();
     let runs = || annotated("runs", "4.9");
-    let (silent, wrong) = (|| silent("silent"), || annotated("wrong", "4.x"));
+    let (without_declaration, wrong) =
+        (|| without_declaration("silent"), || annotated("wrong", "4.x"));
     let fails = || annotated("fails", "4.8");
     let all = [
         ("nothing", vec![]),
         ("one that runs", vec![runs()]),
-        ("one in doubt", vec![silent()]),
-        ("two in doubt, and one that runs", vec![wrong(), runs(), silent()]),
+        ("one in doubt", vec![without_declaration()]),
+        ("two in doubt, and one that runs", vec![wrong(), runs(), without_declaration()]),
         ("one that does not run", vec![fails()]),
-        ("all kinds", vec![runs(), silent(), wrong(), fails(), annotated("also-fails", "4.7")]),
+        (
+            "all kinds",
+            vec![runs(), without_declaration(), wrong(), fails(), annotated("also-fails", "4.7")],
+        ),
     ];
-    let all =
-        all.map(|(what, operators)| format!("{what}\n  {}", told(operators, "4.8.2", policy)));
+    let all = all
+        .map(|(what, operators)| format!("{what}\n  {}", condition_of(operators, "4.8.2", policy)));
     insta::assert_snapshot!(all.join("\n"), @"
     nothing
       True AsExpected: Ready for upgrade
@@ -40,9 +44,9 @@ fn the_table_of_messages() {
 }
 
 #[test]
-fn an_update_to_the_next_minor_version() {
+fn next_minor_version_is_blocked_by_maximum() {
     for (operator, is_blocked) in [
-        (silent("none"), false),
+        (without_declaration("none"), false),
         (annotated("invalid", "4.x"), false),
         (with_property("invalid-property", "null"), false),
         (annotated("greater", "4.9"), false),
@@ -52,50 +56,50 @@ fn an_update_to_the_next_minor_version() {
         (with_property("less-number", "4.1"), true),
     ] {
         let name = operator.name.clone();
-        let told = told(vec![operator], "4.8.31", Policy::default());
-        assert_eq!(told.starts_with("False"), is_blocked, "{name}: {told}");
+        let condition = condition_of(vec![operator], "4.8.31", OlmPolicy::default());
+        assert_eq!(condition.starts_with("False"), is_blocked, "{name}: {condition}");
     }
 }
 
 #[test]
-fn every_target_has_its_own_answer() {
+fn availability_depends_on_target() {
     let verdict = |maximum: &str, running: &str, target: &str| {
-        let stream = |text| Stream::parse(text).unwrap();
+        let stream = |text| MinorVersion::parse(text).unwrap();
         let declared = annotated("operator", maximum).declared;
-        Policy::default().verdict(&declared, stream(running), stream(target))
+        OlmPolicy::default().verdict(&declared, stream(running), stream(target))
     };
     for (maximum, running, target, expected) in [
-        ("4.8", "4.8.1", "4.8.9", Verdict::Upgradeable),
-        ("4.8", "4.8.1", "4.9.0", Verdict::WillNotRun),
-        ("4.9", "4.8.1", "4.9.0", Verdict::Upgradeable),
-        ("4.9", "4.8.1", "4.9.0-rc.1", Verdict::Upgradeable),
-        ("4.9", "4.8.1", "4.10.0-rc.1", Verdict::WillNotRun),
-        ("4.9", "4.8.1", "4.10.0", Verdict::WillNotRun),
-        ("4.10", "4.8.1", "4.10.9", Verdict::Upgradeable),
-        ("4.10", "4.8.1", "5.0.0", Verdict::WillNotRun),
-        ("4.23", "4.22.0", "5.0.0", Verdict::Upgradeable),
-        ("5.0", "4.22.0", "4.23.0", Verdict::Upgradeable),
-        ("4.23", "4.23.0", "5.0.0", Verdict::Upgradeable),
-        ("4.23", "4.23.0", "5.1.0", Verdict::WillNotRun),
-        // It was there before somebody looked: patches still go in.
-        ("4.6", "4.8.1", "4.8.2", Verdict::Upgradeable),
-        ("4.6", "4.8.1", "4.9.0", Verdict::WillNotRun),
-        ("4.x", "4.8.1", "4.8.2", Verdict::Upgradeable),
-        ("4.x", "4.8.1", "4.10.0", Verdict::MayNotRun),
+        ("4.8", "4.8.1", "4.8.9", OperatorVerdict::Upgradeable),
+        ("4.8", "4.8.1", "4.9.0", OperatorVerdict::WillNotRun),
+        ("4.9", "4.8.1", "4.9.0", OperatorVerdict::Upgradeable),
+        ("4.9", "4.8.1", "4.9.0-rc.1", OperatorVerdict::Upgradeable),
+        ("4.9", "4.8.1", "4.10.0-rc.1", OperatorVerdict::WillNotRun),
+        ("4.9", "4.8.1", "4.10.0", OperatorVerdict::WillNotRun),
+        ("4.10", "4.8.1", "4.10.9", OperatorVerdict::Upgradeable),
+        ("4.10", "4.8.1", "5.0.0", OperatorVerdict::WillNotRun),
+        ("4.23", "4.22.0", "5.0.0", OperatorVerdict::Upgradeable),
+        ("5.0", "4.22.0", "4.23.0", OperatorVerdict::Upgradeable),
+        ("4.23", "4.23.0", "5.0.0", OperatorVerdict::Upgradeable),
+        ("4.23", "4.23.0", "5.1.0", OperatorVerdict::WillNotRun),
+        // The operator was installed before the check: patch updates are not blocked.
+        ("4.6", "4.8.1", "4.8.2", OperatorVerdict::Upgradeable),
+        ("4.6", "4.8.1", "4.9.0", OperatorVerdict::WillNotRun),
+        ("4.x", "4.8.1", "4.8.2", OperatorVerdict::Upgradeable),
+        ("4.x", "4.8.1", "4.10.0", OperatorVerdict::MayNotRun),
     ] {
         assert_eq!(verdict(maximum, running, target), expected, "{maximum} {running} {target}");
     }
 }
 
 #[test]
-fn policies_are_about_what_nobody_knows() {
-    use {InvalidPolicy as Invalid, MissingPolicy as Missing, Verdict::*};
-    let of = |invalid, missing, operator: &super::Operator, target| {
-        let running = Stream::new(4, 8);
-        Policy { invalid, missing }.verdict(&operator.declared, running, target)
+fn policies_apply_to_missing_and_invalid_declarations() {
+    use {InvalidPolicy as Invalid, MissingPolicy as Missing, OperatorVerdict::*};
+    let of = |invalid, missing, operator: &super::OlmOperator, target| {
+        let running = MinorVersion::new(4, 8);
+        OlmPolicy { invalid, missing }.verdict(&operator.declared, running, target)
     };
-    let (wrong, silent) = (annotated("wrong", "4.x"), silent("silent"));
-    let next = Stream::new(4, 9);
+    let (wrong, without_declaration) = (annotated("wrong", "4.x"), without_declaration("silent"));
+    let next = MinorVersion::new(4, 9);
     for (invalid, missing, of_wrong, of_silent) in [
         (Invalid::Allow, Missing::Allow, MayNotRun, Upgradeable),
         (Invalid::Allow, Missing::Warn, MayNotRun, MayNotRun),
@@ -105,25 +109,29 @@ fn policies_are_about_what_nobody_knows() {
         (Invalid::Block, Missing::Block, WillNotRun, WillNotRun),
     ] {
         assert_eq!(of(invalid, missing, &wrong, next), of_wrong, "{invalid:?} {missing:?}");
-        assert_eq!(of(invalid, missing, &silent, next), of_silent, "{invalid:?} {missing:?}");
-        for operator in [&wrong, &silent] {
-            let patch = of(invalid, missing, operator, Stream::new(4, 8));
-            assert_eq!(patch, Upgradeable, "a patch goes in");
+        assert_eq!(
+            of(invalid, missing, &without_declaration, next),
+            of_silent,
+            "{invalid:?} {missing:?}"
+        );
+        for operator in [&wrong, &without_declaration] {
+            let patch = of(invalid, missing, operator, MinorVersion::new(4, 8));
+            assert_eq!(patch, Upgradeable, "patch updates are allowed");
         }
     }
 }
 
 #[test]
-fn whoever_cannot_look_lets_nothing_through_and_says_why() {
+fn failed_check_blocks_and_reports_reason() {
     let all = [
-        Hindrance::Waiting,
-        Hindrance::VersionMissing,
-        Hindrance::VersionInvalid("\"x\" is not a semantic version".to_owned()),
-        Hindrance::VersionUnseen("forbidden".to_owned()),
-        Hindrance::Unlisted("forbidden".to_owned()),
+        CheckFailure::Waiting,
+        CheckFailure::VersionMissing,
+        CheckFailure::VersionInvalid("\"x\" is not a semantic version".to_owned()),
+        CheckFailure::VersionUnseen("forbidden".to_owned()),
+        CheckFailure::Unlisted("forbidden".to_owned()),
     ];
-    let all = all.map(|hindrance| {
-        let Published { upgradeable, extension } = Published::from(&hindrance);
+    let all = all.map(|failure| {
+        let CheckResult { upgradeable, extension } = CheckResult::from(&failure);
         assert_eq!(extension, None, "a report would replace the condition");
         let status = upgradeable.status.as_str();
         format!("{status} {}: {}", upgradeable.reason.code, upgradeable.message)
@@ -138,19 +146,23 @@ fn whoever_cannot_look_lets_nothing_through_and_says_why() {
 }
 
 #[test]
-fn lists_are_sorted_and_end_somewhere() {
-    let operators = |names: &[u32]| names.iter().map(|n| silent(&format!("n{n:03}"))).collect();
-    let sorted = told(operators(&[1, 2, 3]), "4.8", Policy::default());
-    assert_eq!(told(operators(&[3, 1, 2]), "4.8", Policy::default()), sorted);
-    let many = told(operators(&(0..300).collect::<Vec<_>>()), "4.8", Policy::default());
+fn lists_are_sorted_and_truncated() {
+    let operators =
+        |names: &[u32]| names.iter().map(|n| without_declaration(&format!("n{n:03}"))).collect();
+    let sorted = condition_of(operators(&[1, 2, 3]), "4.8", OlmPolicy::default());
+    assert_eq!(condition_of(operators(&[3, 1, 2]), "4.8", OlmPolicy::default()), sorted);
+    let many = condition_of(operators(&(0..300).collect::<Vec<_>>()), "4.8", OlmPolicy::default());
     assert!(many.ends_with("namespace/n099, and 200 more"), "{many}");
 }
 
 #[test]
-fn no_declaration_makes_a_condition_that_cannot_be_written() {
+fn condition_size_is_limited() {
     let huge = format!("{:?}", "A".repeat(200 << 10));
     let operators = (0..200).map(|n| with(&format!("n{n:03}"), PROPERTIES_ANNOTATION, &huge));
-    let told = told(operators.collect(), "4.8", AS_OLM);
-    assert!(told.len() < 40_000, "{} bytes", told.len());
-    assert!(told.contains("namespace/n000 has invalid") && told.ends_with(" more"), "{told}");
+    let condition = condition_of(operators.collect(), "4.8", AS_OLM);
+    assert!(condition.len() < 40_000, "{} bytes", condition.len());
+    assert!(
+        condition.contains("namespace/n000 has invalid") && condition.ends_with(" more"),
+        "{condition}"
+    );
 }

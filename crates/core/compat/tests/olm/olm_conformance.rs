@@ -1,22 +1,24 @@
-//! What OLM does, in its own words, under `--invalid=block --missing=allow`.
+//! OLM's behaviour and messages, with `--invalid=block --missing=allow`.
 
-use fairway_compat::olm::{Hindrance, Operator, PROPERTIES_ANNOTATION, Published, Stream, Verdict};
+use fairway_compat::olm::{
+    CheckFailure, CheckResult, MinorVersion, OlmOperator, OperatorVerdict, PROPERTIES_ANNOTATION,
+};
 
-use super::{AS_OLM, silent, told, with, with_property};
+use super::{AS_OLM, condition_of, with, with_property, without_declaration};
 
-/// The names of those that block, in the order of the message.
+/// Names of the blocking operators, in the order of the message.
 fn blocking(operators: &[(&str, &str)], cluster: &str) -> Vec<String> {
-    let operators: Vec<Operator> =
+    let operators: Vec<OlmOperator> =
         operators.iter().map(|(name, value)| with_property(name, value)).collect();
-    let told = told(operators, cluster, AS_OLM);
-    let names = told.lines().skip(1).map(|line| {
+    let condition = condition_of(operators, cluster, AS_OLM);
+    let names = condition.lines().skip(1).map(|line| {
         line.split_whitespace().find_map(|word| word.strip_prefix("namespace/")).unwrap().to_owned()
     });
     names.collect()
 }
 
 #[test]
-fn incompatible_operators() {
+fn incompatible_operators_are_listed() {
     let (some, none): (&[&str], &[&str]) = (&["chestnut"], &[]);
     for (what, operators, cluster, expected) in [
         ("compatible", vec![("almond", r#""1.1""#), ("beech", r#""1.1.0+build""#)], "1.0.0", none),
@@ -85,11 +87,11 @@ fn incompatible_operators() {
 }
 
 #[test]
-fn the_truth_table() {
+fn condition_for_all_declarations() {
     let twice = r#"{"properties":[{"type":"olm.maxOpenShiftVersion","value":"4.9"},{"type":"olm.maxOpenShiftVersion","value":"4.9"}]}"#;
     let all = [
         ("no operators", vec![], "4.8.0"),
-        ("none that declares anything", vec![silent("a")], "4.8.0"),
+        ("none that declares anything", vec![without_declaration("a")], "4.8.0"),
         ("one that runs", vec![with_property("a", r#""4.9""#)], "4.8.0"),
         ("too low", vec![with_property("a", r#""4.8""#)], "4.8.0"),
         ("an unquoted number", vec![with_property("a", "4.8")], "4.8.0"),
@@ -102,15 +104,16 @@ fn the_truth_table() {
                 with_property("b-lower", "4.7"),
                 with_property("d-wrong", r#""4.8.1""#),
                 with_property("a-empty", r#""""#),
-                silent("silent"),
+                without_declaration("silent"),
                 with_property("runs", r#""4.9""#),
             ],
             "4.8.0",
         ),
         ("before the release of two names", vec![with_property("a", r#""4.22""#)], "4.22.7"),
     ];
-    let all = all
-        .map(|(what, operators, cluster)| format!("{what}\n{}", told(operators, cluster, AS_OLM)));
+    let all = all.map(|(what, operators, cluster)| {
+        format!("{what}\n{}", condition_of(operators, cluster, AS_OLM))
+    });
     insta::assert_snapshot!(all.join("\n\n"), @r#"
     no operators
     True AsExpected:
@@ -150,36 +153,36 @@ fn the_truth_table() {
     "#);
 }
 
-/// A cluster through its days: what each change makes of the condition.
+/// Changes of a cluster and the resulting condition.
 #[test]
-fn a_day_with_the_guard() {
+fn condition_follows_changes() {
     let twice = r#"{"properties":[{"type":"olm.maxOpenShiftVersion","value":"1.1"},{"type":"olm.maxOpenShiftVersion","value":"1.1"}]}"#;
-    let waiting = Published::from(&Hindrance::Waiting).upgradeable;
+    let waiting = CheckResult::from(&CheckFailure::Waiting).upgradeable;
     assert_eq!(waiting.status.as_str(), "False");
     assert_eq!(waiting.message, "Waiting for updates to take effect");
     for (what, operator, blocks) in [
-        ("somebody looks, and there is nothing", None, false),
-        ("it does not run on the next version", Some(with_property("a", r#""1.0.0""#)), true),
-        ("it does by now", Some(with_property("a", r#""1.1.0""#)), false),
+        ("no operators", None, false),
+        ("incompatible", Some(with_property("a", r#""1.0.0""#)), true),
+        ("compatible after an update", Some(with_property("a", r#""1.1.0""#)), false),
         ("the same without quotes", Some(with_property("a", "1.1")), false),
         ("garbage", Some(with("a", PROPERTIES_ANNOTATION, "garbage")), true),
         ("the same twice", Some(with("a", PROPERTIES_ANNOTATION, twice)), true),
-        ("it is gone", None, false),
+        ("uninstalled", None, false),
     ] {
-        let told = told(operator.into_iter().collect(), "1.0.0", AS_OLM);
-        assert_eq!(told.starts_with("False IncompatibleOperatorsInstalled"), blocks, "{what}");
-        assert_eq!(told == "True AsExpected:", !blocks, "{what}");
+        let condition = condition_of(operator.into_iter().collect(), "1.0.0", AS_OLM);
+        assert_eq!(condition.starts_with("False IncompatibleOperatorsInstalled"), blocks, "{what}");
+        assert_eq!(condition == "True AsExpected:", !blocks, "{what}");
     }
 }
 
-/// The cluster-version operator's own check compares whole versions, so that a patch is too new for
-/// its minor version, and looks at the newest bundle of a channel.
+/// The Go operator's own check compares whole versions, so that a patch exceeds its minor version,
+/// and uses the newest bundle of a channel. Fairway follows OLM.
 #[test]
-fn a_maximum_has_all_patches_of_its_minor_version() {
-    let stream = |text| Stream::parse(text).unwrap();
+fn maximum_includes_all_patch_versions() {
+    let stream = |text| MinorVersion::parse(text).unwrap();
     let declared = with_property("a", r#""4.17""#).declared;
     for target in ["4.17.0-rc.0", "4.17.0", "4.17.5", "4.17.99"] {
         let verdict = AS_OLM.verdict(&declared, stream("4.16.3"), stream(target));
-        assert_eq!(verdict, Verdict::Upgradeable, "{target}");
+        assert_eq!(verdict, OperatorVerdict::Upgradeable, "{target}");
     }
 }

@@ -1,35 +1,35 @@
-//! Tables of other programs that read maximum versions: their answers, and Fairway's beside them.
+//! Test tables of other implementations that read maximum versions.
 
-use fairway_compat::olm::install::{Decision, decide_for};
+use fairway_compat::olm::install::{InstallDecision, decide_for};
 use fairway_compat::olm::{
-    AUTHOR_PROPERTIES_ANNOTATION, Declaration, Operator, PROPERTIES_ANNOTATION, Stream,
+    AUTHOR_PROPERTIES_ANNOTATION, MaximumVersion, MinorVersion, OlmOperator, PROPERTIES_ANNOTATION,
 };
 
-use super::{AS_OLM, told, with, with_property};
+use super::{AS_OLM, condition_of, with, with_property};
 
-fn stream(text: &str) -> Stream {
-    Stream::parse(text).unwrap()
+fn stream(text: &str) -> MinorVersion {
+    MinorVersion::parse(text).unwrap()
 }
 
-/// An operator with a list of properties as OLM keeps it, each of them a maximum version.
-fn with_maxima(values: &[&str]) -> Operator {
+/// An operator with several properties for the maximum version.
+fn with_maxima(values: &[&str]) -> OlmOperator {
     let property =
         |value: &&str| format!(r#"{{"type":"olm.maxOpenShiftVersion","value":{value}}}"#);
     let properties = values.iter().map(property).collect::<Vec<_>>().join(",");
     with("a", PROPERTIES_ANNOTATION, &format!(r#"{{"properties":[{properties}]}}"#))
 }
 
-/// `none`, `invalid`, or the maximum.
-fn read(declared: &Declaration) -> String {
+/// `none`, `invalid`, or the maximum version.
+fn read(declared: &MaximumVersion) -> String {
     match declared {
-        Declaration::Missing => "none".to_owned(),
-        Declaration::Maximum(maximum, _) => maximum.to_string(),
-        Declaration::Invalid(_) => "invalid".to_owned(),
+        MaximumVersion::Missing => "none".to_owned(),
+        MaximumVersion::Maximum(maximum, _) => maximum.to_string(),
+        MaximumVersion::Invalid(_) => "invalid".to_owned(),
     }
 }
 
 #[test]
-fn maximum_versions_of_olm() {
+fn olm_maximum_versions() {
     for (what, values, expected) in [
         ("none", &[][..], "none"),
         ("nothing", &[r#""""#], "invalid"),
@@ -45,7 +45,7 @@ fn maximum_versions_of_olm() {
 }
 
 #[test]
-fn annotations_of_olm() {
+fn olm_annotations() {
     for (what, annotation, expected) in [
         ("empty", "", "invalid"),
         ("no JSON", "]", "invalid"),
@@ -70,10 +70,10 @@ fn annotations_of_olm() {
     }
 }
 
-/// OLM v1 takes exactly `major.minor`, as a string or a number. What it refuses and OLM takes is
-/// taken here as well.
+/// OLM v1 accepts only `major.minor`, as a string or a number. Values that OLM accepts and OLM v1
+/// rejects are accepted.
 #[test]
-fn notations_of_olm_v1() {
+fn olm_v1_notations() {
     for (value, in_olm_v1, here) in [
         ("4.18", "4.18", "4.18"),
         ("4.19", "4.19", "4.19"),
@@ -95,13 +95,13 @@ fn notations_of_olm_v1() {
         ("null", "invalid", "invalid"),
     ] {
         assert_eq!(read(&with_property("a", value).declared), here, "{value}");
-        assert!(in_olm_v1 == "invalid" || in_olm_v1 == here, "whatever is taken there: {value}");
+        assert!(in_olm_v1 == "invalid" || in_olm_v1 == here, "accepted by OLM v1: {value}");
     }
 }
 
-/// Whether an operator keeps a cluster from its next minor version, whoever is asked.
+/// Whether an operator blocks the next minor version.
 #[test]
-fn maximum_and_cluster() {
+fn maximum_and_cluster_version() {
     for (maximum, cluster, is_compatible) in [
         ("4.18", "4.17", true),
         ("4.18", "4.18", false),
@@ -119,14 +119,18 @@ fn maximum_and_cluster() {
         ("5.1", "5.1", false),
     ] {
         let operator = with_property("a", &format!("{maximum:?}"));
-        let told = told(vec![operator], &format!("{cluster}.0"), AS_OLM);
-        assert_eq!(told.starts_with("True"), is_compatible, "{maximum} on {cluster}: {told}");
+        let condition = condition_of(vec![operator], &format!("{cluster}.0"), AS_OLM);
+        assert_eq!(
+            condition.starts_with("True"),
+            is_compatible,
+            "{maximum} on {cluster}: {condition}"
+        );
     }
 }
 
-/// OLM v1 looks at the list in `olm.properties` of what is installed.
+/// OLM v1 reads the list in `olm.properties` of installed bundles.
 #[test]
-fn installed_by_olm_v1() {
+fn olm_v1_installed_bundles() {
     let with_list = |name: &str, list: &str| with(name, AUTHOR_PROPERTIES_ANNOTATION, list);
     let up_to = |name: &str, maximum: &str| {
         with_list(name, &format!(r#"[{{"type":"olm.maxOpenShiftVersion","value":{maximum:?}}}]"#))
@@ -134,7 +138,7 @@ fn installed_by_olm_v1() {
     for (what, operators, cluster, is_upgradeable) in [
         ("no operators", vec![], "4.17.0", true),
         ("compatible", vec![up_to("a", "4.18")], "4.17.0", true),
-        ("no properties", vec![super::silent("a")], "4.17.0", true),
+        ("no properties", vec![super::without_declaration("a")], "4.17.0", true),
         ("empty properties", vec![with_list("a", "")], "4.17.0", false),
         ("properties that are none", vec![with_list("a", "abcd")], "4.17.0", false),
         ("incompatible", vec![up_to("a", "4.17")], "4.17.0", false),
@@ -143,24 +147,28 @@ fn installed_by_olm_v1() {
         ("5.1 at 4.23", vec![up_to("a", "5.1")], "4.23.0", true),
         ("5.1 at 5.0", vec![up_to("a", "5.1")], "5.0.0", true),
     ] {
-        assert_eq!(told(operators, cluster, AS_OLM).starts_with("True"), is_upgradeable, "{what}");
+        assert_eq!(
+            condition_of(operators, cluster, AS_OLM).starts_with("True"),
+            is_upgradeable,
+            "{what}"
+        );
     }
 }
 
-/// What a resolver that asks before it chooses would choose: the newest bundle that may be
-/// installed, an older one if there is such, or none.
+/// A resolver that checks before it selects: the newest bundle that may be installed, otherwise an
+/// older one or none.
 #[test]
-fn a_resolver_that_asks() {
+fn resolver_chooses_newest_installable_bundle() {
     let bundles = [("v1.0", r#""4.9""#), ("v1.1", r#""4.10""#), ("v1.2", r#""4.8""#)];
     let choice = |cluster: &str, bundles: &[(&'static str, &str)]| {
         let may = |value: &str| {
             let declared = with_property("a", value).declared;
-            decide_for(&declared, stream(cluster)) == Decision::Allowed
+            decide_for(&declared, stream(cluster)) == InstallDecision::Allowed
         };
         bundles.iter().rev().find(|(_, value)| may(value)).map(|(name, _)| *name)
     };
-    assert_eq!(choice("4.8", &bundles), Some("v1.2"), "nothing stands against the newest");
-    assert_eq!(choice("4.10", &bundles), Some("v1.1"), "an older one has to do");
-    assert_eq!(choice("4.11", &bundles), None, "none runs there");
-    assert_eq!(choice("4.11", &[("v1.3", r#""4.x""#)]), Some("v1.3"), "nobody knows");
+    assert_eq!(choice("4.8", &bundles), Some("v1.2"), "the newest is compatible");
+    assert_eq!(choice("4.10", &bundles), Some("v1.1"), "an older one is compatible");
+    assert_eq!(choice("4.11", &bundles), None, "none is compatible");
+    assert_eq!(choice("4.11", &[("v1.3", r#""4.x""#)]), Some("v1.3"), "invalid declaration");
 }
