@@ -11,10 +11,10 @@ pub(crate) const SOURCE: &str = "crates/core/compat/removed-apis.csv";
 pub(crate) const TABLE: &str = "crates/core/compat/src/removed_apis/table.rs";
 
 const HEAD: &str = "\
-//! The table, from `removed-apis.csv`: `cargo xtask gen` writes it.
+//! Table of removed APIs, generated from `removed-apis.csv` by `cargo xtask gen`.
 
 use super::{RemovedApi, api};
-use crate::Minor;
+use crate::KubernetesMinor;
 
 ";
 
@@ -31,9 +31,9 @@ pub(crate) fn table(source: &str) -> Result<String> {
         ensure!(rows.insert(row), "line {number}: duplicate: {line}");
     }
     Ok(format!(
-        "{HEAD}/// The last version of Kubernetes of which the table knows what it removes.\n\
-         pub const KNOWN_UP_TO: Minor = Minor::one({known});\n\n\
-         /// Every API that was removed, in the order of versions, groups and names.\n\
+        "{HEAD}/// The last Kubernetes version whose removed APIs the table contains.\n\
+         pub const KNOWN_UP_TO: KubernetesMinor = KubernetesMinor::one({known});\n\n\
+         /// All removed APIs, sorted by Kubernetes version, group, version and resource.\n\
          #[rustfmt::skip]\n\
          pub(super) const TABLE: &[RemovedApi] = &[\n{}];\n",
         rows.iter().map(Row::rust).collect::<String>()
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "pub const KNOWN_UP_TO: Minor = Minor::one(32);",
+                "pub const KNOWN_UP_TO: KubernetesMinor = KubernetesMinor::one(32);",
                 r#"    api(25, "batch", "v1beta1", "cronjobs", "CronJob", "batch/v1"),"#,
                 r#"    api(25, "policy", "v1beta1", "podsecuritypolicies", "PodSecurityPolicy", ""),"#,
             ]

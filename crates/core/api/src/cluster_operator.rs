@@ -1,4 +1,4 @@
-//! ClusterOperator: what one component of the platform says about itself.
+//! ClusterOperator: status of a component.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -87,7 +87,7 @@ pub struct ClusterOperatorStatus {
 }
 
 impl ClusterOperatorStatus {
-    /// The version of the operand of that name.
+    /// The version of an operand.
     pub fn version_of(&self, operand: &str) -> Option<&str> {
         let found = self.versions.iter().find(|version| version.name == operand)?;
         Some(&found.version)

@@ -1,9 +1,8 @@
-//! Conditions, and the rules by which they change.
+//! Conditions and their transition rules.
 //!
-//! Two shapes exist on the wire: [`OperatorCondition`], which ClusterVersion and ClusterOperator
-//! carry themselves, and the stricter [`Condition`] that Kubernetes standardised later, which
-//! conditional updates and their risks carry. The rules are the same for both and live in
-//! [`Conditions`].
+//! The API has two types: [`OperatorCondition`] of ClusterVersion and ClusterOperator, and the
+//! stricter standard [`Condition`] of Kubernetes in conditional updates and risks. [`Conditions`]
+//! has the rules for both.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -90,13 +89,13 @@ pub struct Condition {
     pub unknown: UnknownFields,
 }
 
-/// What Kubernetes allows as a condition's type.
+/// Kubernetes' pattern of condition types.
 const TYPE_PATTERN: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 
-/// What Kubernetes allows as a condition's reason. [`is_legal_reason`] says the same in code.
+/// Kubernetes' pattern of condition reasons, which [`is_legal_reason`] implements.
 pub const REASON_PATTERN: &str = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
 
-/// Whether an API server would take the word as a reason.
+/// Whether the API server accepts a reason.
 pub fn is_legal_reason(word: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b',' | b':');
     word.len() <= limits::REASON
@@ -105,25 +104,25 @@ pub fn is_legal_reason(word: &str) -> bool {
         && !word.ends_with([',', ':'])
 }
 
-/// The time as the API carries it, in whole seconds. What is compared with what a server returns
-/// has to be as coarse, or it never equals it.
+/// A time with the API's resolution of seconds. Times that are compared with a server's response
+/// need the same resolution.
 pub fn wire_time(now: Timestamp) -> Time {
     Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
 }
 
 impl OperatorCondition {
-    /// A condition that was never written yet; [`Conditions::set`] gives it its time.
+    /// A condition without a transition time, which [`Conditions::set`] sets.
     pub fn new(type_: impl Into<String>, status: impl Into<ConditionStatus>) -> Self {
         Self { type_: type_.into(), status: status.into(), ..Self::default() }
     }
 
-    /// The same with a reason: one of the table, or the name of a risk.
+    /// Sets the reason: one of [`crate::reason`], or the name of a risk.
     pub fn reason(mut self, reason: impl AsRef<str>) -> Self {
         self.reason = Some(reason.as_ref().to_owned());
         self
     }
 
-    /// The same with a message; an empty one is none.
+    /// Sets the message; an empty one is omitted.
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into()).filter(|message| !message.is_empty());
         self
@@ -131,8 +130,8 @@ impl OperatorCondition {
 }
 
 impl Condition {
-    /// A condition that was never written yet; [`Conditions::set`] gives it its time. The reason
-    /// is one of the table, or the name of a risk.
+    /// A condition without a transition time, which [`Conditions::set`] sets. The reason is one of
+    /// [`crate::reason`], or the name of a risk.
     pub fn new(
         type_: impl Into<String>,
         status: impl Into<ConditionStatus>,
@@ -149,17 +148,17 @@ impl Condition {
     }
 }
 
-/// What both shapes of conditions have in common.
+/// Common interface of both condition types.
 pub trait AnyCondition {
     /// Type of the condition.
     fn type_(&self) -> &str;
     /// Status of the condition.
     fn status(&self) -> &ConditionStatus;
-    /// When the status last changed.
+    /// Time of the last change of the status.
     fn last_transition_time(&self) -> Option<&Time>;
-    /// Notes when the status last changed.
+    /// Sets the time of the last change of the status.
     fn set_last_transition_time(&mut self, time: Time);
-    /// The fields this crate does not know.
+    /// Unknown fields.
     fn unknown_mut(&mut self) -> &mut UnknownFields;
 }
 
@@ -186,28 +185,27 @@ macro_rules! any_condition {
 }
 any_condition!(OperatorCondition, Condition);
 
-/// A list of conditions, at most one of each type.
+/// A list with at most one condition of each type.
 pub trait Conditions<C: AnyCondition> {
-    /// The condition of that type.
+    /// The condition with a type.
     fn find(&self, type_: &str) -> Option<&C>;
 
-    /// Whether the condition is there and holds.
+    /// Whether the condition exists with status True.
     fn is_true(&self, type_: &str) -> bool {
         self.find(type_).is_some_and(|condition| *condition.status() == ConditionStatus::True)
     }
 
-    /// Whether the condition is there and does not hold.
+    /// Whether the condition exists with status False.
     fn is_false(&self, type_: &str) -> bool {
         self.find(type_).is_some_and(|condition| *condition.status() == ConditionStatus::False)
     }
 
-    /// Sets a condition: reason and message are always those given, while the transition time
-    /// moves to `now` only if the status differs from the one before. A new condition goes to
-    /// the end, so that the order of a status never changes by itself. Of several conditions of
-    /// one type, which some servers let in, one is left.
+    /// Sets a condition. Reason and message are replaced; the transition time changes to `now` only
+    /// with the status. A new condition is appended, so that the order is stable. Duplicates of the
+    /// type, which some servers accept, are removed.
     fn set(&mut self, condition: C, now: Timestamp);
 
-    /// Takes the conditions of that type away.
+    /// Removes the conditions with a type.
     fn discard(&mut self, type_: &str);
 }
 
@@ -257,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_transition_time_moves_only_with_the_status() {
+    fn set_with_same_status_keeps_transition_time() {
         let mut conditions = Vec::new();
         conditions.set(progressing(true, "10 of 20 done"), at(0));
         conditions.set(progressing(true, "11 of 20 done"), at(10));
@@ -270,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn reason_and_message_are_replaced_even_by_nothing() {
+    fn set_replaces_reason_and_message() {
         let mut conditions = Vec::new();
         let accepted = OperatorCondition::new(release_accepted::TYPE, true)
             .reason(release_accepted::PAYLOAD_LOADED)
@@ -282,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn order_and_other_conditions_stay() {
+    fn set_keeps_order() {
         let mut conditions = Vec::new();
         for type_ in ["Available", "Progressing", "Failing"] {
             conditions.set(OperatorCondition::new(type_, false), at(0));
@@ -296,18 +294,18 @@ mod tests {
 
         conditions.discard("Available");
         assert_eq!(conditions.len(), 2);
-        assert!(!conditions.is_false("Available"), "what is not there is neither true nor false");
+        assert!(!conditions.is_false("Available"), "a missing condition is neither true nor false");
     }
 
     #[test]
-    fn a_condition_without_a_time_gets_one() {
-        let mut conditions = vec![progressing(true, "written by somebody else")];
+    fn set_without_previous_time_sets_it() {
+        let mut conditions = vec![progressing(true, "written by another client")];
         conditions.set(progressing(true, "ours"), at(3));
         assert_eq!(conditions[0].last_transition_time, Some(Time(at(3))));
     }
 
     #[test]
-    fn fields_of_a_newer_api_survive() {
+    fn set_keeps_unknown_fields() {
         let json = r#"[{"type":"Progressing","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z","observedGeneration":7}]"#;
         let mut conditions: Vec<OperatorCondition> = serde_json::from_str(json).unwrap();
         conditions.set(progressing(true, ""), at(0));
@@ -315,23 +313,23 @@ mod tests {
     }
 
     #[test]
-    fn a_status_outside_the_api_is_neither_true_nor_false() {
+    fn unknown_status_is_neither_true_nor_false() {
         let json = r#"[{"type":"Available","status":"true"}]"#;
         let conditions: Vec<OperatorCondition> = serde_json::from_str(json).unwrap();
         assert!(!conditions.is_true("Available") && !conditions.is_false("Available"));
     }
 
     #[test]
-    fn times_are_as_coarse_as_the_api() {
+    fn times_have_resolution_of_api() {
         let mut conditions = Vec::new();
         conditions.set(progressing(true, ""), "2026-01-01T00:00:00.987654321Z".parse().unwrap());
         let sent = serde_json::to_string(&conditions).unwrap();
         let returned: Vec<OperatorCondition> = serde_json::from_str(&sent).unwrap();
-        assert_eq!(returned, conditions, "what a server returns equals what was composed");
+        assert_eq!(returned, conditions, "the response equals the composed status");
     }
 
     #[test]
-    fn of_several_conditions_of_one_type_one_is_left() {
+    fn set_removes_duplicates() {
         let mut conditions = vec![
             progressing(true, "a"),
             OperatorCondition::new("Failing", false),
@@ -344,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn legal_reasons() {
+    fn is_legal_reason_matches_pattern() {
         for word in ["A", "AsExpected", "Alert:firing", "a_b", "A1", "A,B"] {
             assert!(is_legal_reason(word), "{word}");
         }
@@ -354,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standard_shape_follows_the_same_rules() {
+    fn set_handles_standard_conditions() {
         let mut conditions = Vec::new();
         conditions.set(Condition::new(applies::TYPE, true, applies::MATCH, "one"), at(0));
         conditions.set(Condition::new(applies::TYPE, true, applies::MATCH, "two"), at(9));

@@ -1,4 +1,4 @@
-//! The CustomResourceDefinitions, made from the types.
+//! Generation of the CRDs from the types.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
@@ -7,16 +7,16 @@ use kube::CustomResourceExt;
 
 use crate::{ClusterOperator, ClusterVersion};
 
-/// The CustomResourceDefinitions of the update API, in the order in which they are applied.
+/// The CRDs of the update API, in the order of their installation.
 pub fn all() -> Vec<CustomResourceDefinition> {
     vec![finished(ClusterOperator::crd()), finished(ClusterVersion::crd())]
 }
 
-/// Paths at which `null` says something that a missing field would not.
+/// Fields in which `null` differs from a missing field.
 const NULLABLE: &[&str] = &[
     "status.availableUpdates",
     "status.history[].completionTime",
-    // Components that have nothing to add have always written `null` here.
+    // Components without an extension write `null`.
     "status.extension",
 ];
 
@@ -30,8 +30,8 @@ fn finished(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
     crd
 }
 
-/// Takes out what the derivation adds for Rust's sake: reading is lenient, so every field has a
-/// default there and every optional one may be `null`; the API server is to be strict about both.
+/// Removes what the derivation adds for lenient parsing: defaults of all fields, and `null` for
+/// optional ones. The API server should be strict.
 fn tidy(schema: &mut JSONSchemaProps, path: &str) {
     schema.default = None;
     schema.title = None;

@@ -1,6 +1,6 @@
-//! How images are called.
+//! Image references.
 
-/// Whether two images are the same content, wherever they are kept.
+/// Whether two references have the same content: equal digests, or equal references.
 pub fn same_content(one: &str, other: &str) -> bool {
     let digest = |image: &str| image.rsplit_once('@').map(|(_, digest)| digest.to_owned());
     one == other || digest(one).is_some_and(|one| Some(one) == digest(other))
@@ -11,7 +11,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_is_the_content_and_a_tag_is_only_a_name() {
+    fn same_content_compares_digests() {
         for (one, other, same) in [
             ("here/release@sha256:1", "there/mirror@sha256:1", true),
             ("here/release:5.1.0@sha256:1", "here/release@sha256:1", true),

@@ -1,12 +1,11 @@
-//! Enumerations that other people may extend.
+//! Enumerations that accept unknown values.
 //!
-//! A closed Rust enum would make a whole ClusterVersion unreadable because of one word that a
-//! newer API introduced. An open one keeps the word and lets the code that must decide see that
-//! it does not know it.
+//! With a closed enum, one unknown value of a newer API would make a whole ClusterVersion
+//! unreadable. An open enum preserves the value, and code can detect that it is unknown.
 
-/// Declares an enum of known words plus `Other`, which carries any other word unchanged.
+/// Declares an enum with known values and `Other` for any other value.
 ///
-/// The generated CRD still lists the known words only, so an API server refuses the others.
+/// The generated CRD contains the known values only, so an API server rejects others.
 macro_rules! open_enum {
     (
         $(#[$meta:meta])*
@@ -18,15 +17,15 @@ macro_rules! open_enum {
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
             $( $(#[$variant_meta])* $variant, )+
-            /// A word that this crate does not know.
+            /// An unknown value.
             Other(String),
         }
 
         impl $name {
-            /// The words that this crate knows.
+            /// The known values.
             pub const KNOWN: &[&str] = &[$( $word ),+];
 
-            /// The word as it stands on the wire.
+            /// The value in the API.
             pub fn as_str(&self) -> &str {
                 match self {
                     $( Self::$variant => $word, )+
@@ -34,7 +33,7 @@ macro_rules! open_enum {
                 }
             }
 
-            /// Whether this crate knows the word.
+            /// Whether the value is known.
             pub fn is_known(&self) -> bool {
                 !matches!(self, Self::Other(_))
             }
@@ -91,7 +90,7 @@ mod tests {
     use crate::cluster_version::UpdateState;
 
     #[test]
-    fn known_words_become_variants_and_unknown_ones_survive() {
+    fn unknown_values_round_trip() {
         for (json, state) in [
             (r#""Completed""#, UpdateState::Completed),
             (r#""Partial""#, UpdateState::Partial),
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn only_words_are_accepted() {
+    fn other_types_are_rejected() {
         assert!(serde_json::from_str::<UpdateState>("1").is_err());
         assert!(serde_json::from_str::<UpdateState>("null").is_err());
     }

@@ -1,6 +1,6 @@
-//! Reading YAML and JSON from files and people, with limits, and with errors that name the place.
+//! Reader for YAML and JSON files, with limits and with positions in errors.
 //!
-//! JSON is read as the YAML it is: one parser, one way to say what is wrong.
+//! JSON is parsed as YAML, so that there is one parser and one error format.
 
 use std::fmt;
 use std::io::{self, Read as _};
@@ -10,34 +10,36 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_saphyr::{MessageFormatter as _, Options, UserMessageFormatter};
 
-/// Larger documents are refused unread. The largest that a cluster can hold are lists of a few
-/// hundred objects of at most 1.5 MiB, and real ones stay below 4 MiB.
+#[doc(hidden)]
+pub use self::InputLocation as Place;
+
+/// Bytes of a document. The largest documents of a cluster are lists of a few hundred objects of up
+/// to 1.5 MiB; real ones stay below 4 MiB.
 const MAX_BYTES: usize = 32 << 20;
 
-/// Kubernetes objects nest less than 20 deep, schemas in a CustomResourceDefinition less than 60;
-/// beyond this it is an attack on the stack.
+/// Nesting depth. Kubernetes objects have less than 20 levels, schemas in CRDs less than 60; deeper
+/// documents attack the stack.
 const MAX_DEPTH: usize = 100;
 
-/// About twenty times what the recorded state of a large cluster needs.
+/// Nodes of a document: about twenty times the recorded state of a large cluster.
 const MAX_NODES: usize = 2_000_000;
 
-/// Files written by people use a handful of aliases, if any; a bomb made of them is refused while
-/// it is still small.
+/// Aliases of a document. Files of users have few; the limit stops alias bombs early.
 const MAX_ALIASES: usize = 1_000;
 
-/// The nodes that aliases may repeat.
+/// Nodes that aliases may repeat.
 const MAX_REPEATED: usize = 20_000;
 
-/// Where in an input something is wrong.
+/// A location in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The file, or what else people call the input.
+pub struct InputLocation {
+    /// File or other name of the input.
     pub source: String,
-    /// Line and column, counted from one, where they are known.
+    /// Line and column, counted from one, if known.
     pub position: Option<(u64, u64)>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for InputLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.source)?;
         match self.position {
@@ -47,35 +49,35 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why an input could not be read.
+/// Reason why an input cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// It is too large to be looked at.
+    /// The input has too many bytes.
     #[error("{input} has {size} bytes; the limit is {MAX_BYTES} bytes")]
     TooLarge {
-        /// What people call the input.
+        /// Name of the input.
         input: String,
-        /// Its size.
+        /// Size of the input.
         size: usize,
     },
-    /// It is not what it should be.
+    /// The input is invalid.
     #[error("{place}: {}{problem}", at_field(.field))]
     Malformed {
-        /// Where.
-        place: Place,
-        /// The field, such as `spec.overrides[2].kind`; empty for the whole document.
+        /// Location of the error.
+        place: InputLocation,
+        /// Field such as `spec.overrides[2].kind`; empty for the whole document.
         field: String,
-        /// What is wrong there.
+        /// Description of the error.
         problem: String,
     },
 }
 
 fn at_field(field: &str) -> String {
-    // The path is `.` at the root and `?` where the input broke off before a key.
+    // The path is `.` at the root, and `?` if the input ends before a key.
     if matches!(field, "" | "." | "?") { String::new() } else { format!("field {field}: ") }
 }
 
-/// Takes in what is to be read, and no more than that.
+/// Reads the bytes of an input, up to the size limit.
 pub fn bytes(name: &str, input: impl io::Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let limit = MAX_BYTES as u64;
@@ -86,7 +88,7 @@ pub fn bytes(name: &str, input: impl io::Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads one object, which has to be of that kind.
+/// Reads an object of a kind.
 pub fn object<K>(name: &str, bytes: &[u8]) -> Result<K, ReadError>
 where
     K: Resource<DynamicType = ()> + DeserializeOwned,
@@ -98,7 +100,7 @@ where
     ] {
         if *is != should {
             return Err(ReadError::Malformed {
-                place: Place { source: name.to_owned(), position: None },
+                place: InputLocation { source: name.to_owned(), position: None },
                 field: field.to_owned(),
                 problem: format!("expected {should:?}, found {is:?}"),
             });
@@ -107,7 +109,7 @@ where
     document(name, bytes)
 }
 
-/// What a document says that it is.
+/// API version and kind of a document.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct TypeMeta {
@@ -115,7 +117,7 @@ struct TypeMeta {
     kind: String,
 }
 
-/// Reads one document. `name` is what people call the input; errors begin with it.
+/// Reads one document. Errors start with `name`, the name of the input.
 pub fn document<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, ReadError> {
     let text = text(name, bytes)?;
     let mut field = String::new();
@@ -128,8 +130,8 @@ pub fn document<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, Read
     read.map_err(|error| malformed(name, field, &error))
 }
 
-/// Reads every document of a file that may hold several; empty ones do not count. Errors name the
-/// place, but not the field.
+/// Reads all documents of a file and skips empty ones. Errors contain the position, but not the
+/// field.
 pub fn documents<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<Vec<T>, ReadError> {
     let text = text(name, bytes)?;
     let documents: Vec<Option<T>> = serde_saphyr::from_multiple_with_options(text, options())
@@ -137,10 +139,10 @@ pub fn documents<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<Vec<T>
     Ok(documents.into_iter().flatten().collect())
 }
 
-/// Reads what was a document or part of one. Errors name the field, but not the place.
+/// Converts a parsed value. Errors contain the field, but not the position.
 pub fn value<T: DeserializeOwned>(name: &str, value: &serde_json::Value) -> Result<T, ReadError> {
     serde_path_to_error::deserialize(value).map_err(|error| ReadError::Malformed {
-        place: Place { source: name.to_owned(), position: None },
+        place: InputLocation { source: name.to_owned(), position: None },
         field: error.path().to_string(),
         problem: error.into_inner().to_string(),
     })
@@ -155,7 +157,10 @@ fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, ReadError> {
         let line = before.split(|byte| *byte == b'\n').count();
         let column = before.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len) + 1;
         ReadError::Malformed {
-            place: Place { source: name.to_owned(), position: Some((line as u64, column as u64)) },
+            place: InputLocation {
+                source: name.to_owned(),
+                position: Some((line as u64, column as u64)),
+            },
             field: String::new(),
             problem: "not valid UTF-8".to_owned(),
         }
@@ -172,9 +177,9 @@ fn options() -> Options {
             max_aliases: MAX_ALIASES,
             max_recorded_anchor_events: MAX_REPEATED,
         },
-        // File modes are written as `0644` in manifests, and kubectl reads them as octal.
+        // Manifests contain file modes such as `0644`, which kubectl parses as octal.
         legacy_octal_numbers: true,
-        // The error carries the position; a picture of the line is the printer's business.
+        // The error contains the position; the caller prints excerpts.
         with_snippet: false,
     }
 }
@@ -182,7 +187,11 @@ fn options() -> Options {
 fn malformed(name: &str, field: String, error: &serde_saphyr::Error) -> ReadError {
     let position = error.location().map(|at| (at.line(), at.column()));
     let problem = UserMessageFormatter.format_message(error);
-    // The parser names its own limits behind the fact that one was exceeded.
+    // The parser appends its limits to the message.
     let problem = problem.split(": limits breached").next().unwrap_or_default().to_owned();
-    ReadError::Malformed { place: Place { source: name.to_owned(), position }, field, problem }
+    ReadError::Malformed {
+        place: InputLocation { source: name.to_owned(), position },
+        field,
+        problem,
+    }
 }

@@ -1,7 +1,7 @@
-//! What is wrong in a ClusterVersion that could be read.
+//! Validation of a parsed ClusterVersion.
 //!
-//! An API server with the generated CRD refuses most of this, but not every server knows every
-//! rule, and a file has met none. Only what is asked for is looked at, and nothing but the object.
+//! An API server with the generated CRD rejects most of these problems, but not every server
+//! supports all rules, and files are not validated. Only the spec is validated.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,63 +13,66 @@ use crate::cluster_version::{
 };
 use crate::{ClusterVersion, Version, limits};
 
-/// One thing that is wrong.
+#[doc(hidden)]
+pub use self::{FieldProblem as Problem, FieldProblemKind as ProblemKind};
+
+/// A problem of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The field, such as `spec.desiredUpdate.version`.
+pub struct FieldProblem {
+    /// Field such as `spec.desiredUpdate.version`.
     pub field: String,
-    /// What is wrong there.
-    pub kind: ProblemKind,
+    /// Kind of the problem.
+    pub kind: FieldProblemKind,
 }
 
-/// What can be wrong in a field.
+/// Kind of a field's problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProblemKind {
-    /// It is not a URL that could be asked.
+pub enum FieldProblemKind {
+    /// Not an absolute http or https URL.
     NotAUrl(String),
-    /// It is not a UUID of the RFC 4122 variant.
+    /// Not a UUID of the RFC 4122 variant.
     NotAUuid(String),
-    /// It is a UUID, but not a random one.
+    /// A UUID that is not random (version 4).
     NotARandomUuid(String),
-    /// It is not a semantic version.
+    /// Not a semantic version.
     NotAVersion(String),
-    /// It is a word that the API does not have.
+    /// An unknown value.
     UnknownWord {
-        /// The word.
+        /// The value.
         word: String,
-        /// Those that the API has.
+        /// The known values.
         known: &'static [&'static str],
     },
-    /// An update that names nothing to update to.
+    /// An update without a target.
     NothingToUpdateTo,
-    /// It cannot stand beside another field.
+    /// Excludes another field.
     Excludes(&'static str),
-    /// It cannot stand without another field.
+    /// Requires another field.
     Needs(&'static str),
-    /// It occurs twice in a list of unique ones.
+    /// A duplicate in a list of unique items.
     Twice(String),
-    /// It is not a name that an object can have.
+    /// Not a valid object name.
     NotAName(String),
-    /// A risk's name of that length.
+    /// A risk name with an invalid length.
     NotARiskName(usize),
-    /// A list is too long.
+    /// A list that is too long.
     TooMany {
-        /// How long it is.
+        /// Length of the list.
         len: usize,
-        /// How long it may be.
-        most: usize,
+        /// The limit.
+        limit: usize,
     },
-    /// The first capability is wanted without the second.
+    /// The first capability requires the second.
     CapabilityNeeds(&'static str, &'static str),
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for FieldProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.field, self.kind)
     }
 }
 
-impl fmt::Display for ProblemKind {
+impl fmt::Display for FieldProblemKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAUrl(text) => write!(f, "{text:?} is not an absolute http or https URL"),
@@ -94,7 +97,7 @@ impl fmt::Display for ProblemKind {
             Self::NotARiskName(len) => {
                 write!(f, "the name of a risk has 1 to {} bytes, found {len}", limits::RISK_NAME)
             }
-            Self::TooMany { len, most } => write!(f, "{len} entries exceed the limit of {most}"),
+            Self::TooMany { len, limit } => write!(f, "{len} entries exceed the limit of {limit}"),
             Self::CapabilityNeeds(capability, needed) => {
                 write!(f, "{capability:?} requires {needed:?}")
             }
@@ -106,9 +109,9 @@ fn quoted(words: &[&str]) -> String {
     words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" or ")
 }
 
-/// Everything that is wrong in what is asked for, in the order of the fields.
-pub fn cluster_version(object: &ClusterVersion) -> Vec<Problem> {
-    let mut problems = Problems::default();
+/// All problems of the spec, in the order of the fields.
+pub fn cluster_version(object: &ClusterVersion) -> Vec<FieldProblem> {
+    let mut problems = FieldProblems::default();
     let ClusterVersionSpec {
         cluster_id,
         desired_update,
@@ -121,7 +124,7 @@ pub fn cluster_version(object: &ClusterVersion) -> Vec<Problem> {
     } = &object.spec;
     let name = object.metadata.name.as_deref().unwrap_or_default();
     if !is_label(name) {
-        problems.add("metadata.name", ProblemKind::NotAName(name.to_owned()));
+        problems.add("metadata.name", FieldProblemKind::NotAName(name.to_owned()));
     }
     if !cluster_id.is_empty() {
         problems.add_some("spec.clusterID", uuid_problem(cluster_id));
@@ -151,11 +154,11 @@ pub fn cluster_version(object: &ClusterVersion) -> Vec<Problem> {
     problems.0
 }
 
-/// Capabilities that make no sense without another.
+/// Capabilities that require another one.
 const NEEDED: &[(&str, &str)] =
     &[("marketplace", "OperatorLifecycleManager"), ("ClusterAPI", "CompatibilityRequirements")];
 
-fn wanted(capabilities: &Capabilities, enabled: &[String], problems: &mut Problems) {
+fn wanted(capabilities: &Capabilities, enabled: &[String], problems: &mut FieldProblems) {
     let Capabilities { baseline_capability_set, additional_enabled_capabilities, unknown: _ } =
         capabilities;
     let Some(baseline) = baseline_capability_set else { return };
@@ -163,47 +166,50 @@ fn wanted(capabilities: &Capabilities, enabled: &[String], problems: &mut Proble
         let word = baseline.clone();
         let known = &["None", "vCurrent", "v4.18"];
         let field = "spec.capabilities.baselineCapabilitySet";
-        problems.add(field, ProblemKind::UnknownWord { word, known });
+        problems.add(field, FieldProblemKind::UnknownWord { word, known });
     }
-    let asked = |name: &str| additional_enabled_capabilities.iter().any(|asked| asked == name);
+    let requested =
+        |name: &str| additional_enabled_capabilities.iter().any(|requested| requested == name);
     for (capability, needed) in NEEDED {
-        let has_needed = asked(needed) || enabled.iter().any(|enabled| enabled == needed);
-        if baseline == "None" && asked(capability) && !has_needed {
+        let has_needed = requested(needed) || enabled.iter().any(|enabled| enabled == needed);
+        if baseline == "None" && requested(capability) && !has_needed {
             let field = "spec.capabilities.additionalEnabledCapabilities";
-            problems.add(field, ProblemKind::CapabilityNeeds(capability, needed));
+            problems.add(field, FieldProblemKind::CapabilityNeeds(capability, needed));
         }
     }
 }
 
-fn desired(update: &Update, problems: &mut Problems) {
+fn desired(update: &Update, problems: &mut FieldProblems) {
     let Update { architecture, version: _, image: _, force: _, accept_risks, mode, unknown: _ } =
         update;
     if !update.names_a_release() && accept_risks.is_empty() {
-        problems.add("spec.desiredUpdate", ProblemKind::NothingToUpdateTo);
+        problems.add("spec.desiredUpdate", FieldProblemKind::NothingToUpdateTo);
     }
     if let Some(architecture) = architecture {
         let field = "spec.desiredUpdate.architecture";
         if !architecture.is_known() {
             let word = architecture.as_str().to_owned();
-            problems.add(field, ProblemKind::UnknownWord { word, known: &["Multi"] });
+            problems.add(field, FieldProblemKind::UnknownWord { word, known: &["Multi"] });
         }
         if update.architecture().is_some() && update.image().is_some() {
-            problems.add(field, ProblemKind::Excludes("spec.desiredUpdate.image"));
+            problems.add(field, FieldProblemKind::Excludes("spec.desiredUpdate.image"));
         }
         if update.architecture().is_some() && update.version().is_none() {
-            problems.add(field, ProblemKind::Needs("spec.desiredUpdate.version"));
+            problems.add(field, FieldProblemKind::Needs("spec.desiredUpdate.version"));
         }
     }
     if let Some(version) = update.version()
         && Version::parse(version).is_err()
     {
-        problems.add("spec.desiredUpdate.version", ProblemKind::NotAVersion(version.to_owned()));
+        problems
+            .add("spec.desiredUpdate.version", FieldProblemKind::NotAVersion(version.to_owned()));
     }
     let field = "spec.desiredUpdate.acceptRisks";
     problems.at_most(field, accept_risks.len(), limits::ACCEPTED_RISKS);
     for (index, AcceptRisk { name, .. }) in accept_risks.iter().enumerate() {
         if name.is_empty() || name.len() > limits::RISK_NAME {
-            problems.add(&format!("{field}[{index}].name"), ProblemKind::NotARiskName(name.len()));
+            problems
+                .add(&format!("{field}[{index}].name"), FieldProblemKind::NotARiskName(name.len()));
         }
     }
     problems.unique(field, accept_risks.iter().map(|risk| &risk.name));
@@ -212,49 +218,49 @@ fn desired(update: &Update, problems: &mut Problems) {
     {
         let word = mode.as_str().to_owned();
         let known = UpdateMode::KNOWN;
-        problems.add("spec.desiredUpdate.mode", ProblemKind::UnknownWord { word, known });
+        problems.add("spec.desiredUpdate.mode", FieldProblemKind::UnknownWord { word, known });
     }
 }
 
 #[derive(Default)]
-struct Problems(Vec<Problem>);
+struct FieldProblems(Vec<FieldProblem>);
 
-impl Problems {
-    fn add(&mut self, field: &str, kind: ProblemKind) {
-        self.0.push(Problem { field: field.to_owned(), kind });
+impl FieldProblems {
+    fn add(&mut self, field: &str, kind: FieldProblemKind) {
+        self.0.push(FieldProblem { field: field.to_owned(), kind });
     }
 
-    /// Lists have limits.
-    fn at_most(&mut self, field: &str, len: usize, most: usize) {
-        if len > most {
-            self.add(field, ProblemKind::TooMany { len, most });
+    /// Checks the length of a list.
+    fn at_most(&mut self, field: &str, len: usize, limit: usize) {
+        if len > limit {
+            self.add(field, FieldProblemKind::TooMany { len, limit });
         }
     }
 
-    /// No key occurs twice.
+    /// Checks that keys are unique.
     fn unique(&mut self, field: &str, keys: impl Iterator<Item = impl ToString>) {
         let mut seen = HashSet::new();
         for (index, key) in keys.map(|key| key.to_string()).enumerate() {
             if seen.contains(&key) {
-                self.add(&format!("{field}[{index}]"), ProblemKind::Twice(key));
+                self.add(&format!("{field}[{index}]"), FieldProblemKind::Twice(key));
             } else {
                 seen.insert(key);
             }
         }
     }
 
-    fn add_some(&mut self, field: &str, kind: Option<ProblemKind>) {
-        self.0.extend(kind.map(|kind| Problem { field: field.to_owned(), kind }));
+    fn add_some(&mut self, field: &str, kind: Option<FieldProblemKind>) {
+        self.0.extend(kind.map(|kind| FieldProblem { field: field.to_owned(), kind }));
     }
 }
 
-fn url_problem(text: &str) -> Option<ProblemKind> {
+fn url_problem(text: &str) -> Option<FieldProblemKind> {
     let usable = Url::parse(text)
         .is_ok_and(|url| url.has_host() && matches!(url.scheme(), "http" | "https"));
-    (!usable).then(|| ProblemKind::NotAUrl(text.to_owned()))
+    (!usable).then(|| FieldProblemKind::NotAUrl(text.to_owned()))
 }
 
-/// As names of objects that have to serve as DNS labels: RFC 1035.
+/// Whether a text is an RFC 1035 label.
 fn is_label(text: &str) -> bool {
     let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     text.len() <= 63
@@ -263,7 +269,7 @@ fn is_label(text: &str) -> bool {
         && !text.ends_with('-')
 }
 
-/// `None`, `vCurrent`, or the set of a release such as `v4.18`.
+/// Whether a text is `None`, `vCurrent`, or the set of a release such as `v4.18`.
 fn is_capability_set(text: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let of_release = text.strip_prefix('v').and_then(|version| version.split_once('.'));
@@ -271,15 +277,15 @@ fn is_capability_set(text: &str) -> bool {
         || of_release.is_some_and(|(major, minor)| is_number(major) && is_number(minor))
 }
 
-/// What is wrong with a text that is to be the random UUID of a cluster.
+/// The problem of a text that should be a random UUID.
 ///
 /// `xxxxxxxx-xxxx-Vxxx-Nxxx-xxxxxxxxxxxx`: V is the version, the top bits of N the variant.
-pub fn uuid_problem(text: &str) -> Option<ProblemKind> {
+pub fn uuid_problem(text: &str) -> Option<FieldProblemKind> {
     let groups: Vec<&str> = text.split('-').collect();
     let shape = groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
         && groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()));
     if !shape || !groups[3].starts_with(['8', '9', 'a', 'b', 'A', 'B']) {
-        return Some(ProblemKind::NotAUuid(text.to_owned()));
+        return Some(FieldProblemKind::NotAUuid(text.to_owned()));
     }
-    (!groups[2].starts_with('4')).then(|| ProblemKind::NotARandomUuid(text.to_owned()))
+    (!groups[2].starts_with('4')).then(|| FieldProblemKind::NotARandomUuid(text.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Versions, and what lies between two of them.
+//! Versions and changes between them.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -11,39 +11,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits;
 
-/// The minor version of the platform that has two names, 4.23 and 5.0, by each of them.
+/// The minor version with two names, 4.23 and 5.0.
 pub const RENAMED: [(u64, u64); 2] = [(4, 23), (5, 0)];
 
 /// A semantic version.
 ///
-/// It compares by SemVer precedence: build metadata, in which update graphs keep the
-/// architecture, makes no difference, but it is kept.
+/// It compares by SemVer precedence. Build metadata, which contains the architecture in update
+/// graphs, is preserved, but not compared.
 #[derive(Clone, Debug)]
 pub struct Version(semver::Version);
 
-/// Why a text is not a version.
+/// Reason why a text is not a version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
-    /// It is longer than any version.
+    /// The text is too long.
     #[error("the version has {0} bytes; the limit is {most} bytes", most = limits::VERSION)]
     TooLong(usize),
-    /// It does not follow the grammar.
+    /// The text does not follow the grammar.
     #[error("{text:?} is not a semantic version such as 5.1.0 or 5.2.0-rc.1")]
     Malformed {
         /// The text.
         text: String,
-        /// What the parser says about it.
+        /// Error of the parser.
         source: SemverError,
     },
 }
 
-/// What the SemVer parser says about a text.
+/// Error of the SemVer parser.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SemverError(String);
 
 impl Version {
-    /// A release without pre-release or build.
+    /// A version without pre-release and build metadata.
     pub const fn new(major: u64, minor: u64, patch: u64) -> Self {
         Self(semver::Version::new(major, minor, patch))
     }
@@ -53,9 +53,9 @@ impl Version {
         Self::parse_as(text, text)
     }
 
-    /// Parses what people write where a version is meant: blanks around it, a leading `v`,
-    /// leading zeros and a missing minor or patch are forgiven. A shortened version cannot have a
-    /// pre-release or build.
+    /// Parses a version as users write it: surrounding whitespace, a leading `v`, leading zeros and
+    /// a missing minor or patch version are accepted. A shortened version cannot have a pre-release
+    /// or build metadata.
     pub fn parse_tolerant(text: &str) -> Result<Self, VersionError> {
         if text.len() > limits::VERSION {
             return Err(VersionError::TooLong(text.len()));
@@ -81,37 +81,37 @@ impl Version {
         })
     }
 
-    /// The first number.
+    /// Major version.
     pub fn major(&self) -> u64 {
         self.0.major
     }
 
-    /// The second number.
+    /// Minor version.
     pub fn minor(&self) -> u64 {
         self.0.minor
     }
 
-    /// The third number.
+    /// Patch version.
     pub fn patch(&self) -> u64 {
         self.0.patch
     }
 
-    /// The pre-release, empty for a release.
+    /// Pre-release; empty for a release.
     pub fn pre_release(&self) -> &str {
         self.0.pre.as_str()
     }
 
-    /// The build metadata, empty where there is none.
+    /// Build metadata; empty if there is none.
     pub fn build(&self) -> &str {
         self.0.build.as_str()
     }
 
-    /// The same version without build metadata.
+    /// The version without build metadata.
     pub fn without_build(&self) -> Self {
         Self(semver::Version { build: semver::BuildMetadata::EMPTY, ..self.0.clone() })
     }
 
-    /// The first releases of the minor version that follows, by each of its names.
+    /// The first release of the next minor version, with each of its names.
     pub fn next_minors(&self) -> impl Iterator<Item = Self> + use<> {
         let [before, after] = RENAMED;
         let own = (self.major(), self.minor());
@@ -121,7 +121,7 @@ impl Version {
         std::iter::once(next).chain(renamed).map(|(major, minor)| Self::new(major, minor, 0))
     }
 
-    /// `major.minor`, as channels and users name a stream of releases.
+    /// `major.minor`, the stream of the release.
     pub fn stream(&self) -> String {
         format!("{}.{}", self.0.major, self.0.minor)
     }
@@ -194,8 +194,9 @@ impl<'de> Deserialize<'de> for Version {
 
 /// Kind of change from one version to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Move")]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
-pub enum Move {
+pub enum VersionChange {
     /// The same version.
     Reinstall,
     /// A later patch version of the same minor version.
@@ -213,8 +214,8 @@ pub enum Move {
     Downgrade,
 }
 
-impl Move {
-    /// What kind of step leads from `current` to `target`.
+impl VersionChange {
+    /// The kind of change from `current` to `target`.
     pub fn between(current: &Version, target: &Version) -> Self {
         match target.cmp(current) {
             Ordering::Equal => Self::Reinstall,
@@ -228,13 +229,13 @@ impl Move {
         }
     }
 
-    /// Whether the step stays within one minor version.
+    /// Whether the minor version stays the same.
     pub fn within_minor(self) -> bool {
         matches!(self, Self::Reinstall | Self::Patch)
     }
 }
 
-impl fmt::Display for Move {
+impl fmt::Display for VersionChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reinstall => f.write_str("the same version again"),
@@ -266,18 +267,58 @@ impl JsonSchema for Version {
     }
 }
 
+/// Minor versions that a skip-level update may cross.
+pub const MAX_SKIPPED_MINORS: u64 = 2;
+
+/// Distance of an update in minor versions. Only `force` allows larger distances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpdateDistance {
+    /// A patch update, an update to the next minor version, or to 5.0.
+    Usual,
+    /// An update that skips a minor version. The update service must offer it, and a preflight must
+    /// succeed.
+    SkipLevel,
+    /// An update that skips too many minor versions.
+    TooFar {
+        /// Difference in minor versions.
+        minors: u64,
+    },
+    /// An update to an unsupported major version.
+    Major,
+    /// A downgrade.
+    Back,
+}
+
+impl UpdateDistance {
+    /// The distance between two versions.
+    pub fn between(from: &Version, to: &Version) -> Self {
+        if to < from {
+            return Self::Back;
+        }
+        if to.major() > from.major() {
+            // The only supported update between major versions.
+            let is_supported = from.major() == 4 && (to.major(), to.minor()) == (5, 0);
+            return if is_supported { Self::Usual } else { Self::Major };
+        }
+        match to.minor().saturating_sub(from.minor()) {
+            0 | 1 => Self::Usual,
+            minors if minors > MAX_SKIPPED_MINORS => Self::TooFar { minors },
+            _ => Self::SkipLevel,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
+    use proptest::prelude::*;
 
     fn version(text: &str) -> Version {
         Version::parse(text).unwrap()
     }
 
     #[test]
-    fn build_metadata_makes_no_difference() {
+    fn build_metadata_is_not_compared() {
         assert_eq!(version("5.1.0+amd64"), version("5.1.0+arm64"));
         assert!(version("5.1.0-rc.1+amd64") < version("5.1.0"));
         assert_eq!(version("5.1.0+amd64").to_string(), "5.1.0+amd64");
@@ -285,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn precedence_is_that_of_semver() {
+    fn order_is_semver_precedence() {
         let ascending = [
             "1.0.0-alpha",
             "1.0.0-alpha.1",
@@ -305,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn strict_parsing_refuses_what_is_not_semver() {
+    fn parse_rejects_invalid_versions() {
         for text in ["", "5", "5.1", "v5.1.0", "5.01.0", " 5.1.0", "5.1.0-", "five", "5.1.0.0"] {
             assert!(Version::parse(text).is_err(), "{text:?}");
         }
@@ -314,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn tolerant_parsing_forgives() {
+    fn parse_tolerant_accepts_short_versions() {
         for (text, meaning) in [
             ("5", "5.0.0"),
             ("5.1", "5.1.0"),
@@ -331,27 +372,31 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_of_a_move() {
+    fn change_between_versions() {
         for (from, to, kind) in [
-            ("5.1.0", "5.1.0", Move::Reinstall),
-            ("5.1.0+amd64", "5.1.0+multi", Move::Reinstall),
-            ("5.1.0-rc.1", "5.1.0", Move::Patch),
-            ("5.1.0", "5.1.9", Move::Patch),
-            ("5.1.0", "5.2.0", Move::NextMinor),
-            ("5.1.0", "5.2.0-rc.0", Move::NextMinor),
-            ("5.1.0", "5.3.4", Move::SkipLevel { skipped_minors: 1 }),
-            ("5.1.0", "5.5.4", Move::SkipLevel { skipped_minors: 3 }),
-            ("4.23.0", "5.0.0", Move::Major),
-            ("5.1.0", "5.0.9", Move::Downgrade),
-            ("5.1.0", "5.1.0-rc.1", Move::Downgrade),
-            ("5.0.0", "4.22.0", Move::Downgrade),
+            ("5.1.0", "5.1.0", VersionChange::Reinstall),
+            ("5.1.0+amd64", "5.1.0+multi", VersionChange::Reinstall),
+            ("5.1.0-rc.1", "5.1.0", VersionChange::Patch),
+            ("5.1.0", "5.1.9", VersionChange::Patch),
+            ("5.1.0", "5.2.0", VersionChange::NextMinor),
+            ("5.1.0", "5.2.0-rc.0", VersionChange::NextMinor),
+            ("5.1.0", "5.3.4", VersionChange::SkipLevel { skipped_minors: 1 }),
+            ("5.1.0", "5.5.4", VersionChange::SkipLevel { skipped_minors: 3 }),
+            ("4.23.0", "5.0.0", VersionChange::Major),
+            ("5.1.0", "5.0.9", VersionChange::Downgrade),
+            ("5.1.0", "5.1.0-rc.1", VersionChange::Downgrade),
+            ("5.0.0", "4.22.0", VersionChange::Downgrade),
         ] {
-            assert_eq!(Move::between(&version(from), &version(to)), kind, "{from} to {to}");
+            assert_eq!(
+                VersionChange::between(&version(from), &version(to)),
+                kind,
+                "{from} to {to}"
+            );
         }
     }
 
     #[test]
-    fn the_next_minor_version_may_have_two_names() {
+    fn next_minors_includes_renamed_version() {
         for (from, next) in [
             ("5.1.0", "5.2.0"),
             ("4.9.0-rc.1", "4.10.0"),
@@ -366,15 +411,15 @@ mod tests {
     }
 
     #[test]
-    fn moves_are_named_for_people() {
+    fn change_display() {
         let named = [
-            Move::Reinstall,
-            Move::Patch,
-            Move::NextMinor,
-            Move::SkipLevel { skipped_minors: 1 },
-            Move::SkipLevel { skipped_minors: 2 },
-            Move::Major,
-            Move::Downgrade,
+            VersionChange::Reinstall,
+            VersionChange::Patch,
+            VersionChange::NextMinor,
+            VersionChange::SkipLevel { skipped_minors: 1 },
+            VersionChange::SkipLevel { skipped_minors: 2 },
+            VersionChange::Major,
+            VersionChange::Downgrade,
         ]
         .map(|kind| kind.to_string());
         insta::assert_snapshot!(named.join("\n"), @"
@@ -390,13 +435,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_parsing_panic(text in "\\PC{0,40}") {
+        fn parse_of_any_text_does_not_panic(text in "\\PC{0,40}") {
             let _ = Version::parse(&text);
             let _ = Version::parse_tolerant(&text);
         }
 
         #[test]
-        fn what_is_strict_is_tolerated_unchanged(
+        fn parse_tolerant_accepts_strict_versions(
             major in 0u64..99, minor in 0u64..99, patch in 0u64..999,
             pre in proptest::option::of("(rc|ec|nightly)\\.[1-9][0-9]{0,3}"),
         ) {
@@ -406,7 +451,7 @@ mod tests {
         }
 
         #[test]
-        fn equal_versions_hash_alike(build in "[a-z0-9]{1,8}") {
+        fn equal_versions_have_equal_hashes(build in "[a-z0-9]{1,8}") {
             let hash = |version: &Version| {
                 let mut hasher = std::hash::DefaultHasher::new();
                 version.hash(&mut hasher);
@@ -415,6 +460,25 @@ mod tests {
             let (plain, built) = (version("5.1.0"), version(&format!("5.1.0+{build}")));
             prop_assert_eq!(&plain, &built);
             prop_assert_eq!(hash(&plain), hash(&built));
+        }
+    }
+
+    #[test]
+    fn distance_between_versions() {
+        for (from, to, distance) in [
+            ("5.1.0", "5.1.0", UpdateDistance::Usual),
+            ("5.1.0", "5.1.9", UpdateDistance::Usual),
+            ("5.1.9", "5.2.0-rc.1", UpdateDistance::Usual),
+            ("4.3.0", "5.0.7", UpdateDistance::Usual),
+            ("5.0.0", "5.2.0", UpdateDistance::SkipLevel),
+            ("5.0.0", "5.3.0", UpdateDistance::TooFar { minors: 3 }),
+            ("4.21.0", "5.1.0", UpdateDistance::Major),
+            ("3.11.0", "5.0.0", UpdateDistance::Major),
+            ("5.1.0", "5.1.0-rc.1", UpdateDistance::Back),
+            ("5.0.0", "4.21.0", UpdateDistance::Back),
+        ] {
+            let [from, to] = [from, to].map(|version| Version::parse(version).unwrap());
+            assert_eq!(UpdateDistance::between(&from, &to), distance, "{from} {to}");
         }
     }
 }

@@ -1,11 +1,14 @@
-//! What will not run on a target release. This crate is pure: it knows no cluster and no clock.
+//! Compatibility with a target release. This crate is pure: it uses no cluster and no clock.
 //!
-//! * [`Minor`] is a minor version of Kubernetes, by which APIs come and go.
-//! * [`removed_apis`] has the APIs of Kubernetes itself that go.
-//! * [`olm`] knows up to which version of the platform installed operators run.
+//! * [`KubernetesMinor`] is a minor version of Kubernetes, which removes APIs.
+//! * [`removed_apis`] lists the APIs that Kubernetes removes.
+//! * [`olm`] determines which cluster versions installed OLM operators support.
 
-mod minor;
+mod kubernetes_minor;
 pub mod olm;
 pub mod removed_apis;
 
-pub use minor::Minor;
+pub use kubernetes_minor::KubernetesMinor;
+
+#[doc(hidden)]
+pub use self::KubernetesMinor as Minor;

@@ -1,48 +1,48 @@
-//! Files as they come from a directory, a tarball or an image: names and bytes, within limits.
+//! Files of a directory, tarball or image, with limits on number and size.
 
 use std::collections::BTreeMap;
 
-/// Files in one set. The real graph-data has 1,800 and grows by a few hundred a year.
+/// Files in one set. OpenShift's graph-data has 1,800 and grows by a few hundred a year.
 pub const MAX_FILES: usize = 8_192;
 
-/// Bytes of one file. The largest real one has 4 KiB.
+/// Bytes of one file. The largest one of OpenShift's graph-data has 4 KiB.
 pub const MAX_FILE_BYTES: usize = 1 << 20;
 
-/// Bytes of all files together: sixteen times what the real graph-data has. What is made of them in
-/// memory may take thirty times as much.
+/// Bytes of all files: sixteen times the size of OpenShift's graph-data. Parsed files can need
+/// thirty times as much memory.
 pub const MAX_BYTES: usize = 16 << 20;
 
-/// Characters of a path: what file systems allow in one name.
+/// Bytes of a path, as for a name in most file systems.
 const MAX_PATH: usize = 255;
 
-/// Files by path, in the order of their paths.
+/// Files, sorted by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     by_path: BTreeMap<String, Vec<u8>>,
     bytes: usize,
 }
 
-/// Why a file is not taken into a set.
+/// Reason why a file is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
-    /// There are more files than are looked at.
+    /// The set has too many files.
     #[error("more than {MAX_FILES} files")]
     TooMany,
-    /// One file is too large.
+    /// A file is too large.
     #[error("{path} has {size} bytes; the limit is {MAX_FILE_BYTES} bytes")]
     FileTooLarge {
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// Its size.
+        /// Size of the file.
         size: u64,
     },
-    /// All files together are too large.
+    /// The total size is too large.
     #[error("the files up to {path} exceed the limit of {MAX_BYTES} bytes")]
     TooLarge {
-        /// The path at which the limit was crossed.
+        /// Path of the file that exceeds the limit.
         path: String,
     },
-    /// A path leads out of the set, or is no path.
+    /// A path leaves the directory, or is invalid.
     #[error("path {path:?} is outside of the directory")]
     Path {
         /// The path.
@@ -51,11 +51,11 @@ pub enum FilesError {
 }
 
 impl Files {
-    /// Adds a file. Its path is relative, with `/` between its parts.
+    /// Adds a file. The path is relative and uses `/`.
     pub fn insert(&mut self, path: impl Into<String>, bytes: Vec<u8>) -> Result<(), FilesError> {
         let path = path.into();
-        // A zero byte cannot stand in an archive of these files, and names with line breaks or
-        // escape sequences could say in reports and logs what nobody wrote there.
+        // Tarballs cannot contain NUL in names. Line breaks and escape sequences in names could
+        // forge lines of reports and logs.
         let odd = |letter: char| letter == '\\' || letter.is_control();
         let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(odd);
         if path.len() > MAX_PATH || !path.split('/').all(plain) {
@@ -76,17 +76,17 @@ impl Files {
         Ok(())
     }
 
-    /// The bytes of a file.
+    /// Content of a file.
     pub fn get(&self, path: &str) -> Option<&[u8]> {
         self.by_path.get(path).map(Vec::as_slice)
     }
 
-    /// All files, in the order of their paths.
+    /// All files, sorted by path.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.by_path.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
     }
 
-    /// The files right below a directory, with their whole paths.
+    /// The files directly in a directory, with their whole paths.
     pub fn below<'a>(&'a self, directory: &'a str) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         self.iter().filter(move |(path, _)| {
             path.rsplit_once('/').is_some_and(|(parent, _)| parent == directory)
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_found_by_directory_in_order() {
+    fn below_returns_files_of_directory_in_order() {
         let mut files = Files::default();
         for path in ["channels/b.yaml", "version", "channels/a.yaml", "channels/deep/c.yaml"] {
             files.insert(path, path.as_bytes().to_vec()).unwrap();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_hold() {
+    fn insert_beyond_limits_fails() {
         let mut files = Files::default();
         for path in [
             "",
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_replaced_is_counted_once() {
+    fn insert_of_replaced_file_counts_once() {
         let mut files = Files::default();
         for _ in 0..2 * (MAX_BYTES / MAX_FILE_BYTES) {
             files.insert("same", vec![0; MAX_FILE_BYTES]).unwrap();

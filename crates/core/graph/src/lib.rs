@@ -1,30 +1,35 @@
-//! The update graph: which release leads to which, for whom, and why not.
+//! The update graph: releases, the updates between them, and the conditions of these updates.
 //!
-//! This crate is pure: bytes with names go in, graphs, answers and pictures come out. It reads
-//! no files, no network and no clock; `fairway-graph-files` reads directories.
+//! This crate is pure: it converts named bytes to graphs, reports and drawings, and uses no files,
+//! network or clock. `fairway-graph-files` reads directories.
 //!
-//! * [`data`] reads what the maintainers of graph-data say. It fails closed.
-//! * [`releases`] reads what releases declare about themselves.
-//! * [`build`] makes the [`Graph`] that clusters get from both.
-//! * [`lint`] finds mistakes in graph-data before clusters do.
-//! * [`wire`] reads and writes the Cincinnati protocol's JSON.
-//! * [`question`] has answers for people, [`picture`] shows them what there is.
+//! * [`data`] reads graph-data. It fails closed.
+//! * [`releases`] reads the metadata that release images declare.
+//! * [`build`] combines both into the [`Graph`] that the update service serves.
+//! * [`lint`] finds mistakes in graph-data.
+//! * [`cincinnati`] reads and writes the JSON of the Cincinnati protocol.
+//! * [`analysis`] answers questions about a graph, [`render`] draws it.
 
+pub mod analysis;
 pub mod build;
+pub mod cincinnati;
 pub mod data;
 pub mod files;
 pub mod graph;
 pub mod lint;
-pub mod picture;
 pub mod problem;
-pub mod question;
 pub mod releases;
+pub mod render;
 pub mod risk;
-pub mod wire;
 
 pub use data::GraphData;
 pub use files::Files;
 pub use graph::{Edge, Graph, Node, NodeId, Scope};
-pub use problem::Problem;
+pub use problem::GraphProblem;
 pub use releases::ReleaseImage;
 pub use risk::Risk;
+
+#[doc(hidden)]
+pub use self::{
+    GraphProblem as Problem, analysis as question, cincinnati as wire, render as picture,
+};

@@ -1,93 +1,93 @@
-//! What is wrong with releases and graphs, by name, and what came of it.
+//! Problems of releases and graphs, and their effect.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Something wrong with a release or a graph. What it concerns is left out; the rest goes on.
+/// A problem of a release or a graph. The affected part is omitted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase", tag = "problem")]
-pub enum Problem {
-    /// A release could not be read.
+pub enum GraphProblem {
+    /// The metadata of a release is invalid.
     UnreadableRelease {
-        /// What people call it: its image, or its place in a list.
+        /// Image, or index in a list.
         release: String,
-        /// Why.
+        /// Parse error.
         why: String,
     },
-    /// A release cannot be looked at now; it is used as it was.
+    /// A release cannot be refreshed; its previous metadata stays in use.
     UnconfirmedRelease {
-        /// What people call it.
+        /// Image of the release.
         release: String,
-        /// Why.
+        /// The error.
         why: String,
     },
-    /// Different images say that they are the same version.
+    /// Several images have the same version.
     DuplicateVersion {
         /// The version.
         version: String,
         /// The images.
         images: Vec<String>,
     },
-    /// A node has something that is not a version.
+    /// The version of a node is invalid.
     UnreadableVersion {
-        /// What is there.
+        /// The invalid version.
         text: String,
     },
-    /// An edge leads from or to a node that does not exist.
+    /// An edge references a node that does not exist.
     DanglingEdge {
-        /// Where it begins: a version, or a place in the list of nodes.
+        /// Source: a version, or an index in the list of nodes.
         from: String,
-        /// Where it leads.
+        /// Target.
         to: String,
     },
-    /// An update has a group, but no risk in it.
+    /// A conditional update has no risks.
     NoRisks {
-        /// Where it begins.
+        /// Source version.
         from: String,
-        /// Where it leads.
+        /// Target version.
         to: String,
     },
-    /// One name stands for several risks of one update, which concern different clusters.
+    /// Several risks of one update have the same name and different matching rules.
     AmbiguousRisk {
-        /// The name.
+        /// Name of the risks.
         name: String,
     },
-    /// Updates lead in a circle.
+    /// Updates form a cycle.
     Cycle {
-        /// The versions that are part of it.
+        /// Versions of the cycle.
         versions: Vec<String>,
-        /// The updates that were left out, because they lead back.
+        /// Removed updates, as source and target.
         cut: Vec<(String, String)>,
     },
-    /// Metadata of a release names something that is not a version.
+    /// Release metadata references an invalid version.
     BadReference {
-        /// The release.
+        /// Version of the release.
         version: String,
-        /// The key.
+        /// Key in the metadata.
         key: String,
-        /// What is there.
+        /// The invalid version.
         text: String,
     },
-    /// Metadata of a release names a version that does not exist.
+    /// Release metadata references a version that does not exist.
     UnknownReference {
-        /// The release.
+        /// Version of the release.
         version: String,
-        /// The key.
+        /// Key in the metadata.
         key: String,
-        /// The version.
+        /// The unknown version.
         named: String,
     },
-    /// Metadata of a release has an unreadable expression.
+    /// Release metadata contains an invalid regular expression.
     BadExpression {
-        /// The release.
+        /// Version of the release.
         version: String,
-        /// Why it is unreadable.
+        /// Parse error.
         why: String,
     },
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for GraphProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnreadableRelease { release, why } => {

@@ -1,4 +1,4 @@
-//! Primary metadata: the graph that releases declare by themselves.
+//! Release metadata: the updates that release images declare.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,61 +8,64 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::graph::{Graph, Node, Parts, Release, key, with_architecture};
-use crate::problem::Problem;
+use crate::problem::GraphProblem;
 
-/// Bytes of a list of releases: the real one has 5 MB for 5,700 releases.
+/// Bytes of a list of releases. OpenShift's list has 5 MB for 5,700 releases.
 pub const MAX_BYTES: usize = 64 << 20;
 
-/// Releases in a list: twenty times as many as there are.
+/// Releases in a list: twenty times as many as OpenShift has.
 pub const MAX_RELEASES: usize = 100_000;
 
-/// The architecture of an image that runs on several.
+/// Architecture of an image for several architectures.
 const MULTI: &str = "multi";
 
-/// A release image, and what it says about itself.
+/// A release image and its metadata.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ReleaseImage {
-    /// The image, by digest.
+    /// Image with digest.
     pub image: String,
-    /// Its architecture.
+    /// Architecture of the image.
     pub arch: String,
-    /// What it says about itself.
+    /// Content of `release-manifests/release-metadata`.
     pub release_metadata: ReleaseMetadata,
 }
 
-/// Why a list of releases could not be read.
+/// Reason why a list of releases cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReleasesError {
-    /// It is too large to be looked at.
+    /// The list has too many bytes.
     #[error("{input} has {size} bytes; the limit is {MAX_BYTES} bytes")]
     TooLarge {
-        /// What people call the input.
+        /// Name of the input.
         input: String,
-        /// Its size.
+        /// Size of the input.
         size: usize,
     },
-    /// It has too many releases.
+    /// The list has too many releases.
     #[error("{input} has {count} releases; the limit is {MAX_RELEASES}")]
     TooMany {
-        /// What people call the input.
+        /// Name of the input.
         input: String,
-        /// How many.
+        /// Number of releases.
         count: usize,
     },
-    /// It is not a list of releases.
+    /// The input is not a list of releases.
     #[error("{input}: {why}")]
     Malformed {
-        /// What people call the input.
+        /// Name of the input.
         input: String,
-        /// What the parser says, with line and column.
+        /// Parse error with line and column.
         why: String,
     },
 }
 
-/// Reads a JSON list of releases; those that cannot be read are left out. `name` is what people
-/// call the input; errors begin with it.
-pub fn read(name: &str, bytes: &[u8]) -> Result<(Vec<ReleaseImage>, Vec<Problem>), ReleasesError> {
+/// Reads a JSON list of releases and omits invalid ones. Errors start with `name`, the name of the
+/// input.
+pub fn read(
+    name: &str,
+    bytes: &[u8],
+) -> Result<(Vec<ReleaseImage>, Vec<GraphProblem>), ReleasesError> {
     let input = || name.to_owned();
     if bytes.len() > MAX_BYTES {
         return Err(ReleasesError::TooLarge { input: input(), size: bytes.len() });
@@ -76,7 +79,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<(Vec<ReleaseImage>, Vec<Problem>
     for (number, entry) in entries.into_iter().enumerate() {
         match serde_json::from_str(entry.get()) {
             Ok(release) => releases.push(release),
-            Err(error) => problems.push(Problem::UnreadableRelease {
+            Err(error) => problems.push(GraphProblem::UnreadableRelease {
                 release: format!("{name}[{number}]"),
                 why: error.to_string(),
             }),
@@ -85,9 +88,9 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<(Vec<ReleaseImage>, Vec<Problem>
     Ok((releases, problems))
 }
 
-/// The graph that releases declare: an edge from every `previous` and to every `next`, within one
-/// architecture. Versions that are only named become nodes without a release.
-pub fn declare(releases: Vec<ReleaseImage>) -> (Graph, Vec<Problem>) {
+/// The graph that releases declare: edges from every `previous` and to every `next` of the same
+/// architecture. Referenced versions become nodes without a release.
+pub fn declare(releases: Vec<ReleaseImage>) -> (Graph, Vec<GraphProblem>) {
     let mut by_architecture: BTreeMap<String, Vec<ReleaseImage>> = BTreeMap::new();
     for release in releases.into_iter().filter(|release| !is_shard(release)) {
         by_architecture.entry(release.arch.clone()).or_default().push(release);
@@ -100,14 +103,17 @@ pub fn declare(releases: Vec<ReleaseImage>) -> (Graph, Vec<Problem>) {
     (parts.assemble(), problems)
 }
 
-/// Whether it is the part of an image for several architectures that runs on one of them.
+/// Whether an image is the part of a multi-architecture release for one architecture.
 fn is_shard(release: &ReleaseImage) -> bool {
     let own = release.release_metadata.metadata.get(key::OWN_ARCHITECTURE);
     release.arch != MULTI && own.is_some_and(|own| own == MULTI)
 }
 
-/// The releases without those whose version another image claims, too.
-fn distinct(mut releases: Vec<ReleaseImage>, problems: &mut Vec<Problem>) -> Vec<ReleaseImage> {
+/// The releases without those whose version several images have.
+fn distinct(
+    mut releases: Vec<ReleaseImage>,
+    problems: &mut Vec<GraphProblem>,
+) -> Vec<ReleaseImage> {
     releases.sort_by(|one, other| version(one).cmp(version(other)));
     let mut kept = Vec::with_capacity(releases.len());
     let mut releases = releases.into_iter().peekable();
@@ -124,16 +130,16 @@ fn distinct(mut releases: Vec<ReleaseImage>, problems: &mut Vec<Problem>) -> Vec
     kept
 }
 
-/// The one image that claims a version, perhaps several times.
-fn one_image(mut claims: Vec<ReleaseImage>) -> Result<ReleaseImage, Problem> {
+/// The single image of a version, which may be listed several times.
+fn one_image(mut claims: Vec<ReleaseImage>) -> Result<ReleaseImage, GraphProblem> {
     if claims.iter().any(|claim| digest(claim) != digest(&claims[0])) {
         let version = with_architecture(version(&claims[0]), &claims[0].arch).to_string();
         let mut images: Vec<String> = claims.into_iter().map(|claim| claim.image).collect();
         images.sort();
-        return Err(Problem::DuplicateVersion { version, images });
+        return Err(GraphProblem::DuplicateVersion { version, images });
     }
     if claims.len() > 1 {
-        // Whichever is taken, it must not depend on their order.
+        // The choice must not depend on the order of the input.
         claims.sort_by_cached_key(|claim| std::cmp::Reverse(format!("{claim:?}")));
     }
     Ok(claims.swap_remove(claims.len() - 1))
@@ -147,7 +153,7 @@ fn digest(release: &ReleaseImage) -> &str {
     release.image.rsplit_once('@').map_or(&release.image, |(_, digest)| digest)
 }
 
-/// The nodes of one architecture while they are put into parts.
+/// Adds the nodes of one architecture to the parts of a graph.
 struct Architecture<'a> {
     name: &'a str,
     parts: &'a mut Parts,
@@ -180,7 +186,7 @@ impl<'a> Architecture<'a> {
             return *known;
         }
         let place = self.parts.nodes.len();
-        self.parts.nodes.push(Node::named(with_architecture(version, self.name)));
+        self.parts.nodes.push(Node::without_release(with_architecture(version, self.name)));
         self.places.insert(version.without_build(), place);
         place
     }

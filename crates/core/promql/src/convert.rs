@@ -1,4 +1,4 @@
-//! From the parser's tree to ours.
+//! Conversion of the parser's syntax tree.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,15 +9,16 @@ use promql_parser::parser::{
     self, AtModifier, BinModifier, LabelModifier, Offset, VectorMatchCardinality, VectorSelector,
 };
 
-use crate::error::Problem;
+use crate::error::ParseProblem;
 use crate::expr::{
-    Aggregate, Aggregation, Arithmetic, At, Binary, Call, Comparison, Expr, Grouping, Labels,
-    Matcher, Matching, Operator, Relation, Selector, SetOperator, Subquery, Type, When,
+    AggregateExpr, AggregationOperator, ArithmeticOperator, AtTime, BinaryExpr, BinaryOperator,
+    ComparisonOperator, Expr, ExprType, FunctionCall, GroupModifier, GroupingLabels, MatchType,
+    Matcher, Selector, SetOperator, SubqueryExpr, TimeModifiers, VectorMatching,
 };
-use crate::pattern;
+use crate::go_regex;
 
-/// What a parsed expression says, unless a cluster's Prometheus would refuse it.
-pub(crate) fn expr(parsed: &parser::Expr) -> Result<Expr, Problem> {
+/// Converts an expression, and rejects constructs that Prometheus does not support by default.
+pub(crate) fn expr(parsed: &parser::Expr) -> Result<Expr, ParseProblem> {
     Ok(match parsed {
         parser::Expr::NumberLiteral(number) => Expr::Number(number.val),
         parser::Expr::StringLiteral(text) => Expr::Text(text.val.clone()),
@@ -30,25 +31,25 @@ pub(crate) fn expr(parsed: &parser::Expr) -> Result<Expr, Problem> {
         parser::Expr::Binary(found) => Expr::Binary(binary(found)?),
         parser::Expr::Aggregate(found) => Expr::Aggregate(aggregate(found)?),
         parser::Expr::Call(found) => Expr::Call(call(found)?),
-        parser::Expr::Subquery(found) => Expr::Subquery(Subquery {
+        parser::Expr::Subquery(found) => Expr::Subquery(SubqueryExpr {
             of: boxed(&found.expr)?,
             range: found.range,
             step: found.step,
             when: when(found.at.as_ref(), found.offset.as_ref()),
         }),
         parser::Expr::Extension(found) => {
-            return Err(Problem::Experimental { what: found.expr.name().to_owned() });
+            return Err(ParseProblem::Experimental(found.expr.name().to_owned()));
         }
     })
 }
 
-fn boxed(parsed: &parser::Expr) -> Result<Box<Expr>, Problem> {
+fn boxed(parsed: &parser::Expr) -> Result<Box<Expr>, ParseProblem> {
     expr(parsed).map(Box::new)
 }
 
-fn selector(parsed: &VectorSelector, range: Option<Duration>) -> Result<Selector, Problem> {
+fn selector(parsed: &VectorSelector, range: Option<Duration>) -> Result<Selector, ParseProblem> {
     if !parsed.matchers.or_matchers.is_empty() {
-        return Err(Problem::OrBetweenLabels);
+        return Err(ParseProblem::OrBetweenLabels);
     }
     let mut metric = parsed.name.clone();
     let mut matchers = Vec::with_capacity(parsed.matchers.matchers.len());
@@ -64,36 +65,36 @@ fn selector(parsed: &VectorSelector, range: Option<Duration>) -> Result<Selector
     Ok(Selector { metric, matchers, range, when })
 }
 
-fn matcher(parsed: &ParsedMatcher) -> Result<Matcher, Problem> {
+fn matcher(parsed: &ParsedMatcher) -> Result<Matcher, ParseProblem> {
     let comparison = match &parsed.op {
-        MatchOp::Equal => Comparison::Equal,
-        MatchOp::NotEqual => Comparison::NotEqual,
-        MatchOp::Re(_) => Comparison::Matches,
-        MatchOp::NotRe(_) => Comparison::DoesNotMatch,
+        MatchOp::Equal => MatchType::Equal,
+        MatchOp::NotEqual => MatchType::NotEqual,
+        MatchOp::Re(_) => MatchType::Regexp,
+        MatchOp::NotRe(_) => MatchType::NotRegexp,
     };
     let value = parsed.value.clone();
     let regex = match comparison {
-        Comparison::Equal | Comparison::NotEqual => None,
-        Comparison::Matches | Comparison::DoesNotMatch => {
-            let refused = |reason| Problem::Regex { pattern: value.clone(), reason };
-            Some(pattern::compile(&value).map_err(refused)?)
+        MatchType::Equal | MatchType::NotEqual => None,
+        MatchType::Regexp | MatchType::NotRegexp => {
+            let error_of = |reason| ParseProblem::Regex { pattern: value.clone(), reason };
+            Some(go_regex::compile(&value).map_err(error_of)?)
         }
     };
     Ok(Matcher { label: parsed.name.clone(), comparison, value, regex })
 }
 
-fn when(at: Option<&AtModifier>, offset: Option<&Offset>) -> When {
+fn when(at: Option<&AtModifier>, offset: Option<&Offset>) -> TimeModifiers {
     let at = at.map(|at| match at {
-        AtModifier::Start => At::Start,
-        AtModifier::End => At::End,
-        AtModifier::At(time) => At::Milliseconds(milliseconds(*time)),
+        AtModifier::Start => AtTime::Start,
+        AtModifier::End => AtTime::End,
+        AtModifier::At(time) => AtTime::Milliseconds(milliseconds(*time)),
     });
     let (earlier, later) = match offset {
         None => (Duration::ZERO, Duration::ZERO),
         Some(Offset::Pos(earlier)) => (*earlier, Duration::ZERO),
         Some(Offset::Neg(later)) => (Duration::ZERO, *later),
     };
-    When { at, earlier, later }
+    TimeModifiers { at, earlier, later }
 }
 
 fn milliseconds(time: SystemTime) -> i64 {
@@ -104,11 +105,11 @@ fn milliseconds(time: SystemTime) -> i64 {
     }
 }
 
-fn binary(parsed: &parser::BinaryExpr) -> Result<Binary, Problem> {
+fn binary(parsed: &parser::BinaryExpr) -> Result<BinaryExpr, ParseProblem> {
     if parsed.modifier.as_ref().is_some_and(fills) {
-        return Err(Problem::Experimental { what: "fill".to_owned() });
+        return Err(ParseProblem::Experimental("fill".to_owned()));
     }
-    Ok(Binary {
+    Ok(BinaryExpr {
         left: boxed(&parsed.lhs)?,
         right: boxed(&parsed.rhs)?,
         operator: operator(parsed.op, parsed.return_bool())?,
@@ -120,78 +121,85 @@ fn fills(modifier: &BinModifier) -> bool {
     modifier.fill_values.lhs.is_some() || modifier.fill_values.rhs.is_some()
 }
 
-fn operator(parsed: TokenType, bool: bool) -> Result<Operator, Problem> {
-    let compare = |relation| Operator::Compare { relation, bool };
+fn operator(parsed: TokenType, bool: bool) -> Result<BinaryOperator, ParseProblem> {
+    let compare = |relation| BinaryOperator::Compare { relation, bool };
     Ok(match parsed.id() {
-        token::T_ADD => Operator::Arithmetic(Arithmetic::Add),
-        token::T_SUB => Operator::Arithmetic(Arithmetic::Subtract),
-        token::T_MUL => Operator::Arithmetic(Arithmetic::Multiply),
-        token::T_DIV => Operator::Arithmetic(Arithmetic::Divide),
-        token::T_MOD => Operator::Arithmetic(Arithmetic::Modulo),
-        token::T_POW => Operator::Arithmetic(Arithmetic::Power),
-        token::T_ATAN2 => Operator::Arithmetic(Arithmetic::Atan2),
-        token::T_EQLC => compare(Relation::Equal),
-        token::T_NEQ => compare(Relation::NotEqual),
-        token::T_LSS => compare(Relation::Less),
-        token::T_LTE => compare(Relation::LessOrEqual),
-        token::T_GTR => compare(Relation::Greater),
-        token::T_GTE => compare(Relation::GreaterOrEqual),
-        token::T_LAND => Operator::Set(SetOperator::And),
-        token::T_LOR => Operator::Set(SetOperator::Or),
-        token::T_LUNLESS => Operator::Set(SetOperator::Unless),
-        _ => return Err(Problem::Experimental { what: parsed.to_string() }),
+        token::T_ADD => BinaryOperator::Arithmetic(ArithmeticOperator::Add),
+        token::T_SUB => BinaryOperator::Arithmetic(ArithmeticOperator::Subtract),
+        token::T_MUL => BinaryOperator::Arithmetic(ArithmeticOperator::Multiply),
+        token::T_DIV => BinaryOperator::Arithmetic(ArithmeticOperator::Divide),
+        token::T_MOD => BinaryOperator::Arithmetic(ArithmeticOperator::Modulo),
+        token::T_POW => BinaryOperator::Arithmetic(ArithmeticOperator::Power),
+        token::T_ATAN2 => BinaryOperator::Arithmetic(ArithmeticOperator::Atan2),
+        token::T_EQLC => compare(ComparisonOperator::Equal),
+        token::T_NEQ => compare(ComparisonOperator::NotEqual),
+        token::T_LSS => compare(ComparisonOperator::Less),
+        token::T_LTE => compare(ComparisonOperator::LessOrEqual),
+        token::T_GTR => compare(ComparisonOperator::Greater),
+        token::T_GTE => compare(ComparisonOperator::GreaterOrEqual),
+        token::T_LAND => BinaryOperator::Set(SetOperator::And),
+        token::T_LOR => BinaryOperator::Set(SetOperator::Or),
+        token::T_LUNLESS => BinaryOperator::Set(SetOperator::Unless),
+        _ => return Err(ParseProblem::Experimental(parsed.to_string())),
     })
 }
 
-fn matching(parsed: Option<&BinModifier>) -> Matching {
+fn matching(parsed: Option<&BinModifier>) -> VectorMatching {
     let labels = parsed.and_then(|modifier| modifier.matching.as_ref());
     let grouping = match parsed.map(|modifier| &modifier.card) {
-        Some(VectorMatchCardinality::ManyToOne(labels)) => Grouping::Left(labels.labels.clone()),
-        Some(VectorMatchCardinality::OneToMany(labels)) => Grouping::Right(labels.labels.clone()),
-        _ => Grouping::None,
+        Some(VectorMatchCardinality::ManyToOne(labels)) => {
+            GroupModifier::Left(labels.labels.clone())
+        }
+        Some(VectorMatchCardinality::OneToMany(labels)) => {
+            GroupModifier::Right(labels.labels.clone())
+        }
+        _ => GroupModifier::None,
     };
-    Matching { labels: labels.map_or(Labels::Except(Vec::new()), self::labels), grouping }
-}
-
-fn labels(parsed: &LabelModifier) -> Labels {
-    match parsed {
-        LabelModifier::Include(labels) => Labels::Only(labels.labels.clone()),
-        LabelModifier::Exclude(labels) => Labels::Except(labels.labels.clone()),
+    VectorMatching {
+        labels: labels.map_or(GroupingLabels::Except(Vec::new()), self::labels),
+        grouping,
     }
 }
 
-fn aggregate(parsed: &parser::AggregateExpr) -> Result<Aggregate, Problem> {
-    Ok(Aggregate {
+fn labels(parsed: &LabelModifier) -> GroupingLabels {
+    match parsed {
+        LabelModifier::Include(labels) => GroupingLabels::Only(labels.labels.clone()),
+        LabelModifier::Exclude(labels) => GroupingLabels::Except(labels.labels.clone()),
+    }
+}
+
+fn aggregate(parsed: &parser::AggregateExpr) -> Result<AggregateExpr, ParseProblem> {
+    Ok(AggregateExpr {
         operation: aggregation(parsed.op)?,
         parameter: parsed.param.as_deref().map(boxed).transpose()?,
         of: boxed(&parsed.expr)?,
-        by: parsed.modifier.as_ref().map_or(Labels::Only(Vec::new()), labels),
+        by: parsed.modifier.as_ref().map_or(GroupingLabels::Only(Vec::new()), labels),
     })
 }
 
-fn aggregation(parsed: TokenType) -> Result<Aggregation, Problem> {
+fn aggregation(parsed: TokenType) -> Result<AggregationOperator, ParseProblem> {
     Ok(match parsed.id() {
-        token::T_AVG => Aggregation::Average,
-        token::T_BOTTOMK => Aggregation::BottomK,
-        token::T_COUNT => Aggregation::Count,
-        token::T_COUNT_VALUES => Aggregation::CountValues,
-        token::T_GROUP => Aggregation::Group,
-        token::T_MAX => Aggregation::Max,
-        token::T_MIN => Aggregation::Min,
-        token::T_QUANTILE => Aggregation::Quantile,
-        token::T_STDDEV => Aggregation::StandardDeviation,
-        token::T_STDVAR => Aggregation::StandardVariance,
-        token::T_SUM => Aggregation::Sum,
-        token::T_TOPK => Aggregation::TopK,
-        _ => return Err(Problem::Experimental { what: parsed.to_string() }),
+        token::T_AVG => AggregationOperator::Average,
+        token::T_BOTTOMK => AggregationOperator::BottomK,
+        token::T_COUNT => AggregationOperator::Count,
+        token::T_COUNT_VALUES => AggregationOperator::CountValues,
+        token::T_GROUP => AggregationOperator::Group,
+        token::T_MAX => AggregationOperator::Max,
+        token::T_MIN => AggregationOperator::Min,
+        token::T_QUANTILE => AggregationOperator::Quantile,
+        token::T_STDDEV => AggregationOperator::StandardDeviation,
+        token::T_STDVAR => AggregationOperator::StandardVariance,
+        token::T_SUM => AggregationOperator::Sum,
+        token::T_TOPK => AggregationOperator::TopK,
+        _ => return Err(ParseProblem::Experimental(parsed.to_string())),
     })
 }
 
-fn call(parsed: &parser::Call) -> Result<Call, Problem> {
+fn call(parsed: &parser::Call) -> Result<FunctionCall, ParseProblem> {
     if parsed.func.experimental {
-        return Err(Problem::Experimental { what: parsed.func.name.to_owned() });
+        return Err(ParseProblem::Experimental(parsed.func.name.to_owned()));
     }
-    Ok(Call {
+    Ok(FunctionCall {
         function: parsed.func.name.to_owned(),
         arguments: parsed
             .args
@@ -200,10 +208,10 @@ fn call(parsed: &parser::Call) -> Result<Call, Problem> {
             .map(|argument| expr(argument))
             .collect::<Result<_, _>>()?,
         returns: match parsed.func.return_type {
-            ValueType::Scalar => Type::Scalar,
-            ValueType::Vector => Type::Vector,
-            ValueType::Matrix => Type::Range,
-            ValueType::String => Type::Text,
+            ValueType::Scalar => ExprType::Scalar,
+            ValueType::Vector => ExprType::Vector,
+            ValueType::Matrix => ExprType::Range,
+            ValueType::String => ExprType::Text,
         },
     })
 }

@@ -1,89 +1,89 @@
-//! What a query says.
+//! The syntax tree of a query.
 
 use std::fmt;
 use std::time::Duration;
 
 use regex::Regex;
 
-/// An expression. Parentheses are gone: the tree says what belongs together.
+/// An expression. Parentheses are represented by the structure of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
-    /// A number.
+    /// A number literal.
     Number(f64),
-    /// A text.
+    /// A string literal.
     Text(String),
-    /// Series, by name and labels; over a range of time where `range` says so.
+    /// An instant vector selector, or a range vector selector if `range` is set.
     Selector(Selector),
-    /// The negative.
+    /// A unary minus.
     Negative(Box<Self>),
-    /// Two expressions and an operator.
-    Binary(Binary),
-    /// Many series made one, or fewer.
-    Aggregate(Aggregate),
-    /// A function.
-    Call(Call),
-    /// An expression at many points in time.
-    Subquery(Subquery),
+    /// A binary operator.
+    Binary(BinaryExpr),
+    /// An aggregation operator.
+    Aggregate(AggregateExpr),
+    /// A function call.
+    Call(FunctionCall),
+    /// A subquery.
+    Subquery(SubqueryExpr),
 }
 
-/// What an expression is when it is evaluated.
+/// Type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
-    /// One number, without labels.
+pub enum ExprType {
+    /// A scalar.
     Scalar,
-    /// A sample of each of several series, at one time.
+    /// An instant vector.
     Vector,
-    /// Several samples of each of several series.
+    /// A range vector.
     Range,
-    /// A text.
+    /// A string.
     Text,
 }
 
-/// Which series to read, and when.
+/// A vector selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
-    /// The name of the metric; none where only labels select.
+    /// Metric name, if the selector has one.
     pub metric: Option<String>,
-    /// What the labels have to be: all of these.
+    /// Label matchers; all of them must match.
     pub matchers: Vec<Matcher>,
-    /// The samples of how long a time; none for the latest sample.
+    /// Range of a range vector selector.
     pub range: Option<Duration>,
-    /// When.
-    pub when: When,
+    /// Time modifiers.
+    pub when: TimeModifiers,
 }
 
-/// When to read, relative to the time of the evaluation.
+/// Offset and `@` modifiers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct When {
-    /// `@`: at this time instead.
-    pub at: Option<At>,
-    /// `offset`: that much earlier.
+pub struct TimeModifiers {
+    /// `@` modifier: fixed evaluation time.
+    pub at: Option<AtTime>,
+    /// Positive `offset`.
     pub earlier: Duration,
-    /// `offset -`: that much later.
+    /// Negative `offset`.
     pub later: Duration,
 }
 
-/// The time of an `@`.
+/// Time of an `@` modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
-    /// When the evaluated range begins.
+pub enum AtTime {
+    /// `start()`.
     Start,
-    /// When the evaluated range ends.
+    /// `end()`.
     End,
-    /// Milliseconds since 1970.
+    /// Unix time in milliseconds.
     Milliseconds(i64),
 }
 
-/// What a label has to be.
+/// A label matcher.
 #[derive(Clone, Debug)]
 pub struct Matcher {
-    /// The label.
+    /// Label name.
     pub label: String,
-    /// How it is compared.
-    pub comparison: Comparison,
-    /// With what.
+    /// Match type.
+    pub comparison: MatchType,
+    /// Value or regular expression.
     pub value: String,
-    /// The value as an anchored expression, where it is compared as one.
+    /// Compiled, anchored regular expression.
     pub(crate) regex: Option<Regex>,
 }
 
@@ -95,67 +95,67 @@ impl PartialEq for Matcher {
 
 impl Eq for Matcher {}
 
-/// How a label is compared with a value.
+/// Type of a label matcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Comparison {
+pub enum MatchType {
     /// `=`
     Equal,
     /// `!=`
     NotEqual,
     /// `=~`
-    Matches,
+    Regexp,
     /// `!~`
-    DoesNotMatch,
+    NotRegexp,
 }
 
 impl Matcher {
-    /// Whether a series fits whose label has this value; it is empty where the label is missing.
-    pub fn fits(&self, value: &str) -> bool {
+    /// Whether a label value matches; it is empty if the label is missing.
+    pub fn matches(&self, value: &str) -> bool {
         let matches = match &self.regex {
             Some(regex) => regex.is_match(value),
             None => self.value == value,
         };
-        matches == matches!(self.comparison, Comparison::Equal | Comparison::Matches)
+        matches == matches!(self.comparison, MatchType::Equal | MatchType::Regexp)
     }
 
-    fn key(&self) -> (&str, Comparison, &str) {
+    fn key(&self) -> (&str, MatchType, &str) {
         (&self.label, self.comparison, &self.value)
     }
 }
 
-/// Two expressions and what is between them.
+/// A binary expression.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Binary {
-    /// What stands before the operator.
+pub struct BinaryExpr {
+    /// Left operand.
     pub left: Box<Expr>,
-    /// What stands after it.
+    /// Right operand.
     pub right: Box<Expr>,
     /// The operator.
-    pub operator: Operator,
-    /// Which series of both sides belong together.
-    pub matching: Matching,
+    pub operator: BinaryOperator,
+    /// Vector matching.
+    pub matching: VectorMatching,
 }
 
-/// An operator between two expressions.
+/// A binary operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
-    /// Calculates.
-    Arithmetic(Arithmetic),
-    /// Keeps the series for which it is true; with `bool` says 1 or 0 for each.
+pub enum BinaryOperator {
+    /// Arithmetic operator.
+    Arithmetic(ArithmeticOperator),
+    /// Comparison operator. It filters series, or returns 1 or 0 with `bool`.
     Compare {
         /// The comparison.
-        relation: Relation,
-        /// Whether the result is 1 or 0.
+        relation: ComparisonOperator,
+        /// Whether it has the `bool` modifier.
         bool: bool,
     },
-    /// Combines sets of series.
+    /// Set operator.
     Set(SetOperator),
 }
 
-/// An operator that calculates.
+/// An arithmetic operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the operations")]
-pub enum Arithmetic {
+pub enum ArithmeticOperator {
     Add,
     Subtract,
     Multiply,
@@ -165,10 +165,10 @@ pub enum Arithmetic {
     Atan2,
 }
 
-/// An operator that compares.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the relations")]
-pub enum Relation {
+pub enum ComparisonOperator {
     Equal,
     NotEqual,
     Less,
@@ -177,7 +177,7 @@ pub enum Relation {
     GreaterOrEqual,
 }
 
-/// An operator on sets of series.
+/// A set operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the operators")]
 pub enum SetOperator {
@@ -186,8 +186,8 @@ pub enum SetOperator {
     Unless,
 }
 
-impl Arithmetic {
-    /// The result.
+impl ArithmeticOperator {
+    /// Computes the result.
     pub fn apply(self, left: f64, right: f64) -> f64 {
         match self {
             Self::Add => left + right,
@@ -201,8 +201,8 @@ impl Arithmetic {
     }
 }
 
-impl Relation {
-    /// Whether it is true.
+impl ComparisonOperator {
+    /// Whether the comparison holds.
     #[allow(clippy::float_cmp, reason = "that is what the operators of the language do")]
     pub fn holds(self, left: f64, right: f64) -> bool {
         match self {
@@ -216,52 +216,52 @@ impl Relation {
     }
 }
 
-/// Some labels, by naming them or all others.
+/// A label modifier of an aggregation or a vector match.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Labels {
-    /// `by` and `on`: these.
+pub enum GroupingLabels {
+    /// `by` and `on`: these labels.
     Only(Vec<String>),
-    /// `without` and `ignoring`: all but these.
+    /// `without` and `ignoring`: all other labels.
     Except(Vec<String>),
 }
 
-/// Which series of the two sides of an operator belong together.
+/// Vector matching of a binary operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Matching {
-    /// The labels that have to be the same.
-    pub labels: Labels,
-    /// How many of one side may belong to one of the other.
-    pub grouping: Grouping,
+pub struct VectorMatching {
+    /// Labels that must be equal.
+    pub labels: GroupingLabels,
+    /// Group modifier.
+    pub grouping: GroupModifier,
 }
 
-/// How many series of one side of an operator may belong to one of the other.
+/// Group modifier of a vector match.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Grouping {
-    /// One to one; for sets, any number.
+pub enum GroupModifier {
+    /// One-to-one; any number for set operators.
     None,
-    /// `group_left`: many on the left, which get these labels from the right.
+    /// `group_left`: many-to-one, with labels that are copied from the right side.
     Left(Vec<String>),
-    /// `group_right`: many on the right, which get these labels from the left.
+    /// `group_right`: one-to-many, with labels that are copied from the left side.
     Right(Vec<String>),
 }
 
-/// Series made one for each group.
+/// An aggregation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Aggregate {
-    /// What is made of them.
-    pub operation: Aggregation,
-    /// The number or text that some operations take.
+pub struct AggregateExpr {
+    /// Aggregation operator.
+    pub operation: AggregationOperator,
+    /// Parameter of `topk`, `bottomk`, `quantile` or `count_values`.
     pub parameter: Option<Box<Expr>>,
-    /// The series.
+    /// The aggregated expression.
     pub of: Box<Expr>,
-    /// The labels that make a group.
-    pub by: Labels,
+    /// Labels of the groups.
+    pub by: GroupingLabels,
 }
 
-/// What an aggregation makes of a group of series.
+/// An aggregation operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the operations")]
-pub enum Aggregation {
+pub enum AggregationOperator {
     Average,
     BottomK,
     Count,
@@ -276,54 +276,54 @@ pub enum Aggregation {
     TopK,
 }
 
-/// A function and its arguments.
+/// A function call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
-    /// Its name.
+pub struct FunctionCall {
+    /// Name of the function.
     pub function: String,
-    /// What it is given.
+    /// Arguments.
     pub arguments: Vec<Expr>,
-    /// What it makes of that.
-    pub returns: Type,
+    /// Type of the result.
+    pub returns: ExprType,
 }
 
-/// An expression at many points in time.
+/// A subquery.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Subquery {
-    /// The expression.
+pub struct SubqueryExpr {
+    /// The evaluated expression.
     pub of: Box<Expr>,
-    /// How long a time.
+    /// Range.
     pub range: Duration,
-    /// How far apart; none for the default.
+    /// Resolution; `None` for the default.
     pub step: Option<Duration>,
-    /// When.
-    pub when: When,
+    /// Time modifiers.
+    pub when: TimeModifiers,
 }
 
 impl Expr {
-    /// What it is when it is evaluated.
-    pub fn result(&self) -> Type {
+    /// Type of the expression's value.
+    pub fn result(&self) -> ExprType {
         match self {
-            Self::Number(_) => Type::Scalar,
-            Self::Text(_) => Type::Text,
-            Self::Selector(Selector { range: Some(_), .. }) | Self::Subquery(_) => Type::Range,
-            Self::Selector(_) | Self::Aggregate(_) => Type::Vector,
+            Self::Number(_) => ExprType::Scalar,
+            Self::Text(_) => ExprType::Text,
+            Self::Selector(Selector { range: Some(_), .. }) | Self::Subquery(_) => ExprType::Range,
+            Self::Selector(_) | Self::Aggregate(_) => ExprType::Vector,
             Self::Negative(of) => of.result(),
             Self::Call(call) => call.returns,
-            Self::Binary(Binary { left, right, .. }) => match (left.result(), right.result()) {
-                (Type::Scalar, Type::Scalar) => Type::Scalar,
-                _ => Type::Vector,
+            Self::Binary(BinaryExpr { left, right, .. }) => match (left.result(), right.result()) {
+                (ExprType::Scalar, ExprType::Scalar) => ExprType::Scalar,
+                _ => ExprType::Vector,
             },
         }
     }
 
-    /// The expressions it is made of, in the order in which they are written.
+    /// Subexpressions, in the order of the text.
     pub fn children(&self) -> Vec<&Self> {
         match self {
             Self::Number(_) | Self::Text(_) | Self::Selector(_) => Vec::new(),
-            Self::Negative(of) | Self::Subquery(Subquery { of, .. }) => vec![of],
-            Self::Binary(Binary { left, right, .. }) => vec![left, right],
-            Self::Aggregate(Aggregate { parameter, of, .. }) => {
+            Self::Negative(of) | Self::Subquery(SubqueryExpr { of, .. }) => vec![of],
+            Self::Binary(BinaryExpr { left, right, .. }) => vec![left, right],
+            Self::Aggregate(AggregateExpr { parameter, of, .. }) => {
                 parameter.iter().chain([of]).map(AsRef::as_ref).collect()
             }
             Self::Call(call) => call.arguments.iter().collect(),
@@ -331,13 +331,13 @@ impl Expr {
     }
 }
 
-impl fmt::Display for Comparison {
+impl fmt::Display for MatchType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Equal => "=",
             Self::NotEqual => "!=",
-            Self::Matches => "=~",
-            Self::DoesNotMatch => "!~",
+            Self::Regexp => "=~",
+            Self::NotRegexp => "!~",
         })
     }
 }
@@ -348,7 +348,7 @@ impl fmt::Display for Matcher {
     }
 }
 
-/// As in a query, without the times.
+/// PromQL syntax without range and time modifiers.
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.metric.as_deref().unwrap_or_default())?;
@@ -360,7 +360,7 @@ impl fmt::Display for Selector {
     }
 }
 
-impl fmt::Display for Type {
+impl fmt::Display for ExprType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Scalar => "a scalar",

@@ -1,55 +1,59 @@
-//! The labels of a series.
+//! Labels of a series.
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::expr::Labels;
+use crate::expr::GroupingLabels;
 
-/// The label that holds the name of the metric.
+/// Label with the metric name.
 pub(crate) const METRIC: &str = "__name__";
 
-/// The labels of a series and their values, in the order of their names. A label without a value
-/// is no label. Copies are cheap.
+/// Labels and values of a series, sorted by name. A label with an empty value is missing. Clones
+/// share their data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelSet(Arc<[(Arc<str>, Arc<str>)]>);
 
 impl LabelSet {
-    /// The value of a label; empty where it is missing.
+    /// Value of a label; empty if it is missing.
     pub fn get(&self, name: &str) -> &str {
         let found = self.0.binary_search_by(|(label, _)| (**label).cmp(name));
         found.map_or("", |index| &self.0[index].1)
     }
 
-    /// The name of the metric; empty where a calculation dropped it.
+    /// Metric name; empty if an operation dropped it.
     pub fn metric(&self) -> &str {
         self.get(METRIC)
     }
 
-    /// The labels and their values.
+    /// Labels and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(label, value)| (&**label, &**value))
     }
 
-    /// The same with one label changed, or without it where the value is empty.
+    /// Sets a label; an empty value removes it.
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         let others = self.0.iter().filter(|(label, _)| **label != *name).cloned();
         others.chain([(name.into(), value.into())]).collect()
     }
 
-    /// The labels that are meant, and no others.
-    pub(crate) fn keep(&self, kept: &Labels) -> Self {
+    /// The labels that a label modifier selects.
+    pub(crate) fn keep(&self, kept: &GroupingLabels) -> Self {
         match kept {
-            Labels::Only(names) => self.filter(|label| names.iter().any(|name| name == label)),
-            Labels::Except(names) => self.filter(|label| names.iter().all(|name| name != label)),
+            GroupingLabels::Only(names) => {
+                self.filter(|label| names.iter().any(|name| name == label))
+            }
+            GroupingLabels::Except(names) => {
+                self.filter(|label| names.iter().all(|name| name != label))
+            }
         }
     }
 
-    /// As in a query, as far as it fits into a message.
+    /// PromQL syntax, truncated for messages.
     pub(crate) fn brief(&self) -> String {
-        shortened(&self.to_string())
+        truncated(&self.to_string())
     }
 
-    /// What a calculation leaves: its result is not the metric any more.
+    /// The labels without the metric name, which operations drop.
     pub(crate) fn without_metric(&self) -> Self {
         if self.metric().is_empty() { self.clone() } else { self.filter(|label| label != METRIC) }
     }
@@ -59,7 +63,7 @@ impl LabelSet {
     }
 }
 
-/// The last one counts where a label is given twice.
+/// For a repeated label, the last value wins.
 impl FromIterator<(Arc<str>, Arc<str>)> for LabelSet {
     fn from_iter<T: IntoIterator<Item = (Arc<str>, Arc<str>)>>(labels: T) -> Self {
         let labels: std::collections::BTreeMap<_, _> = labels.into_iter().collect();
@@ -73,7 +77,7 @@ impl<const N: usize> From<[(&str, &str); N]> for LabelSet {
     }
 }
 
-/// As in a query.
+/// PromQL syntax.
 impl fmt::Display for LabelSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.metric())?;
@@ -87,18 +91,18 @@ impl fmt::Display for LabelSet {
     }
 }
 
-/// Labels may be as long as their authors liked; a message should not.
-pub(crate) fn shortened(text: &str) -> String {
+/// Truncates a text for messages.
+pub(crate) fn truncated(text: &str) -> String {
     const MAX_BYTES: usize = 200;
     fairway_text::excerpt(text, MAX_BYTES).into_owned()
 }
 
-/// Whether this can be the name of a label in every Prometheus.
+/// Whether all versions of Prometheus accept a label name.
 pub(crate) fn is_label_name(name: &str) -> bool {
     is_name(name, |character| character == '_')
 }
 
-/// Whether this can be the name of a metric in every Prometheus.
+/// Whether all versions of Prometheus accept a metric name.
 pub(crate) fn is_metric_name(name: &str) -> bool {
     is_name(name, |character| matches!(character, '_' | ':'))
 }

@@ -1,31 +1,31 @@
-//! PromQL: queries are read with limits, looked at without running them, and evaluated over
-//! samples at hand.
+//! PromQL: a parser with limits, static analysis of queries, and evaluation over a metrics
+//! snapshot.
 //!
-//! * [`Query::parse`] reads a query; an error says where it is wrong.
-//! * [`expr`] is what a query says, as plain data for whoever evaluates it.
-//! * [`Query::selectors`] is what a query reads.
-//! * [`analysis::outcome`] is what a query can yield: how many series, which values, and where
-//!   nothing at all.
-//! * [`Snapshot`] is samples at hand, and [`evaluate()`] what a query yields over them, as
-//!   Prometheus would say.
+//! * [`Query::parse`] parses a query; errors contain the position.
+//! * [`expr`] is the syntax tree.
+//! * [`Query::selectors`] returns the selectors of a query.
+//! * [`analysis::analyze`] determines the possible results of a query: number of series, values,
+//!   and when there is none.
+//! * [`Snapshot`] holds samples, and [`evaluate()`] evaluates a query over them like Prometheus.
 
 pub mod analysis;
 mod convert;
-mod dialect;
 mod error;
+mod error_location;
 pub mod evaluate;
 pub mod expr;
+mod go_regex;
 mod labels;
 mod limits;
-mod locate;
-mod pattern;
 mod query;
 pub mod snapshot;
-mod time;
 mod token;
 
-pub use error::{ParseError, Position, Problem};
-pub use evaluate::{EvaluationError, Value, evaluate};
+pub use error::{ParseError, ParseProblem, TextPosition};
+pub use evaluate::{EvaluationError, QueryValue, evaluate};
 pub use labels::LabelSet;
 pub use query::Query;
 pub use snapshot::{Snapshot, SnapshotError};
+
+#[doc(hidden)]
+pub use self::{ParseProblem as Problem, QueryValue as Value};

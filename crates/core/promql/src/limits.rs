@@ -1,26 +1,26 @@
-//! How large a query may be. The queries of real update graphs are short of every limit by far.
+//! Limits of queries. The queries of OpenShift's graph-data are far below all of them.
 
-/// The longest of real ones have 1,500 bytes.
+/// Bytes of a query; the longest one of OpenShift's graph-data has 1,500.
 pub(crate) const MAX_BYTES: usize = 16 << 10;
 
-/// How deep brackets nest; real ones reach 6. With the operators it bounds the depth of the tree,
-/// which is walked recursively, to what a stack of 1 MiB holds without optimisation.
+/// Nesting depth of brackets; real queries reach 6. With `MAX_OPERATORS`, it bounds recursion over
+/// the tree to a stack of 1 MiB in a build without optimization.
 pub(crate) const MAX_DEPTH: usize = 32;
 
-/// A chain of operators makes a tree as deep as it is long; real ones have 15.
+/// Number of operators; real queries have 15. A chain of operators is a tree of the same depth.
 pub(crate) const MAX_OPERATORS: usize = 100;
 
-/// Each costs the cluster's Prometheus a search.
+/// Number of selectors; each is a search for Prometheus.
 pub(crate) const MAX_SELECTORS: usize = 64;
 
-/// Each may hold a compiled regular expression.
+/// Number of label matchers; each may have a compiled regular expression.
 pub(crate) const MAX_MATCHERS: usize = 256;
 
-/// A compiled regular expression, in bytes. Lists of a hundred names stay below it.
-pub(crate) const MAX_REGEX: usize = 128 << 10;
+/// Bytes of a compiled regular expression; lists of a hundred names need less.
+pub(crate) const MAX_REGEX_BYTES: usize = 128 << 10;
 
-/// What Prometheus can count in nanoseconds, in milliseconds: 292 years.
-pub(crate) const MAX_DURATION: u64 = 9_223_372_036_854;
+/// Maximum duration in milliseconds: 292 years, the range of Prometheus' nanoseconds.
+pub(crate) const MAX_DURATION_MILLISECONDS: u64 = 9_223_372_036_854;
 
-/// What Prometheus can count in milliseconds, in seconds.
-pub(crate) const MAX_POINT: f64 = 9.22e15;
+/// Maximum time in Unix seconds, the range of Prometheus' milliseconds.
+pub(crate) const MAX_TIMESTAMP_SECONDS: f64 = 9.22e15;

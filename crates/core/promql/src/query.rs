@@ -1,16 +1,16 @@
-//! A query that was read.
+//! Parsed queries.
 
 use promql_parser::parser;
 
 use crate::convert;
-use crate::error::{ParseError, Problem};
+use crate::error::{ParseError, ParseProblem};
+use crate::error_location;
 use crate::expr::{Expr, Selector};
+use crate::go_regex;
 use crate::limits;
-use crate::locate;
-use crate::pattern;
 use crate::token::{self, Token};
 
-/// A query: its text and what it says.
+/// A query and its syntax tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     text: String,
@@ -18,41 +18,41 @@ pub struct Query {
 }
 
 impl Query {
-    /// Reads a query that any Prometheus runs.
+    /// Parses a query that all versions of Prometheus accept.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         if text.len() > limits::MAX_BYTES {
-            let problem = Problem::TooLong { length: text.len() };
+            let problem = ParseProblem::TooLong(text.len());
             return Err(ParseError::new(text, 0..0, problem));
         }
         let tokens = token::tokens(text)?;
         if tokens.is_empty() {
-            return Err(ParseError::new(text, 0..text.len(), Problem::Empty));
+            return Err(ParseError::new(text, 0..text.len(), ParseProblem::Empty));
         }
         token::check(text, &tokens)?;
-        pattern::check(text, &tokens)?;
-        let parsed =
-            parser::parse(text).map_err(|message| locate::error(text, &tokens, &message))?;
+        go_regex::check(text, &tokens)?;
+        let parsed = parser::parse(text)
+            .map_err(|message| error_location::error(text, &tokens, &message))?;
         check_signs(text, &tokens)?;
-        let expr =
-            convert::expr(&parsed).map_err(|problem| locate::problem(text, &tokens, problem))?;
+        let expr = convert::expr(&parsed)
+            .map_err(|problem| error_location::problem(text, &tokens, problem))?;
         let query = Self { text: text.to_owned(), expr };
         if query.selectors().len() > limits::MAX_SELECTORS {
-            return Err(ParseError::new(text, 0..text.len(), Problem::TooManySelectors));
+            return Err(ParseError::new(text, 0..text.len(), ParseProblem::TooManySelectors));
         }
         Ok(query)
     }
 
-    /// The text that was read.
+    /// Text of the query.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What it says.
+    /// Syntax tree of the query.
     pub fn expr(&self) -> &Expr {
         &self.expr
     }
 
-    /// What it reads, in the order in which it is written.
+    /// Selectors, in the order of the text.
     pub fn selectors(&self) -> Vec<&Selector> {
         let mut selectors = Vec::new();
         let mut waiting = vec![&self.expr];
@@ -66,8 +66,8 @@ impl Query {
     }
 }
 
-/// The parser forgets a plus before an operand, and does not look at what that is. A minus may
-/// stand before the same, and the parser does look there.
+/// Checks unary plus signs. The parser drops them without checking the type of the operand, so they
+/// are checked as minus signs.
 fn check_signs(text: &str, tokens: &[Token]) -> Result<(), ParseError> {
     let mut with_minus = text.to_owned();
     for plus in tokens.iter().filter(|token| token.text(text) == "+") {
@@ -76,6 +76,6 @@ fn check_signs(text: &str, tokens: &[Token]) -> Result<(), ParseError> {
     if with_minus == text {
         return Ok(());
     }
-    let refused = |message: String| locate::error(&with_minus, tokens, &message);
-    parser::parse(&with_minus).map(drop).map_err(refused)
+    let error_of = |message: String| error_location::error(&with_minus, tokens, &message);
+    parser::parse(&with_minus).map(drop).map_err(error_of)
 }

@@ -1,8 +1,8 @@
-//! Which risks the administrator takes: by name, and on the terms of an annotation.
+//! Risks that the administrator accepts: names, and acceptance terms in an annotation.
 //!
-//! Names in `spec.desiredUpdate.acceptRisks` accept. The annotation accepts nothing: it says why,
-//! until when and for which versions a name was accepted. What of it cannot be read may have been
-//! such a limit, so it counts as one that is exceeded.
+//! Names in `spec.desiredUpdate.acceptRisks` accept. The annotation accepts nothing: it contains
+//! reason, expiry and versions of accepted names. An invalid entry may have been such a limit, so
+//! it counts as exceeded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -16,28 +16,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::range::Range;
 use crate::text;
+use crate::version_range::VersionRange;
 
-/// The annotation of ClusterVersion with the terms on which risks were accepted.
+/// Annotation of ClusterVersion with the acceptance terms.
 pub const ANNOTATION: &str = "fairway.dev/accepted-risks";
 
-/// Bytes of the annotation that are read; all annotations of an object together may have 256 KiB.
+/// Size limit of the annotation; the API server allows 256 KiB for all annotations of an object.
 pub const ANNOTATION_BYTES: usize = 128 << 10;
 
 /// Terms of an accepted risk, as stored in the annotation under the name of the risk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Terms")]
 #[serde(rename_all = "camelCase", default, expecting = "an object with acceptance terms")]
-pub struct Terms {
+pub struct AcceptanceTerms {
     /// Why the risk is accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// End of the acceptance: a time, or a date that is included.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Until>,
+    pub until: Option<AcceptanceEnd>,
     /// Versions for which the risk is accepted.
     #[serde(rename = "for", skip_serializing_if = "Option::is_none")]
-    pub versions: Option<Range>,
+    pub versions: Option<VersionRange>,
     /// User who accepted the risk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -48,32 +49,33 @@ pub struct Terms {
 
 /// End of an acceptance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Until")]
 #[serde(try_from = "String", into = "String")]
-pub struct Until {
+pub struct AcceptanceEnd {
     text: String,
     end: Timestamp,
 }
 
-/// Why a text is not the end of an acceptance.
+/// Reason why a text is not the end of an acceptance.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a time such as 2026-12-31 or 2026-12-31T18:00:00Z")]
-pub struct UntilError(String);
+pub struct AcceptanceEndError(String);
 
-impl Until {
-    /// The first moment after it.
+impl AcceptanceEnd {
+    /// First moment after the acceptance.
     pub fn end(&self) -> Timestamp {
         self.end
     }
 }
 
-impl TryFrom<String> for Until {
-    type Error = UntilError;
+impl TryFrom<String> for AcceptanceEnd {
+    type Error = AcceptanceEndError;
 
-    fn try_from(text: String) -> Result<Self, UntilError> {
+    fn try_from(text: String) -> Result<Self, AcceptanceEndError> {
         let end = text.parse().ok().or_else(|| end_of_day(&text));
         match end {
             Some(end) => Ok(Self { text, end }),
-            None => Err(UntilError(text::excerpt(&text, 80))),
+            None => Err(AcceptanceEndError(text::truncate(&text, 80))),
         }
     }
 }
@@ -83,52 +85,52 @@ fn end_of_day(text: &str) -> Option<Timestamp> {
     Some(next.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
-impl From<Until> for String {
-    fn from(until: Until) -> Self {
+impl From<AcceptanceEnd> for String {
+    fn from(until: AcceptanceEnd) -> Self {
         until.text
     }
 }
 
-impl fmt::Display for Until {
+impl fmt::Display for AcceptanceEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-/// What the administrator accepts.
+/// The accepted risks of a cluster and their terms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Acceptance {
     names: BTreeSet<String>,
-    terms: BTreeMap<String, Result<Terms, String>>,
+    terms: BTreeMap<String, Result<AcceptanceTerms, String>>,
     unreadable: Option<String>,
 }
 
-/// Whether a risk of an update was accepted.
+/// Whether a risk of an update is accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It was not.
+pub enum AcceptanceState {
+    /// The risk is not accepted.
     NotAccepted,
-    /// It was.
+    /// The risk is accepted.
     Accepted {
-        /// The risk says something else than it did then.
+        /// The content of the risk has changed since.
         changed: bool,
     },
-    /// It was, until a time that has passed.
-    Expired(Until),
-    /// It was, for other versions.
-    OutOfScope(Range),
-    /// The terms cannot be read.
+    /// The acceptance has expired.
+    Expired(AcceptanceEnd),
+    /// The risk is accepted for other versions.
+    OutOfScope(VersionRange),
+    /// The terms are invalid.
     TermsUnreadable(String),
 }
 
-impl Standing {
-    /// Whether the risk was accepted.
+impl AcceptanceState {
+    /// Whether the risk is accepted.
     pub fn is_accepted(&self) -> bool {
         matches!(self, Self::Accepted { .. })
     }
 
     /// State of the acceptance in JSON documents.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::NotAccepted => "notAccepted",
             Self::Accepted { changed: false } => "accepted",
@@ -138,9 +140,14 @@ impl Standing {
             Self::TermsUnreadable(_) => "invalidTerms",
         }
     }
+
+    #[doc(hidden)]
+    pub fn word(&self) -> &'static str {
+        self.as_str()
+    }
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for AcceptanceState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAccepted => f.write_str("The risk is not accepted."),
@@ -162,14 +169,14 @@ impl fmt::Display for Standing {
 }
 
 impl Acceptance {
-    /// What the administrator of a cluster accepts.
-    pub fn of(cluster_version: &ClusterVersion) -> Self {
+    /// Reads the accepted risks of a cluster.
+    pub fn from_cluster_version(cluster_version: &ClusterVersion) -> Self {
         let annotations = cluster_version.metadata.annotations.as_ref();
         let annotation = annotations.and_then(|all| all.get(ANNOTATION)).map(String::as_str);
         Self::read(cluster_version.spec.desired_update.as_ref(), annotation)
     }
 
-    /// What `spec.desiredUpdate` accepts on the terms of the annotation.
+    /// Reads the accepted risks of `spec.desiredUpdate` with the terms of the annotation.
     pub fn read(desired: Option<&Update>, annotation: Option<&str>) -> Self {
         let accepted = desired.iter().flat_map(|update| &update.accept_risks);
         let names = accepted.take(limits::ACCEPTED_RISKS).map(|risk| risk.name.clone()).collect();
@@ -181,17 +188,17 @@ impl Acceptance {
         Self { names, terms, unreadable }
     }
 
-    /// The names that are accepted, on whatever terms.
+    /// Accepted names, independent of their terms.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
-    /// On which terms that name is accepted, where there are some that can be read.
-    pub fn terms(&self, name: &str) -> Option<&Terms> {
+    /// Valid terms of an accepted name.
+    pub fn terms(&self, name: &str) -> Option<&AcceptanceTerms> {
         self.names.get(name).and(self.terms.get(name)?.as_ref().ok())
     }
 
-    /// What is wrong with the annotation, for the operator's log and for people who look.
+    /// Problems of the annotation, for the operator's log and for users.
     pub fn problems(&self) -> impl Iterator<Item = String> {
         let whole = self.unreadable.iter().map(|why| {
             format!("No risk counts as accepted: cannot read annotation {ANNOTATION}: {why}.")
@@ -201,45 +208,62 @@ impl Acceptance {
             Some(format!(
                 "Risk {:?} counts as not accepted: cannot read its entry in annotation \
                 {ANNOTATION}: {why}.",
-                text::excerpt(name, 80)
+                text::truncate(name, 80)
             ))
         });
         whole.chain(entries)
     }
 
-    /// Whether the risk of that name counts as accepted for an update to that version. `hash` is
-    /// what the risk says now.
-    pub fn standing(&self, name: &str, version: &str, hash: &str, now: Timestamp) -> Standing {
+    /// Whether a risk is accepted for an update to a version. `hash` is the current definition hash
+    /// of the risk.
+    pub fn state(&self, name: &str, version: &str, hash: &str, now: Timestamp) -> AcceptanceState {
         if !self.names.contains(name) {
-            return Standing::NotAccepted;
+            return AcceptanceState::NotAccepted;
         }
         if let Some(why) = &self.unreadable {
-            return Standing::TermsUnreadable(why.clone());
+            return AcceptanceState::TermsUnreadable(why.clone());
         }
         let terms = match self.terms.get(name) {
-            None => return Standing::Accepted { changed: false },
-            Some(Err(why)) => return Standing::TermsUnreadable(why.clone()),
+            None => return AcceptanceState::Accepted { changed: false },
+            Some(Err(why)) => return AcceptanceState::TermsUnreadable(why.clone()),
             Some(Ok(terms)) => terms,
         };
         if let Some(until) = terms.until.as_ref().filter(|until| until.end <= now) {
-            return Standing::Expired(until.clone());
+            return AcceptanceState::Expired(until.clone());
         }
-        let covers =
-            |range: &Range| Version::parse(version).is_ok_and(|version| range.covers(&version));
+        let covers = |range: &VersionRange| {
+            Version::parse(version).is_ok_and(|version| range.covers(&version))
+        };
         if let Some(versions) = terms.versions.as_ref().filter(|versions| !covers(versions)) {
-            return Standing::OutOfScope(versions.clone());
+            return AcceptanceState::OutOfScope(versions.clone());
         }
-        Standing::Accepted { changed: self.was_for_another(name, hash) }
+        AcceptanceState::Accepted { changed: self.changed_since_acceptance(name, hash) }
     }
 
-    /// Whether the risk of that name was accepted when it said something else than now.
-    pub(crate) fn was_for_another(&self, name: &str, hash: &str) -> bool {
+    #[doc(hidden)]
+    pub fn of(cluster_version: &ClusterVersion) -> Self {
+        Self::from_cluster_version(cluster_version)
+    }
+
+    #[doc(hidden)]
+    pub fn standing(
+        &self,
+        name: &str,
+        version: &str,
+        hash: &str,
+        now: Timestamp,
+    ) -> AcceptanceState {
+        self.state(name, version, hash, now)
+    }
+
+    /// Whether the risk is accepted with another definition than the current one.
+    pub(crate) fn changed_since_acceptance(&self, name: &str, hash: &str) -> bool {
         let terms = self.terms.get(name).and_then(|terms| terms.as_ref().ok());
         let then = terms.and_then(|terms| terms.definition.as_deref());
         self.names.contains(name) && then.is_some_and(|then| then != hash)
     }
 
-    /// When an acceptance ends next, so that somebody can look again then.
+    /// Next time at which an acceptance expires, so that the caller can re-evaluate then.
     pub fn next_end(&self, now: Timestamp) -> Option<Timestamp> {
         let accepted = self.terms.iter().filter(|(name, _)| self.names.contains(*name));
         let ends = accepted.filter_map(|(_, terms)| Some(terms.as_ref().ok()?.until.as_ref()?.end));
@@ -247,19 +271,19 @@ impl Acceptance {
     }
 }
 
-/// The entries of the annotation; one that cannot be read costs the others nothing.
-fn terms(annotation: &str) -> Result<BTreeMap<String, Result<Terms, String>>, String> {
+/// Entries of the annotation. An invalid entry does not affect the others.
+fn terms(annotation: &str) -> Result<BTreeMap<String, Result<AcceptanceTerms, String>>, String> {
     if annotation.len() > ANNOTATION_BYTES {
         return Err(format!(
             "{} bytes exceed the limit of {ANNOTATION_BYTES} bytes",
             annotation.len()
         ));
     }
-    let entries: BTreeMap<String, Value> =
-        serde_json::from_str(annotation).map_err(|error| text::excerpt(&error.to_string(), 200))?;
+    let entries: BTreeMap<String, Value> = serde_json::from_str(annotation)
+        .map_err(|error| text::truncate(&error.to_string(), 200))?;
     let read = |(name, value)| {
-        let terms = Terms::deserialize(&value);
-        (name, terms.map_err(|error: serde_json::Error| text::excerpt(&error.to_string(), 200)))
+        let terms = AcceptanceTerms::deserialize(&value);
+        (name, terms.map_err(|error: serde_json::Error| text::truncate(&error.to_string(), 200)))
     };
     Ok(entries.into_iter().map(read).collect())
 }

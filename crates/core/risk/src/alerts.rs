@@ -1,4 +1,4 @@
-//! The alerts of a cluster, as its monitoring lists them.
+//! Alerts of a cluster, as Prometheus lists them.
 
 use std::collections::BTreeMap;
 
@@ -7,91 +7,92 @@ use serde::Deserialize;
 
 use crate::text;
 
-/// Bytes of the list of alerts: thousands of them.
+/// Bytes of a list of alerts: enough for thousands.
 pub const MAX_BYTES: usize = 16 << 20;
 
-/// Alerts that are looked at; clusters in trouble have hundreds.
+/// Alerts in a list; clusters in trouble have hundreds.
 const MAX_ALERTS: usize = 10_000;
 
-/// Bytes that are quoted of what a server says in place of a list.
-const QUOTED: usize = 200;
+/// Bytes that are quoted of an error response.
+const MAX_QUOTED_BYTES: usize = 200;
 
-/// Why a list of alerts cannot be read.
+/// Reason why a list of alerts cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlertsError {
-    /// It is too large to be looked at.
+    /// The list has too many bytes.
     #[error("the list of alerts has {0} bytes; the limit is {MAX_BYTES} bytes")]
     TooLarge(usize),
-    /// It is not a list of alerts.
+    /// The response is not a list of alerts.
     #[error("cannot parse the list of alerts: {0}")]
     Malformed(String),
-    /// The server says that it has none.
+    /// The server returned an error.
     #[error("the metrics server returned no list of alerts: {0}")]
     Refused(String),
-    /// Nobody can look at so many.
+    /// The list has too many alerts.
     #[error("{0} alerts exceed the limit of {MAX_ALERTS}")]
     TooMany(usize),
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct AlertsResponse {
     status: String,
     #[serde(default)]
     error: String,
     #[serde(default)]
-    data: Data,
+    data: ResponseData,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Data {
+struct ResponseData {
     alerts: Vec<Alert>,
-    /// Alerts are also listed with the rules that they are of.
-    groups: Vec<Group>,
+    /// `/api/v1/rules` lists alerts below their rules.
+    groups: Vec<RuleGroup>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Group {
-    rules: Vec<Rule>,
+struct RuleGroup {
+    rules: Vec<AlertingRule>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Rule {
+struct AlertingRule {
     alerts: Vec<Alert>,
 }
 
-impl Data {
+impl ResponseData {
     fn into_alerts(self) -> Vec<Alert> {
         let rules = self.groups.into_iter().flat_map(|group| group.rules);
         self.alerts.into_iter().chain(rules.flat_map(|rule| rule.alerts)).collect()
     }
 }
 
-/// An alert that is pending or firing.
+/// A pending or firing alert.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Alert {
-    /// What it is about.
+    /// Labels of the alert.
     pub labels: BTreeMap<String, String>,
-    /// What people are told.
+    /// Annotations of the alert.
     pub annotations: BTreeMap<String, String>,
     /// `pending` or `firing`.
     pub state: String,
     active_at: Option<String>,
 }
 
-/// Reads the answer of `/api/v1/alerts`, or of `/api/v1/rules`.
+/// Reads a response of `/api/v1/alerts` or `/api/v1/rules`.
 pub fn read(json: &[u8]) -> Result<Vec<Alert>, AlertsError> {
     if json.len() > MAX_BYTES {
         return Err(AlertsError::TooLarge(json.len()));
     }
-    let answer: Answer = serde_json::from_slice(json)
-        .map_err(|error| AlertsError::Malformed(text::excerpt(&error.to_string(), QUOTED)))?;
-    match answer.data.into_alerts() {
-        _ if answer.status != "success" => {
-            Err(AlertsError::Refused(text::excerpt(&answer.error, QUOTED)))
+    let response: AlertsResponse = serde_json::from_slice(json).map_err(|error| {
+        AlertsError::Malformed(text::truncate(&error.to_string(), MAX_QUOTED_BYTES))
+    })?;
+    match response.data.into_alerts() {
+        _ if response.status != "success" => {
+            Err(AlertsError::Refused(text::truncate(&response.error, MAX_QUOTED_BYTES)))
         }
         alerts if alerts.len() > MAX_ALERTS => Err(AlertsError::TooMany(alerts.len())),
         alerts => Ok(alerts),
@@ -99,22 +100,22 @@ pub fn read(json: &[u8]) -> Result<Vec<Alert>, AlertsError> {
 }
 
 impl Alert {
-    /// A label; empty where there is none.
+    /// Value of a label; empty if it is missing.
     pub fn label(&self, name: &str) -> &str {
         self.labels.get(name).map_or("", String::as_str)
     }
 
-    /// What people are told under that name; empty where that is nothing.
+    /// Value of an annotation; empty if it is missing.
     pub fn annotation(&self, name: &str) -> &str {
         self.annotations.get(name).map_or("", |text| text.trim())
     }
 
-    /// What it is called.
+    /// Name of the alert.
     pub fn name(&self) -> &str {
         self.label("alertname")
     }
 
-    /// What it is about, in short: the name where it does not say.
+    /// Summary of the alert, or its name if it has none.
     pub fn summary(&self) -> &str {
         match self.annotation("summary") {
             "" => self.name(),
@@ -122,7 +123,7 @@ impl Alert {
         }
     }
 
-    /// Since when it is there, if it says so.
+    /// Time since which the alert is active.
     pub fn since(&self) -> Option<Timestamp> {
         self.active_at.as_ref()?.parse().ok()
     }
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_alerts_is_read() {
+    fn read_returns_alerts() {
         let json = br#"{"status": "success", "data": {"alerts": [
             {"labels": {"alertname": "A"}, "state": "firing", "activeAt": "2026-01-01T00:00:00.5Z", "value": "1e+00"},
             {"labels": {"alertname": "B"}, "state": "pending", "activeAt": "yesterday"}, {"state": "firing"}]}}"#;
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn alerts_are_also_read_from_the_rules_that_they_are_of() {
+    fn read_of_rules_response_returns_alerts() {
         let json = br#"{"status": "success", "data": {"groups": [{"name": "g", "rules": [
             {"type": "recording", "name": "r"},
             {"type": "alerting", "name": "A", "alerts": [{"labels": {"alertname": "A"}, "state": "firing"}]}]}]}}"#;
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_says_why_and_not_more() {
+    fn read_of_invalid_list_fails() {
         let long = format!(r#"{{"status": "error", "error": "{}"}}"#, "x".repeat(1000));
         let alerts = vec!["{}"; MAX_ALERTS + 1].join(",");
         let many = format!(r#"{{"status": "success", "data": {{"alerts": [{alerts}]}}}}"#);
@@ -170,6 +171,6 @@ mod tests {
         the list of alerts has 16777217 bytes; the limit is 16777216 bytes
         10001 alerts exceed the limit of 10000
         ");
-        assert!(read(long.as_bytes()).unwrap_err().to_string().len() < 2 * QUOTED);
+        assert!(read(long.as_bytes()).unwrap_err().to_string().len() < 2 * MAX_QUOTED_BYTES);
     }
 }

@@ -1,4 +1,4 @@
-//! A risk in a form that can be stored: what was published, or a stand-in for it.
+//! Validated definitions of risks, and replacements for invalid ones.
 
 use fairway_api::ConditionStatus;
 use fairway_api::cluster_version::{ConditionalUpdateRisk, MatchingRule, MatchingRuleType, PromQl};
@@ -7,51 +7,54 @@ use fairway_api::limits;
 use fairway_api::reason::applies;
 use sha2::{Digest as _, Sha256};
 
-use crate::legal::{self, Defect};
-use crate::risk::{Claim, Risk, always};
+use crate::risk::{Risk, RiskAssessment, always};
 use crate::text;
+use crate::validation::{self, RiskDefect};
 
-/// Where people read about what Fairway itself puts into a ledger.
-pub const DOCS: &str = "https://fairway.dev/docs/risks";
+/// Documentation of the risks that Fairway itself creates.
+pub const DOCS_URL: &str = "https://fairway.dev/docs/risks";
 
-/// Bytes of a query, as many as are read to find out what it does.
-const MAX_QUERY: usize = 16 << 10;
+/// Bytes of a query; longer ones are not parsed.
+const MAX_QUERY_BYTES: usize = 16 << 10;
 
-/// Bytes quoted of a text that is not shown in full.
-const QUOTED: usize = 200;
+/// Bytes quoted of an invalid text.
+const MAX_QUOTED_BYTES: usize = 200;
 
-/// What a risk says, in a form that can be stored.
+/// A risk in a form that the ClusterVersion API can store.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Definition {
+pub(crate) struct RiskDefinition {
     pub(crate) name: String,
     pub(crate) message: String,
     pub(crate) url: String,
-    pub(crate) rules: Vec<Rule>,
-    pub(crate) claim: Option<Claim>,
+    pub(crate) rules: Vec<RiskRule>,
+    pub(crate) claim: Option<RiskAssessment>,
 }
 
-/// One way to find out whether a risk concerns a cluster.
+/// A matching rule of a risk.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Rule {
+pub(crate) enum RiskRule {
     /// The risk applies to all clusters.
     Always,
-    /// A query tells.
+    /// A query determines whether the risk applies.
     PromQl(String),
-    /// Nobody here knows, for this reason.
+    /// The rule cannot be evaluated, for this reason.
     Unusable(String),
 }
 
-impl Rule {
-    fn of(rule: &MatchingRule) -> Self {
+impl RiskRule {
+    fn new(rule: &MatchingRule) -> Self {
         let query = rule.promql.as_ref().map(|promql| promql.promql.as_str());
         match (&rule.type_, query) {
             (MatchingRuleType::Always, None) => Self::Always,
             (MatchingRuleType::Always, Some(_)) => {
                 Self::Unusable("a rule of type Always has a query".to_owned())
             }
-            (MatchingRuleType::PromQl, Some(query)) if query.len() > MAX_QUERY => Self::Unusable(
-                format!("its query has {} bytes; the limit is {MAX_QUERY} bytes", query.len()),
-            ),
+            (MatchingRuleType::PromQl, Some(query)) if query.len() > MAX_QUERY_BYTES => {
+                Self::Unusable(format!(
+                    "its query has {} bytes; the limit is {MAX_QUERY_BYTES} bytes",
+                    query.len()
+                ))
+            }
             (MatchingRuleType::PromQl, Some(query)) if !query.trim().is_empty() => {
                 Self::PromQl(query.to_owned())
             }
@@ -59,13 +62,13 @@ impl Rule {
                 Self::Unusable("a rule of type PromQL has no query".to_owned())
             }
             (MatchingRuleType::Other(word), _) => {
-                let word = text::excerpt(word, 64);
+                let word = text::truncate(word, 64);
                 Self::Unusable(format!("unknown rule type {word:?}"))
             }
         }
     }
 
-    /// As it can be stored.
+    /// The rule in the API; `None` if it cannot be stored.
     fn published(&self) -> Option<MatchingRule> {
         match self {
             Self::Always => Some(always()),
@@ -79,35 +82,35 @@ impl Rule {
     }
 }
 
-impl Definition {
-    /// The risk, or where it cannot be stored, something that stands in for it: nothing is known
-    /// about the stand-in, so no update that has it is recommended, unless it was mere advice.
-    pub(crate) fn of(risk: &Risk) -> Self {
-        let defects = legal::defects(risk);
+impl RiskDefinition {
+    /// The risk, or a replacement if it cannot be stored. A replacement is Unknown, so that its
+    /// updates are not recommended, unless the risk is advisory.
+    pub(crate) fn new(risk: &Risk) -> Self {
+        let defects = validation::defects(risk);
         if !defects.is_empty() {
-            return stand_in(risk, &defects);
+            return replacement(risk, &defects);
         }
         Self {
             name: risk.name.clone(),
             message: risk.message.trim().to_owned(),
             url: risk.url.clone(),
-            rules: risk.matching_rules.iter().map(Rule::of).collect(),
-            claim: risk.claim.clone().map(legal_claim),
+            rules: risk.matching_rules.iter().map(RiskRule::new).collect(),
+            claim: risk.claim.clone().map(valid_assessment),
         }
     }
 
-    /// Whether some rule is of a type that is known.
+    /// Whether at least one rule can be evaluated.
     pub(crate) fn has_usable_rule(&self) -> bool {
-        self.rules.iter().any(|rule| !matches!(rule, Rule::Unusable(_)))
+        self.rules.iter().any(|rule| !matches!(rule, RiskRule::Unusable(_)))
     }
 
-    /// Whether it is up to a query whether the risk applies.
+    /// Whether a query determines whether the risk applies.
     pub(crate) fn has_query(&self) -> bool {
-        self.rules.iter().any(|rule| matches!(rule, Rule::PromQl(_)))
+        self.rules.iter().any(|rule| matches!(rule, RiskRule::PromQl(_)))
     }
 }
 
-fn legal_claim(claim: Claim) -> Claim {
+fn valid_assessment(claim: RiskAssessment) -> RiskAssessment {
     let status = if claim.status.is_known() { claim.status } else { ConditionStatus::Unknown };
     let reason = match status {
         _ if is_legal_reason(&claim.reason) => claim.reason,
@@ -115,52 +118,62 @@ fn legal_claim(claim: Claim) -> Claim {
         ConditionStatus::False => applies::NOT_MATCH.code.to_owned(),
         _ => applies::EVALUATION_FAILED.code.to_owned(),
     };
-    Claim { status, reason, message: text::excerpt(&claim.message, MAX_CLAIM), ..claim }
+    RiskAssessment {
+        status,
+        reason,
+        message: text::truncate(&claim.message, MAX_ASSESSMENT_BYTES),
+        ..claim
+    }
 }
 
-/// Bytes of what a source says about this cluster; several of them share a condition's message.
-const MAX_CLAIM: usize = limits::MESSAGE / 2;
+/// Bytes of a source's assessment; several of them share a condition message.
+const MAX_ASSESSMENT_BYTES: usize = limits::MESSAGE / 2;
 
-fn stand_in(risk: &Risk, defects: &[Defect]) -> Definition {
-    let wrong: Vec<String> = defects.iter().map(ToString::to_string).collect();
-    let wrong = wrong.join("; ");
+fn replacement(risk: &Risk, defects: &[RiskDefect]) -> RiskDefinition {
+    let problems: Vec<String> = defects.iter().map(ToString::to_string).collect();
+    let problems = problems.join("; ");
     let warning = match risk.message.trim() {
         "" => String::new(),
-        message => format!(" Original message: {:?}", text::excerpt(message, QUOTED)),
+        message => format!(" Original message: {:?}", text::truncate(message, MAX_QUOTED_BYTES)),
     };
-    let message = format!("The status cannot store a published risk: {wrong}.{warning}");
-    let name = match legal::name_defect(&risk.name) {
+    let message = format!("The status cannot store a published risk: {problems}.{warning}");
+    let name = match validation::name_defect(&risk.name) {
         None => risk.name.clone(),
-        Some(_) => format!("InvalidRisk-{}", fingerprint(risk)),
+        Some(_) => format!("InvalidRisk-{}", short_hash(risk)),
     };
-    let url = if legal::url_defect(&risk.url).is_none() { &risk.url } else { DOCS };
-    let claim = Claim::new(
+    let url = if validation::url_defect(&risk.url).is_none() { &risk.url } else { DOCS_URL };
+    let claim = RiskAssessment::new(
         ConditionStatus::Unknown,
         applies::INVALID_RISK,
         "The status cannot store the published risk. This entry replaces it.",
     );
     let advisory = risk.claim.as_ref().is_some_and(|claim| claim.advisory);
-    let claim = Claim { advisory, ..claim };
-    Definition { name, message, url: url.to_owned(), rules: vec![Rule::Always], claim: Some(claim) }
+    let claim = RiskAssessment { advisory, ..claim };
+    RiskDefinition {
+        name,
+        message,
+        url: url.to_owned(),
+        rules: vec![RiskRule::Always],
+        claim: Some(claim),
+    }
 }
 
-/// Tells risks apart whose names cannot be used.
-fn fingerprint(risk: &Risk) -> String {
-    let mut texts = Texts::default();
+/// Distinguishes risks with invalid names.
+fn short_hash(risk: &Risk) -> String {
+    let mut texts = TextHasher::default();
     texts.add(&risk.name).add(&risk.message).add(&risk.url);
     texts.digest(6)
 }
 
-/// All definitions of one name as the API has room for them: one entry. Where they do not agree
-/// on whom the risk concerns, the entry has the rule that keeps everybody away: no list of rules
-/// can stand for two that must both be asked.
-pub(crate) fn published(namesakes: &[&Definition]) -> ConditionalUpdateRisk {
-    let Some((first, others)) = namesakes.split_first() else {
+/// Merges all definitions with one name into one API entry. If their rules differ, the entry has
+/// the rule `Always`: one list of rules cannot express that all definitions must be evaluated.
+pub(crate) fn published(same_name: &[&RiskDefinition]) -> ConditionalUpdateRisk {
+    let Some((first, others)) = same_name.split_first() else {
         return ConditionalUpdateRisk::default();
     };
-    let mut messages: Vec<String> = namesakes.iter().map(|one| one.message.clone()).collect();
+    let mut messages: Vec<String> = same_name.iter().map(|one| one.message.clone()).collect();
     messages.dedup();
-    let mut rules: Vec<MatchingRule> = first.rules.iter().filter_map(Rule::published).collect();
+    let mut rules: Vec<MatchingRule> = first.rules.iter().filter_map(RiskRule::published).collect();
     if rules.is_empty() || others.iter().any(|other| other.rules != first.rules) {
         rules = vec![always()];
     }
@@ -173,10 +186,9 @@ pub(crate) fn published(namesakes: &[&Definition]) -> ConditionalUpdateRisk {
     }
 }
 
-/// A fingerprint of what a risk says, as it is published. It tells whether a risk is still the
-/// one that somebody accepted.
+/// Hash of a published risk. It detects changes since an administrator accepted the risk.
 pub fn definition_hash(risk: &ConditionalUpdateRisk) -> String {
-    let mut texts = Texts::default();
+    let mut texts = TextHasher::default();
     texts.add(&risk.name).add(&risk.message).add(&risk.url);
     for rule in &risk.matching_rules {
         let query = rule.promql.as_ref().map_or("", |promql| &promql.promql);
@@ -185,11 +197,11 @@ pub fn definition_hash(risk: &ConditionalUpdateRisk) -> String {
     texts.digest(16)
 }
 
-/// Several texts, of which it matters where one ends.
+/// Hashes several texts with their lengths, so that their boundaries matter.
 #[derive(Default)]
-struct Texts(Sha256);
+struct TextHasher(Sha256);
 
-impl Texts {
+impl TextHasher {
     fn add(&mut self, text: &str) -> &mut Self {
         self.0.update((text.len() as u64).to_be_bytes());
         self.0.update(text);

@@ -1,7 +1,7 @@
-//! What was asked of the cluster's metrics and what came back, for people who want to know why.
+//! Results of queries, stored for `fairway upgrade explain`.
 //!
-//! The operator keeps it in a ConfigMap beside itself. Anybody may have edited that: what is read
-//! has limits, and an entry that cannot be understood costs the others nothing.
+//! The operator writes them to a ConfigMap in its namespace. Other clients may edit it, so reads
+//! have limits, and an invalid entry does not affect the others.
 
 use std::collections::BTreeMap;
 
@@ -9,66 +9,69 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::answer::{Answer, Failure};
-use crate::sample::Sample;
+use crate::query_result::Sample;
+use crate::query_result::{QueryFailure, QueryResult};
 use crate::schedule::MAX_QUERIES;
-use crate::{fit, text};
+use crate::{status_limits, text};
 
-/// The ConfigMap, in the namespace of the operator.
+#[doc(hidden)]
+pub use self::EvaluationOutcome as Conclusion;
+
+/// Name of the ConfigMap in the operator's namespace.
 pub const CONFIG_MAP: &str = "risk-evaluations";
 
-/// The key under which it has all of it, as JSON.
+/// Key of the JSON document in the ConfigMap.
 pub const KEY: &str = "evaluations.json";
 
-/// Changes when a field changes its meaning or goes away.
+/// Version of the document. It changes if a field is removed or changes its meaning.
 const VERSION: u32 = 1;
 
-/// Bytes that are written: half of what an API server takes, so that there is room for the rest of
-/// the object. The real data of a whole platform has a twentieth of it.
-const MAX_WRITTEN: usize = 512 << 10;
+/// Bytes of a written document: half of the limit of API servers, which leaves room for the rest of
+/// the object. OpenShift's queries need a twentieth of it.
+const MAX_WRITTEN_BYTES: usize = 512 << 10;
 
-/// Bytes that are read: an API server takes no more.
-const MAX_READ: usize = 1 << 20;
+/// Bytes of a read document: the limit of API servers.
+const MAX_READ_BYTES: usize = 1 << 20;
 
-/// Series that are kept of an answer: one is expected, and a few show what is wrong.
+/// Stored series of a result: one is expected, and a few show the problem.
 const MAX_SAMPLES: usize = 5;
 
-/// Labels that are kept of a series.
+/// Stored labels of a series.
 const MAX_LABELS: usize = 20;
 
-/// Bytes that are kept of a label's name, and of its value.
-const MAX_LABEL: usize = 200;
+/// Stored bytes of a label name or value.
+const MAX_LABEL_BYTES: usize = 200;
 
-/// Bytes that are kept of why there is no answer.
-const MAX_WHY: usize = 1 << 10;
+/// Stored bytes of an error.
+const MAX_ERROR_BYTES: usize = 1 << 10;
 
 /// Results of all evaluated queries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluations {
     /// One result for each query.
     pub queries: Vec<Evaluation>,
-    /// How many more there are, for which there was no room or which cannot be understood.
+    /// Number of results that do not fit or are invalid.
     pub omitted: usize,
 }
 
-/// What came of a query.
+/// Result of one query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Evaluation {
     /// The query.
     pub query: String,
-    /// What the answer means.
+    /// Meaning of the result.
     #[serde(flatten)]
-    pub conclusion: Conclusion,
-    /// When it was answered; of a failure that repeats itself, when it began.
+    pub conclusion: EvaluationOutcome,
+    /// Time of the result; of a repeated failure, time of the first one.
     pub at: Timestamp,
-    /// When it is asked again. After a failure that is sooner, with growing pauses.
+    /// Time of the next evaluation; `None` after a failure, which is retried sooner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Timestamp>,
-    /// How many series the answer has.
+    /// Number of series of the result.
     #[serde(default)]
     pub series: usize,
-    /// The first of them.
+    /// The first series of the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
 }
@@ -76,7 +79,7 @@ pub struct Evaluation {
 /// Outcome of an evaluation, as stored in the ConfigMap `risk-evaluations`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "outcome", content = "why")]
-pub enum Conclusion {
+pub enum EvaluationOutcome {
     /// The risk applies.
     Matches,
     /// The risk does not apply.
@@ -85,71 +88,72 @@ pub enum Conclusion {
     Failed(String),
 }
 
-/// Why nothing can be read.
+/// Reason why stored results cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationsError {
-    /// There is too much of it.
-    #[error("{0} bytes exceed the limit of {MAX_READ} bytes")]
+    /// The document is too large.
+    #[error("{0} bytes exceed the limit of {MAX_READ_BYTES} bytes")]
     TooLarge(usize),
-    /// It is no such document.
+    /// The document is invalid.
     #[error("cannot parse it: {0}")]
     Malformed(String),
-    /// It is of another time.
+    /// The version of the document is not supported.
     #[error("unsupported version {0}; the supported version is {VERSION}")]
     UnknownVersion(u32),
 }
 
 impl Evaluation {
-    /// What came of a query at that time.
+    /// The result of a query at a time.
     pub fn new(
         query: &str,
-        came: &Result<Answer, Failure>,
+        result: &Result<QueryResult, QueryFailure>,
         at: Timestamp,
         next: Option<Timestamp>,
     ) -> Self {
-        let outcome = came.clone().and_then(|answer| answer.outcome());
-        let samples = match came {
-            Ok(Answer::Samples(samples)) => samples.as_slice(),
-            Ok(Answer::Other(_)) | Err(_) => &[],
+        let outcome = result.clone().and_then(|answer| answer.outcome());
+        let samples = match result {
+            Ok(QueryResult::Samples(samples)) => samples.as_slice(),
+            Ok(QueryResult::Other(_)) | Err(_) => &[],
         };
         let conclusion = match outcome {
-            Ok(true) => Conclusion::Matches,
-            Ok(false) => Conclusion::DoesNotMatch,
-            Err(failure) => Conclusion::Failed(failure.to_string()),
+            Ok(true) => EvaluationOutcome::Matches,
+            Ok(false) => EvaluationOutcome::DoesNotMatch,
+            Err(failure) => EvaluationOutcome::Failed(failure.to_string()),
         };
-        let next = next.filter(|_| !matches!(conclusion, Conclusion::Failed(_)));
+        let next = next.filter(|_| !matches!(conclusion, EvaluationOutcome::Failed(_)));
         let series = samples.len();
         let samples = samples.iter().take(MAX_SAMPLES).cloned().collect();
         let (at, next) = (whole_second(at), next.map(whole_second));
         Self { query: query.to_owned(), conclusion, at, next, series, samples }.bounded()
     }
 
-    /// Whether it is the failure that is known already: it is no news that it lasts.
+    /// Whether it is the same failure as before, so that no update of the ConfigMap is needed.
     pub fn repeats(&self, before: &Self) -> bool {
-        matches!(self.conclusion, Conclusion::Failed(_)) && self.conclusion == before.conclusion
+        matches!(self.conclusion, EvaluationOutcome::Failed(_))
+            && self.conclusion == before.conclusion
     }
 
     fn bounded(mut self) -> Self {
         self.samples.truncate(MAX_SAMPLES);
         for sample in &mut self.samples {
             let labels = std::mem::take(&mut sample.labels).into_iter().take(MAX_LABELS);
-            let short = |text: String| text::excerpt(&text, MAX_LABEL);
+            let short = |text: String| text::truncate(&text, MAX_LABEL_BYTES);
             sample.labels = labels.map(|(name, value)| (short(name), short(value))).collect();
         }
-        if let Conclusion::Failed(why) = &mut self.conclusion {
-            *why = text::excerpt(why, MAX_WHY);
+        if let EvaluationOutcome::Failed(why) = &mut self.conclusion {
+            *why = text::truncate(why, MAX_ERROR_BYTES);
         }
         self
     }
 }
 
-/// People read it.
+/// Truncates to seconds.
 fn whole_second(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct StoredEvaluations<'a> {
     version: u32,
     queries: &'a [Evaluation],
     #[serde(skip_serializing_if = "is_zero")]
@@ -158,7 +162,7 @@ struct Written<'a> {
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
-struct Read {
+struct RawEvaluations {
     version: u32,
     #[serde(default)]
     queries: Vec<Value>,
@@ -167,11 +171,11 @@ struct Read {
 }
 
 impl Evaluations {
-    /// As many of them as there is room for.
-    pub fn of(all: &BTreeMap<String, Evaluation>) -> Self {
-        let mut room = MAX_WRITTEN;
+    /// The results that fit into the size limit.
+    pub fn new(all: &BTreeMap<String, Evaluation>) -> Self {
+        let mut room = MAX_WRITTEN_BYTES;
         let mut fits = |evaluation: &&Evaluation| {
-            let left = room.checked_sub(fit::size(evaluation));
+            let left = room.checked_sub(status_limits::size(evaluation));
             room = left.unwrap_or(room);
             left.is_some()
         };
@@ -180,33 +184,39 @@ impl Evaluations {
         Self { omitted: all.len() - queries.len(), queries }
     }
 
-    /// What came of that query.
+    #[doc(hidden)]
+    pub fn of(all: &BTreeMap<String, Evaluation>) -> Self {
+        Self::new(all)
+    }
+
+    /// The result of a query.
     pub fn get(&self, query: &str) -> Option<&Evaluation> {
         self.queries.iter().find(|evaluation| evaluation.query == query)
     }
 
-    /// As it is stored.
+    /// The document that is stored in the ConfigMap.
     pub fn to_json(&self) -> serde_json::Result<String> {
         let Self { queries, omitted } = self;
-        serde_json::to_string(&Written { version: VERSION, queries, omitted: *omitted })
+        serde_json::to_string(&StoredEvaluations { version: VERSION, queries, omitted: *omitted })
     }
 
-    /// What is stored, as far as it can be understood.
+    /// Reads the document and omits invalid entries.
     pub fn read(json: &str) -> Result<Self, EvaluationsError> {
-        if json.len() > MAX_READ {
+        if json.len() > MAX_READ_BYTES {
             return Err(EvaluationsError::TooLarge(json.len()));
         }
         let malformed = |error: serde_json::Error| {
-            EvaluationsError::Malformed(text::excerpt(&error.to_string(), MAX_LABEL))
+            EvaluationsError::Malformed(text::truncate(&error.to_string(), MAX_LABEL_BYTES))
         };
-        let Read { version, queries, omitted } = serde_json::from_str(json).map_err(malformed)?;
+        let RawEvaluations { version, queries, omitted } =
+            serde_json::from_str(json).map_err(malformed)?;
         if version != VERSION {
             return Err(EvaluationsError::UnknownVersion(version));
         }
         let all = queries.len();
-        let understood = queries.into_iter().take(MAX_QUERIES);
-        let understood = understood.filter_map(|one| serde_json::from_value(one).ok());
-        let queries: Vec<_> = understood.map(Evaluation::bounded).collect();
+        let valid = queries.into_iter().take(MAX_QUERIES);
+        let valid = valid.filter_map(|one| serde_json::from_value(one).ok());
+        let queries: Vec<_> = valid.map(Evaluation::bounded).collect();
         Ok(Self { omitted: omitted.saturating_add(all - queries.len()), queries })
     }
 }

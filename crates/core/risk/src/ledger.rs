@@ -1,120 +1,129 @@
-//! The ledger: every risk, from every source, and the updates it concerns.
+//! The ledger: every risk, from every source, and the updates that it affects.
 //!
-//! One name is one risk, wherever it comes from. Sources that describe it differently are all
-//! kept and all evaluated: no source weakens another.
+//! A name identifies a risk, independent of its source. If sources define it differently, all
+//! definitions are stored and evaluated: no source weakens another.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use fairway_api::cluster_version::{ConditionalUpdateRisk, Release};
 use fairway_api::reason::applies;
 use fairway_api::{ConditionStatus, Version, limits};
 
-use crate::book::Book;
-use crate::definition::{self, DOCS, Definition};
-use crate::fit::{Because, Withheld};
-use crate::risk::{Candidate, Claim, Concern, Risk, Source, Targets};
+use crate::definition::{self, DOCS_URL, RiskDefinition};
+use crate::risk::{
+    AffectedUpdates, CandidateUpdate, ReportedRisk, Risk, RiskAssessment, RiskSource,
+};
+use crate::status_limits::{OmissionReason, OmittedUpdate};
 
-/// Updates that are looked at. No update service offers a tenth of that from one version.
+/// Updates of the update service. Real update services offer less than a tenth of that from one
+/// version.
 const MAX_CANDIDATES: usize = 2000;
 
-/// Risks of one edge that are looked at: some may be the same. More than the API has room for.
+/// Risks of one edge, before duplicates are merged. The API stores half of that.
 const MAX_EDGE_RISKS: usize = 2 * limits::RISKS;
 
-/// Every risk, from every source, and the updates it may concern.
+/// All risks, and the updates that they may affect.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
     pub(crate) current: Option<Version>,
-    /// What the update service offers, the latest version first.
-    pub(crate) offers: Vec<Offer>,
-    /// In the order of their definitions, so by name first.
-    pub(crate) entries: Vec<Entry>,
-    /// Updates that are too much to be told about.
-    pub(crate) withheld: Vec<Withheld>,
+    /// Updates of the update service, latest version first.
+    pub(crate) offers: Vec<LedgerUpdate>,
+    /// Sorted by definition, so by name first.
+    pub(crate) entries: Vec<LedgerEntry>,
+    /// Updates beyond the limits.
+    pub(crate) withheld: Vec<OmittedUpdate>,
 }
 
-/// An update that the update service offers.
+/// An update of the update service.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Offer {
+pub(crate) struct LedgerUpdate {
     pub(crate) release: Release,
-    /// The entries of its edge, in order.
+    /// Indexes of the entries of its edge, sorted.
     entries: Vec<usize>,
 }
 
-/// One definition of a risk, and who published it.
+/// One definition of a risk and its publishers.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) definition: Definition,
-    pub(crate) origins: Origins,
+pub(crate) struct LedgerEntry {
+    pub(crate) definition: RiskDefinition,
+    pub(crate) origins: DefinitionOrigins,
 }
 
-/// Who published a definition.
+/// Publishers of a definition.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Origins {
-    /// In the cluster, and for which updates.
-    pub(crate) raised: BTreeSet<(Source, Targets)>,
-    /// Whether some edge of the update service has it.
-    pub(crate) on_an_edge: bool,
+pub(crate) struct DefinitionOrigins {
+    /// Sources in the cluster, and the affected updates.
+    pub(crate) reported: BTreeSet<(RiskSource, AffectedUpdates)>,
+    /// Whether an edge of the update service has the definition.
+    pub(crate) on_edge: bool,
 }
 
 impl Ledger {
-    /// The ledger of a cluster at version `current`, to which the update service offers the
-    /// candidates and in which the concerns were raised.
-    pub fn new(current: &str, candidates: Vec<Candidate>, concerns: Vec<Concern>) -> Self {
-        let candidates = in_order(candidates);
-        let mut book = Book::default();
+    /// Creates the ledger of a cluster at version `current` from the update service's candidates
+    /// and the risks that the cluster reports.
+    pub fn new(
+        current: &str,
+        candidates: Vec<CandidateUpdate>,
+        reported_risks: Vec<ReportedRisk>,
+    ) -> Self {
+        let candidates = sorted(candidates);
+        let mut builder = LedgerBuilder::default();
         let mut offers = Vec::new();
         let mut withheld = Vec::new();
-        for (place, Candidate { release, risks }) in candidates.iter().enumerate() {
+        for (index, CandidateUpdate { release, risks }) in candidates.iter().enumerate() {
             let entries = match risks.len() {
-                _ if place >= MAX_CANDIDATES => Err(Because::TooManyUpdates),
-                count if count > MAX_EDGE_RISKS => Err(Because::TooManyRisks(count)),
-                _ => book.edge(risks).ok_or(Because::TooLarge),
+                _ if index >= MAX_CANDIDATES => Err(OmissionReason::TooManyUpdates),
+                count if count > MAX_EDGE_RISKS => Err(OmissionReason::TooManyRisks(count)),
+                _ => builder.edge(risks).ok_or(OmissionReason::TooLarge),
             };
             let release = release.clone();
             match entries {
-                Ok(entries) => offers.push(Offer { release, entries }),
-                Err(because) => withheld.push(Withheld { release, because }),
+                Ok(entries) => offers.push(LedgerUpdate { release, entries }),
+                Err(because) => withheld.push(OmittedUpdate { release, because }),
             }
         }
-        for Concern { risk, source, targets } in concerns.into_iter().chain(unseen(&withheld)) {
-            book.raised(&risk, source, targets);
+        for ReportedRisk { risk, source, targets } in
+            reported_risks.into_iter().chain(omitted_updates_risk(&withheld))
+        {
+            builder.reported(&risk, source, targets);
         }
-        let (entries, places) = book.close();
-        for Offer { entries, .. } in &mut offers {
-            let all: BTreeSet<usize> = entries.iter().map(|entry| places[*entry]).collect();
+        let (entries, indexes) = builder.finish();
+        for LedgerUpdate { entries, .. } in &mut offers {
+            let all: BTreeSet<usize> = entries.iter().map(|entry| indexes[*entry]).collect();
             *entries = all.into_iter().collect();
         }
         Self { current: Version::parse(current).ok(), offers, entries, withheld }
     }
 
-    /// The names in the ledger, and who published each.
-    pub fn sources(&self) -> BTreeMap<&str, BTreeSet<&Source>> {
-        let mut sources: BTreeMap<&str, BTreeSet<&Source>> = BTreeMap::new();
-        for Entry { definition, origins } in &self.entries {
-            let graph = origins.on_an_edge.then_some(&Source::Graph);
-            let all = origins.raised.iter().map(|(source, _)| source).chain(graph);
+    /// The sources of each risk, by name.
+    pub fn sources(&self) -> BTreeMap<&str, BTreeSet<&RiskSource>> {
+        let mut sources: BTreeMap<&str, BTreeSet<&RiskSource>> = BTreeMap::new();
+        for LedgerEntry { definition, origins } in &self.entries {
+            let graph = origins.on_edge.then_some(&RiskSource::Graph);
+            let all = origins.reported.iter().map(|(source, _)| source).chain(graph);
             sources.entry(definition.name.as_str()).or_default().extend(all);
         }
         sources
     }
 
-    /// The places of the entries that concern an update to the release, in order.
-    pub(crate) fn concerning(&self, release: &Release) -> Vec<usize> {
+    /// Indexes of the entries that affect an update, sorted.
+    pub(crate) fn affecting(&self, release: &Release) -> Vec<usize> {
         let on_edge = self.offered(release).flat_map(|offer| &offer.entries).copied();
         let current = self.current.as_ref();
-        let raised = self.entries.iter().enumerate().filter(|(_, entry)| {
-            entry.origins.raised.iter().any(|(_, targets)| targets.contain(current, release))
+        let reported = self.entries.iter().enumerate().filter(|(_, entry)| {
+            entry.origins.reported.iter().any(|(_, targets)| targets.contain(current, release))
         });
-        let all: BTreeSet<usize> = raised.map(|(place, _)| place).chain(on_edge).collect();
+        let all: BTreeSet<usize> = reported.map(|(index, _)| index).chain(on_edge).collect();
         all.into_iter().collect()
     }
 
-    /// The update to a release. An image that is not offered may be the same version made again,
-    /// and has the risks of all that are.
-    fn offered(&self, release: &Release) -> impl Iterator<Item = &Offer> {
+    /// The offered update with the release's image. If no image matches, the release may be a
+    /// rebuild of its version, which has the risks of all offered images with that version.
+    fn offered(&self, release: &Release) -> impl Iterator<Item = &LedgerUpdate> {
         let is_offered = self.offers.iter().any(|offer| offer.release.image == release.image);
-        self.offers.iter().filter(move |Offer { release: offered, .. }| {
+        self.offers.iter().filter(move |LedgerUpdate { release: offered, .. }| {
             if is_offered {
                 offered.image == release.image
             } else {
@@ -123,62 +132,123 @@ impl Ledger {
         })
     }
 
-    /// The entry at that place, where no other has its name.
-    pub(crate) fn only_entry_of_its_name(&self, place: usize) -> Option<&Entry> {
-        let entry = self.entries.get(place)?;
-        let is_namesake = |other: Option<&Entry>| {
+    /// The entry at an index, if no other entry has the same name.
+    pub(crate) fn only_entry_with_its_name(&self, index: usize) -> Option<&LedgerEntry> {
+        let entry = self.entries.get(index)?;
+        let has_same_name = |other: Option<&LedgerEntry>| {
             other.is_some_and(|other| other.definition.name == entry.definition.name)
         };
-        let before = place.checked_sub(1).and_then(|place| self.entries.get(place));
-        (!is_namesake(before) && !is_namesake(self.entries.get(place + 1))).then_some(entry)
+        let before = index.checked_sub(1).and_then(|index| self.entries.get(index));
+        (!has_same_name(before) && !has_same_name(self.entries.get(index + 1))).then_some(entry)
     }
 
-    /// Every risk as it is published, by name.
+    /// All risks in the API, by name.
     pub(crate) fn published(&self) -> BTreeMap<&str, ConditionalUpdateRisk> {
-        let definitions: Vec<&Definition> =
+        let definitions: Vec<&RiskDefinition> =
             self.entries.iter().map(|entry| &entry.definition).collect();
-        let namesakes = definitions.chunk_by(|one, other| one.name == other.name);
-        namesakes
-            .map(|namesakes| (namesakes[0].name.as_str(), definition::published(namesakes)))
+        let same_name = definitions.chunk_by(|one, other| one.name == other.name);
+        same_name
+            .map(|same_name| (same_name[0].name.as_str(), definition::published(same_name)))
             .collect()
     }
 }
 
-/// What stands against updates whose risks were not looked at, should somebody ask for them.
-fn unseen(withheld: &[Withheld]) -> Option<Concern> {
+/// A risk for the updates beyond the limits, so that they cannot start without being accepted.
+fn omitted_updates_risk(withheld: &[OmittedUpdate]) -> Option<ReportedRisk> {
     let images: BTreeSet<String> =
         withheld.iter().map(|withheld| withheld.release.image.clone()).collect();
     let message = "This update exceeds the limits on risks or on updates from the update service.";
-    let claim = Claim::new(
+    let claim = RiskAssessment::new(
         ConditionStatus::Unknown,
         applies::EVALUATION_FAILED,
         "The risks of this update are not evaluated.",
     );
-    let risk = Risk::always("RisksNotLookedAt", message, DOCS).claiming(claim);
-    let targets = Targets::Images(images);
-    (!withheld.is_empty()).then_some(Concern { risk, source: Source::Graph, targets })
+    let risk = Risk::always("RisksNotLookedAt", message, DOCS_URL).with_assessment(claim);
+    let targets = AffectedUpdates::Images(images);
+    (!withheld.is_empty()).then_some(ReportedRisk { risk, source: RiskSource::Graph, targets })
 }
 
-/// The latest version first. One image is one update, and has all the risks that it has anywhere.
-fn in_order(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
-    for Candidate { release, .. } in &mut candidates {
-        // The API takes them as a set.
+/// Sorts candidates by version, latest first, and merges candidates with the same image.
+fn sorted(mut candidates: Vec<CandidateUpdate>) -> Vec<CandidateUpdate> {
+    for CandidateUpdate { release, .. } in &mut candidates {
+        // The API defines channels as a set.
         release.channels.sort();
         release.channels.dedup();
         release.unknown.clear();
     }
-    candidates.sort_by_cached_key(|Candidate { release, .. }| {
+    candidates.sort_by_cached_key(|CandidateUpdate { release, .. }| {
         let Release { version, image, url, channels, .. } = release.clone();
         (Reverse(Version::parse(&version).ok()), version, image, url, channels)
     });
-    let mut places = HashMap::new();
-    let mut merged: Vec<Candidate> = Vec::new();
+    let mut indexes = HashMap::new();
+    let mut merged: Vec<CandidateUpdate> = Vec::new();
     for candidate in candidates {
-        let place = *places.entry(candidate.release.image.clone()).or_insert(merged.len());
-        match merged.get_mut(place) {
+        let index = *indexes.entry(candidate.release.image.clone()).or_insert(merged.len());
+        match merged.get_mut(index) {
             Some(same) => same.risks.extend(candidate.risks),
             None => merged.push(candidate),
         }
     }
     merged
+}
+
+/// Definitions of risks from edges. A status has room for 500 names.
+const MAX_EDGE_DEFINITIONS: usize = 4 * limits::CONDITIONAL_UPDATE_RISKS;
+
+/// Builds a ledger: stores every definition once, however many edges share it. Risks are identified
+/// by numbers until [`LedgerBuilder::finish`].
+#[derive(Default)]
+pub(crate) struct LedgerBuilder<'a> {
+    numbers: BTreeMap<RiskDefinition, usize>,
+    origins: Vec<DefinitionOrigins>,
+    /// Numbers of the risks of edges, by address. The references keep the risks alive, so that no
+    /// address is reused.
+    shared: HashMap<*const Risk, (usize, &'a Arc<Risk>)>,
+}
+
+impl<'a> LedgerBuilder<'a> {
+    /// Adds the risks of an edge; `None` if the ledger is full.
+    pub(crate) fn edge(&mut self, risks: &'a [Arc<Risk>]) -> Option<Vec<usize>> {
+        let new = risks.iter().filter(|risk| !self.shared.contains_key(&Arc::as_ptr(risk)));
+        if self.origins.len() + new.count() > MAX_EDGE_DEFINITIONS {
+            return None;
+        }
+        Some(risks.iter().map(|risk| self.on_edge(risk)).collect())
+    }
+
+    fn on_edge(&mut self, risk: &'a Arc<Risk>) -> usize {
+        if let Some((number, _)) = self.shared.get(&Arc::as_ptr(risk)) {
+            return *number;
+        }
+        let number = self.number(RiskDefinition::new(risk));
+        self.origins[number].on_edge = true;
+        self.shared.insert(Arc::as_ptr(risk), (number, risk));
+        number
+    }
+
+    /// Adds a risk that the cluster reports.
+    pub(crate) fn reported(&mut self, risk: &Risk, source: RiskSource, targets: AffectedUpdates) {
+        let number = self.number(RiskDefinition::new(risk));
+        self.origins[number].reported.insert((source, targets));
+    }
+
+    fn number(&mut self, definition: RiskDefinition) -> usize {
+        let number = *self.numbers.entry(definition).or_insert(self.origins.len());
+        if number == self.origins.len() {
+            self.origins.push(DefinitionOrigins::default());
+        }
+        number
+    }
+
+    /// The entries, sorted by definition, and the index of each number.
+    pub(crate) fn finish(mut self) -> (Vec<LedgerEntry>, Vec<usize>) {
+        let mut indexes = vec![0; self.origins.len()];
+        let mut entries = Vec::with_capacity(self.origins.len());
+        for (definition, number) in self.numbers {
+            indexes[number] = entries.len();
+            let origins = std::mem::take(&mut self.origins[number]);
+            entries.push(LedgerEntry { definition, origins });
+        }
+        (entries, indexes)
+    }
 }

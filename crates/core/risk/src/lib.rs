@@ -1,54 +1,67 @@
-//! The risk ledger: what may go wrong with an update, whether it concerns this cluster, whether
-//! the administrator takes it, and so what is recommended.
+//! The risk ledger: the risks of updates, whether they apply to this cluster, whether an
+//! administrator accepts them, and so which updates are recommended.
 //!
-//! This crate is pure. It knows no network and no clock; what it decides depends on its arguments,
-//! and on no order of them. The way through it:
+//! This crate is pure. It uses no network and no clock; its results depend on its arguments, not on
+//! their order. The data flow:
 //!
-//! 1. [`sources`] make [`Concern`]s of what is found in the cluster; the update service's edges
-//!    are [`Candidate`]s.
-//! 2. [`Ledger::new`] enters both.
-//! 3. [`Ledger::evaluate`] says what is recommended, with what is known so far, and which queries
-//!    would tell more.
-//! 4. [`Scheduler`](schedule::Scheduler) says when to ask them; their [`Outcomes`] go into the next
-//!    evaluation.
-//! 5. [`gate::may_update`] is the one gate.
+//! 1. [`sources`] create [`ReportedRisk`]s from the state of the cluster; the update service's edges
+//!    are [`CandidateUpdate`]s.
+//! 2. [`Ledger::new`] adds both to the ledger.
+//! 3. [`Ledger::evaluate`] returns the recommended updates, and the queries that it needs.
+//! 4. [`Scheduler`](schedule::Scheduler) decides when to send them. The next evaluation uses their
+//!    [`QueryOutcomes`].
+//! 5. [`may_update`] is the risk gate.
 //!
-//! One promise holds throughout: no risk, however malformed, makes an update recommended that is
-//! not recommended without it.
+//! Invariant: no risk, however malformed, makes an update recommended that is not recommended
+//! without the risk.
 
 mod acceptance;
 pub mod alerts;
-mod answer;
-mod book;
 mod definition;
 mod evaluate;
 pub mod evaluations;
-mod fit;
-pub mod gate;
 mod ledger;
-mod legal;
-mod look;
-mod policy;
-mod range;
+mod query_policy;
+mod query_result;
 mod risk;
 mod rules;
-mod sample;
 pub mod schedule;
 pub mod sources;
+mod status_limits;
 mod text;
 mod upgradeable;
+mod validation;
 mod verdict;
+mod version_range;
 
 pub use acceptance::{
-    ANNOTATION, ANNOTATION_BYTES, Acceptance, Standing, Terms, Until, UntilError,
+    ANNOTATION, ANNOTATION_BYTES, Acceptance, AcceptanceEnd, AcceptanceEndError, AcceptanceState,
+    AcceptanceTerms,
 };
-pub use answer::{Answer, Failure, Outcome, Outcomes, ResultType};
-pub use definition::{DOCS, definition_hash};
-pub use evaluate::{Evaluated, Previous, Round};
-pub use fit::{Because, Withheld};
+pub use definition::{DOCS_URL, definition_hash};
+pub use evaluate::{EvaluationInput, LedgerEvaluation, PreviousEvaluation};
 pub use ledger::Ledger;
-pub use policy::{QueryPolicy, Refused};
-pub use range::{Range, RangeError};
-pub use risk::{Candidate, Claim, Concern, Risk, Source, Targets};
-pub use sample::Sample;
-pub use verdict::{Exposure, Rules, Verdict};
+pub use query_policy::{QueryPolicy, QueryRefusal};
+pub use query_result::{
+    QueryFailure, QueryOutcome, QueryOutcomes, QueryResult, QueryResultType, Sample,
+};
+pub use risk::{AffectedUpdates, CandidateUpdate, ReportedRisk, Risk, RiskAssessment, RiskSource};
+pub use status_limits::{OmissionReason, OmittedUpdate};
+pub use verdict::{RiskExposure, RuleSupport, UnacceptedRisks, UpdateVerdict, may_update};
+pub use version_range::{VersionRange, VersionRangeError};
+
+#[doc(hidden)]
+pub use self::{
+    AcceptanceEnd as Until, AcceptanceState as Standing, AcceptanceTerms as Terms,
+    AffectedUpdates as Targets, CandidateUpdate as Candidate, DOCS_URL as DOCS,
+    EvaluationInput as Round, LedgerEvaluation as Evaluated, PreviousEvaluation as Previous,
+    QueryFailure as Failure, QueryOutcome as Outcome, QueryOutcomes as Outcomes,
+    QueryResult as Answer, QueryResultType as ResultType, ReportedRisk as Concern,
+    RiskAssessment as Claim, RiskExposure as Exposure, RiskSource as Source,
+    UpdateVerdict as Verdict, VersionRange as Range, VersionRangeError as RangeError,
+};
+
+#[doc(hidden)]
+pub mod gate {
+    pub use crate::verdict::{UnacceptedRisks as Refusal, may_update};
+}

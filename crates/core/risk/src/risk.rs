@@ -1,4 +1,4 @@
-//! What may go wrong with an update, who says so, and which updates it concerns.
+//! Risks of updates, their sources, and the updates that they affect.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,28 +9,28 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::range::Range;
+use crate::version_range::VersionRange;
 
-/// Something that may go wrong with an update on some clusters, as its source describes it.
+/// A risk of updates, as its source publishes it.
 ///
-/// Nothing is taken for granted: names may be illegal, texts empty or endless. The ledger sees to
-/// it that what it publishes can be stored.
+/// The content is not validated: names may be invalid, texts empty or too long. The ledger replaces
+/// risks that the API cannot store.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Risk {
-    /// Its CamelCase name. The same name is the same risk, wherever it comes from.
+    /// CamelCase name, which identifies the risk across sources.
     pub name: String,
-    /// What may go wrong, for people to read.
+    /// Description of the risk.
     pub message: String,
-    /// Where people read about it.
+    /// Page about the risk.
     pub url: String,
-    /// Whom it concerns: the first rule that can be evaluated decides.
+    /// Rules that determine whether the risk applies. The first rule that can be evaluated decides.
     pub matching_rules: Vec<MatchingRule>,
-    /// What the source itself knows about this cluster; the rules are not evaluated then.
-    pub claim: Option<Claim>,
+    /// The source's own assessment of this cluster. If it is set, the rules are not evaluated.
+    pub claim: Option<RiskAssessment>,
 }
 
 impl Risk {
-    /// A risk of every cluster.
+    /// A risk that applies to all clusters.
     pub fn always(
         name: impl Into<String>,
         message: impl Into<String>,
@@ -45,10 +45,15 @@ impl Risk {
         }
     }
 
-    /// The same with what the source knows about this cluster.
-    pub fn claiming(mut self, claim: Claim) -> Self {
+    /// Sets the source's assessment of this cluster.
+    pub fn with_assessment(mut self, claim: RiskAssessment) -> Self {
         self.claim = Some(claim);
         self
+    }
+
+    #[doc(hidden)]
+    pub fn claiming(self, assessment: RiskAssessment) -> Self {
+        self.with_assessment(assessment)
     }
 }
 
@@ -57,23 +62,23 @@ pub(crate) fn always() -> MatchingRule {
     MatchingRule { type_: MatchingRuleType::Always, ..MatchingRule::default() }
 }
 
-/// What a source knows about its risk on this cluster: the content of the condition `Applies`.
+/// A source's assessment of its risk on this cluster: the content of the condition `Applies`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Claim {
+pub struct RiskAssessment {
     /// Whether the risk applies.
     pub status: ConditionStatus,
-    /// One CamelCase word for programs.
+    /// Reason of the condition.
     pub reason: String,
-    /// The explanation for people.
+    /// Message of the condition.
     pub message: String,
-    /// Since when, where the source knows that.
+    /// Start time, if the source knows it.
     pub since: Option<Timestamp>,
-    /// Whether it is shown and nothing more: it stands against no update.
+    /// Whether the risk is informational and blocks no update.
     pub advisory: bool,
 }
 
-impl Claim {
-    /// A claim without a beginning.
+impl RiskAssessment {
+    /// An assessment without a start time.
     pub fn new(
         status: impl Into<ConditionStatus>,
         reason: impl AsRef<str>,
@@ -89,36 +94,42 @@ impl Claim {
         }
     }
 
-    /// The same, for people to know: it stands against no update.
-    pub fn as_advice(self) -> Self {
+    /// Makes the assessment informational: it blocks no update.
+    pub fn as_advisory(self) -> Self {
         Self { advisory: true, ..self }
+    }
+
+    #[doc(hidden)]
+    pub fn as_advice(self) -> Self {
+        self.as_advisory()
     }
 }
 
-/// A risk that something in the cluster reports.
+/// A risk that a source in the cluster reports.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Concern {
-    /// What may go wrong.
+pub struct ReportedRisk {
+    /// The risk.
     pub risk: Risk,
-    /// Who says so.
-    pub source: Source,
-    /// The updates for which it may.
-    pub targets: Targets,
+    /// Source of the risk.
+    pub source: RiskSource,
+    /// Updates that the risk affects.
+    pub targets: AffectedUpdates,
 }
 
-/// An update that the update service offers.
+/// An update of the update service.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Candidate {
-    /// The release it leads to.
+pub struct CandidateUpdate {
+    /// Target release.
     pub release: Release,
-    /// The risks of its edge; none where the edge is unconditional. Edges share most of them.
+    /// Risks of the edge; empty for an unconditional update. Edges share most of their risks.
     pub risks: Vec<std::sync::Arc<Risk>>,
 }
 
 /// Publisher of a risk.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[schemars(rename = "Source")]
 #[serde(rename_all = "camelCase", tag = "type", content = "name")]
-pub enum Source {
+pub enum RiskSource {
     /// The update service.
     Graph,
     /// A preflight of the target release.
@@ -141,15 +152,15 @@ pub enum Source {
     Alert,
 }
 
-impl Source {
-    /// Whether its risks are about later minor and major versions as such. Those of the others
-    /// are about one release, or about any update.
-    pub(crate) fn is_about_later_versions(&self) -> bool {
+impl RiskSource {
+    /// Whether its risks affect all later minor and major versions. Risks of other sources affect
+    /// one release or any update.
+    pub(crate) fn affects_later_versions(&self) -> bool {
         !matches!(self, Self::Graph | Self::Preflight | Self::Alert)
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for RiskSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Graph => f.write_str("the update service"),
@@ -166,22 +177,21 @@ impl fmt::Display for Source {
     }
 }
 
-/// The updates that a risk concerns. Where it cannot be told, it concerns them.
+/// The updates that a risk affects. If a version is invalid, the update counts as affected.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Targets {
-    /// Every update.
+pub enum AffectedUpdates {
+    /// All updates.
     All,
     /// Updates to a later minor or major version.
     MinorOrMajor,
     /// Updates to versions in a range.
-    Range(Range),
-    /// Updates to these releases, by image.
+    Range(VersionRange),
+    /// Updates to releases with these images.
     Images(BTreeSet<String>),
 }
 
-impl Targets {
-    /// Whether an update from `current` to the release is among them; `None` is a version that
-    /// cannot be read.
+impl AffectedUpdates {
+    /// Whether an update from `current` to a release is affected. `None` is an invalid version.
     pub fn contain(&self, current: Option<&Version>, release: &Release) -> bool {
         let target = Version::parse(&release.version).ok();
         match self {
@@ -198,7 +208,7 @@ impl Targets {
         }
     }
 
-    /// Whether they contain updates to the minor version after `current`.
+    /// Whether updates to the minor version after `current` are affected.
     pub(crate) fn contain_next_minor(&self, current: Option<&Version>) -> bool {
         match (self, current) {
             (Self::All | Self::MinorOrMajor, _) | (Self::Range(_), None) => true,

@@ -1,8 +1,8 @@
-//! When to ask which query.
+//! Schedule of queries.
 //!
-//! A state machine without a clock: whoever drives it says what time it is, on a clock that never
-//! goes back. Queries cost the cluster's monitoring, so there is a pace between any two, an hour
-//! between two good answers to the same one, and a growing pause after a bad one.
+//! A state machine without a clock: the caller passes the time of a monotonic clock. Queries load
+//! the cluster's monitoring, so there is a minimum interval between any two, an hour between
+//! successful evaluations of the same query, and a backoff after failures.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,35 +10,37 @@ use std::time::Duration;
 use fairway_backoff::Backoff;
 use jiff::Timestamp;
 
-use crate::answer::{Failure, Outcome, Outcomes};
+use crate::query_result::{QueryFailure, QueryOutcome, QueryOutcomes};
 
-/// Distinct queries that are kept in mind. The real data of a whole platform has 64.
+#[doc(hidden)]
+pub use self::{MonotonicTime as Moment, NextAction as Due, SchedulerSettings as Settings};
+
+/// Distinct queries in the schedule. OpenShift's graph has 64.
 pub(crate) const MAX_QUERIES: usize = 500;
 
-/// Whatever the settings say, the same query is not asked more often than that.
-const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+/// Minimum interval between evaluations of the same query, independent of the settings.
+const MIN_QUERY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Who waits for less is not told: it would be over before anybody has read of it.
-const LONG_WAIT: Duration = Duration::from_mins(2);
+/// Shorter delays are not reported: the message would be outdated when it is read.
+const MIN_REPORTED_DELAY: Duration = Duration::from_mins(2);
 
-/// How fast to ask.
+/// Rate limits and intervals of queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// The time between any two queries, once the burst is used up.
+pub struct SchedulerSettings {
+    /// Interval between any two queries after the burst.
     pub min_interval: Duration,
-    /// The queries that may be asked at once after a quiet time.
+    /// Number of queries without an interval after an idle time.
     pub burst: u32,
-    /// The time between a good answer and the next time that query is asked.
+    /// Interval between successful evaluations of the same query.
     pub refresh: Duration,
-    /// The time between the first bad answer and the next time that query is asked. It doubles
-    /// with each further one.
+    /// Delay after the first failure of a query. It doubles with every further failure.
     pub first_retry: Duration,
-    /// What that time grows to.
+    /// Maximum delay after a failure.
     pub last_retry: Duration,
 }
 
-impl Default for Settings {
-    /// A query a second, eight at once; an hour between good answers.
+impl Default for SchedulerSettings {
+    /// One query a second with a burst of eight; an hour between successful evaluations.
     fn default() -> Self {
         Self {
             min_interval: Duration::from_secs(1),
@@ -50,187 +52,196 @@ impl Default for Settings {
     }
 }
 
-/// A time on a clock that never goes back: how long ago the program started, say.
+/// A time of a monotonic clock, such as the time since process start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(pub Duration);
+pub struct MonotonicTime(pub Duration);
 
-impl Moment {
-    fn after(self, pause: Duration) -> Self {
-        Self(self.0.saturating_add(pause))
+impl MonotonicTime {
+    fn after(self, delay: Duration) -> Self {
+        Self(self.0.saturating_add(delay))
     }
 
-    fn before(self, pause: Duration) -> Self {
-        Self(self.0.saturating_sub(pause))
+    fn before(self, delay: Duration) -> Self {
+        Self(self.0.saturating_sub(delay))
     }
 }
 
-/// What to do next.
+/// Next action of the scheduler's caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Due {
-    /// Ask this query, and hand in what comes of it.
+pub enum NextAction {
+    /// Evaluate this query and report the outcome.
     Query(String),
-    /// Nothing before that time, unless other queries are wanted or an answer comes in.
-    SleepUntil(Moment),
-    /// Nothing, until other queries are wanted or an answer comes in.
+    /// Wait until this time, unless the wanted queries change or an outcome arrives.
+    SleepUntil(MonotonicTime),
+    /// Wait until the wanted queries change or an outcome arrives.
     Idle,
 }
 
-/// When to ask which query.
+/// Schedule of queries and their latest outcomes.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    settings: Settings,
-    queries: BTreeMap<String, State>,
-    outcomes: Outcomes,
-    /// When the pace would be kept if queries had come evenly.
-    paced: Moment,
+    settings: SchedulerSettings,
+    queries: BTreeMap<String, QueryState>,
+    outcomes: QueryOutcomes,
+    /// Theoretical arrival time of the rate limit (GCRA): the time until which the rate is used up.
+    rate_limit: MonotonicTime,
 }
 
 #[derive(Clone, Debug)]
-struct State {
-    /// Its place among the wanted ones; none where nobody wants it any more.
+struct QueryState {
+    /// Index in the wanted queries; `None` if the query is no longer wanted.
     wanted: Option<usize>,
-    /// When it was asked last.
-    asked: Option<Moment>,
+    /// Time of the last evaluation.
+    last_evaluated: Option<MonotonicTime>,
     in_flight: bool,
-    /// Bad answers since the last good one.
+    /// Failures since the last success.
     failures: u32,
-    /// When it may be asked again.
-    due: Moment,
+    /// Earliest time of the next evaluation.
+    due: MonotonicTime,
 }
 
-impl State {
-    /// Whether it is to be asked, now or later.
-    fn is_waiting(&self) -> bool {
+impl QueryState {
+    /// Whether the query is to be evaluated, now or later.
+    fn is_pending(&self) -> bool {
         self.wanted.is_some() && !self.in_flight
     }
 
-    /// The stalest first, and among those never asked the most wanted.
-    fn urgency(&self) -> (Option<Moment>, Option<usize>) {
-        (self.asked, self.wanted)
+    /// Sort key: the longest time since the last evaluation first, then the order of wanted
+    /// queries.
+    fn urgency(&self) -> (Option<MonotonicTime>, Option<usize>) {
+        (self.last_evaluated, self.wanted)
     }
 }
 
 impl Scheduler {
-    /// A scheduler that has nothing to do.
-    pub fn new(settings: Settings) -> Self {
-        let (queries, outcomes) = (BTreeMap::new(), Outcomes::new());
-        Self { settings, queries, outcomes, paced: Moment::default() }
+    /// A scheduler without queries.
+    pub fn new(settings: SchedulerSettings) -> Self {
+        let (queries, outcomes) = (BTreeMap::new(), QueryOutcomes::new());
+        Self { settings, queries, outcomes, rate_limit: MonotonicTime::default() }
     }
 
-    /// From now on these queries are wanted, the most urgent first, and no others.
+    /// Sets the wanted queries, the most urgent first.
     ///
-    /// What is known about the others is kept until it would have to be asked again: a query that
-    /// comes and goes is not asked more often than one that stays.
-    pub fn want(&mut self, queries: &[String], now: Moment) {
+    /// State of other queries is kept until they would be due: a query that is removed and added
+    /// again is not evaluated more often.
+    pub fn want(&mut self, queries: &[String], now: MonotonicTime) {
         for state in self.queries.values_mut() {
             state.wanted = None;
         }
-        for (place, query) in queries.iter().enumerate() {
+        for (index, query) in queries.iter().enumerate() {
             if let Some(state) = self.queries.get_mut(query) {
-                state.wanted = state.wanted.or(Some(place));
+                state.wanted = state.wanted.or(Some(index));
             }
         }
         self.queries
             .retain(|_, state| state.wanted.is_some() || state.in_flight || state.due > now);
         self.outcomes.retain(|query, _| self.queries.contains_key(query));
-        for (place, query) in queries.iter().enumerate() {
+        for (index, query) in queries.iter().enumerate() {
             if self.queries.len() < MAX_QUERIES && !self.queries.contains_key(query) {
-                let wanted = Some(place);
-                let state = State { wanted, asked: None, in_flight: false, failures: 0, due: now };
+                let wanted = Some(index);
+                let state = QueryState {
+                    wanted,
+                    last_evaluated: None,
+                    in_flight: false,
+                    failures: 0,
+                    due: now,
+                };
                 self.queries.insert(query.clone(), state);
             }
         }
     }
 
-    /// What to do now. A query that is returned counts as asked.
-    pub fn next_due(&mut self, now: Moment) -> Due {
-        let free = self.free();
-        let due = self.waiting().filter(|(_, state)| state.due <= now);
+    /// The next action. A returned query counts as in flight.
+    pub fn next_due(&mut self, now: MonotonicTime) -> NextAction {
+        let next_allowed = self.next_allowed();
+        let due = self.pending().filter(|(_, state)| state.due <= now);
         let first = due.min_by_key(|(_, state)| state.urgency()).map(|(query, _)| query.clone());
-        let soonest = self.waiting().map(|(_, state)| state.due).min();
+        let soonest = self.pending().map(|(_, state)| state.due).min();
         match (first, soonest) {
-            (Some(query), _) if free <= now => {
-                self.ask(&query, now);
-                Due::Query(query)
+            (Some(query), _) if next_allowed <= now => {
+                self.start(&query, now);
+                NextAction::Query(query)
             }
-            (_, Some(soonest)) => Due::SleepUntil(soonest.max(free)),
-            (_, None) => Due::Idle,
+            (_, Some(soonest)) => NextAction::SleepUntil(soonest.max(next_allowed)),
+            (_, None) => NextAction::Idle,
         }
     }
 
-    fn waiting(&self) -> impl Iterator<Item = (&String, &State)> {
-        self.queries.iter().filter(|(_, state)| state.is_waiting())
+    fn pending(&self) -> impl Iterator<Item = (&String, &QueryState)> {
+        self.queries.iter().filter(|(_, state)| state.is_pending())
     }
 
-    fn ask(&mut self, query: &str, now: Moment) {
+    fn start(&mut self, query: &str, now: MonotonicTime) {
         if let Some(state) = self.queries.get_mut(query) {
             state.in_flight = true;
-            state.asked = Some(now);
-            self.paced = self.paced.max(now).after(self.settings.min_interval);
+            state.last_evaluated = Some(now);
+            self.rate_limit = self.rate_limit.max(now).after(self.settings.min_interval);
         }
     }
 
-    /// Takes in what came of a query that was asked.
-    pub fn answered(&mut self, query: &str, outcome: Outcome, now: Moment) {
+    /// Records the outcome of a query.
+    pub fn answered(&mut self, query: &str, outcome: QueryOutcome, now: MonotonicTime) {
         let Some(state) = self.queries.get_mut(query).filter(|state| state.in_flight) else {
             return;
         };
         state.in_flight = false;
         state.failures = if outcome.is_ok() { 0 } else { state.failures.saturating_add(1) };
-        state.due = now.after(self.settings.pause(state.failures));
+        state.due = now.after(self.settings.delay(state.failures));
         self.outcomes.insert(query.to_owned(), outcome);
     }
 
-    /// The latest outcome of every query that is kept in mind.
-    pub fn outcomes(&self) -> &Outcomes {
+    /// The latest outcomes of all scheduled queries.
+    pub fn outcomes(&self) -> &QueryOutcomes {
         &self.outcomes
     }
 
-    /// When a query may be asked again; none where nobody wants it.
-    pub fn due(&self, query: &str) -> Option<Moment> {
-        self.queries.get(query).filter(|state| state.is_waiting()).map(|state| state.due)
+    /// Earliest time of the next evaluation of a wanted query.
+    pub fn due(&self, query: &str) -> Option<MonotonicTime> {
+        self.queries.get(query).filter(|state| state.is_pending()).map(|state| state.due)
     }
 
-    /// The latest outcomes, and until when queries without an answer have to wait, where that is long. `time`
-    /// is what other clocks say now.
-    pub fn outcomes_at(&self, now: Moment, time: Timestamp) -> Outcomes {
+    /// The latest outcomes, and the expected times of pending queries with long delays. `time` is
+    /// the wall-clock time at `now`.
+    pub fn outcomes_at(&self, now: MonotonicTime, time: Timestamp) -> QueryOutcomes {
         let mut outcomes = self.outcomes.clone();
         for query in self.queries.keys().filter(|query| !self.outcomes.contains_key(*query)) {
-            let wait = self.turn(query).map(|turn| turn.0.saturating_sub(now.0));
-            if let Some(wait) = wait.filter(|wait| *wait >= LONG_WAIT) {
-                let turn = time.saturating_add(wait).ok().map(whole_minute);
-                outcomes.insert(query.clone(), Err(Failure::Pending(turn)));
+            let wait = self
+                .expected_time(query)
+                .map(|expected_time| expected_time.0.saturating_sub(now.0));
+            if let Some(wait) = wait.filter(|wait| *wait >= MIN_REPORTED_DELAY) {
+                let expected_time = time.saturating_add(wait).ok().map(whole_minute);
+                outcomes.insert(query.clone(), Err(QueryFailure::Pending(expected_time)));
             }
         }
         outcomes
     }
 
-    /// When a query is asked if those before it in line are; none where it is not in line.
-    fn turn(&self, query: &str) -> Option<Moment> {
-        let state = self.queries.get(query).filter(|state| state.is_waiting())?;
-        let ahead = self.waiting().filter(|(_, other)| other.urgency() < state.urgency()).count();
+    /// Expected time of a query's evaluation if all queries before it are evaluated on time.
+    fn expected_time(&self, query: &str) -> Option<MonotonicTime> {
+        let state = self.queries.get(query).filter(|state| state.is_pending())?;
+        let ahead = self.pending().filter(|(_, other)| other.urgency() < state.urgency()).count();
         let line = self.settings.min_interval.saturating_mul(u32::try_from(ahead).ok()?);
-        Some(self.free().after(line).max(state.due))
+        Some(self.next_allowed().after(line).max(state.due))
     }
 
-    /// When the pace allows the next query.
-    fn free(&self) -> Moment {
+    /// Earliest time at which the rate limit allows a query.
+    fn next_allowed(&self) -> MonotonicTime {
         let ahead = self.settings.burst.saturating_sub(1);
-        self.paced.before(self.settings.min_interval.saturating_mul(ahead))
+        self.rate_limit.before(self.settings.min_interval.saturating_mul(ahead))
     }
 }
 
-/// The minute in which the time is over. What people read should not change every second.
+/// Rounds up to minutes, so that the message does not change every second.
 fn whole_minute(time: Timestamp) -> Timestamp {
     let minute = time.as_second().saturating_add(59).div_euclid(60).saturating_mul(60);
     Timestamp::from_second(minute).unwrap_or(time)
 }
 
-impl Settings {
-    /// The time until a query is asked again after that many bad answers.
-    fn pause(&self, failures: u32) -> Duration {
+impl SchedulerSettings {
+    /// Delay before the next evaluation after this number of failures.
+    fn delay(&self, failures: u32) -> Duration {
         let backoff = Backoff { first: self.first_retry, max: self.last_retry };
-        let pause = if failures == 0 { self.refresh } else { backoff.after(failures) };
-        pause.max(SHORTEST_PAUSE)
+        let delay = if failures == 0 { self.refresh } else { backoff.after(failures) };
+        delay.max(MIN_QUERY_INTERVAL)
     }
 }

@@ -1,11 +1,11 @@
-//! Texts that are put together from the texts of others.
+//! Helpers for texts in conditions.
 
-/// As much of a text as fits into that many bytes, with `…` where something is missing.
-pub(crate) fn excerpt(text: &str, bytes: usize) -> String {
+/// Truncates a text to a number of bytes, with `…`.
+pub(crate) fn truncate(text: &str, bytes: usize) -> String {
     fairway_text::excerpt(text, bytes).into_owned()
 }
 
-/// The text as a sentence.
+/// Capitalizes a text and adds a full stop.
 pub(crate) fn sentence(text: &str) -> String {
     let text = text.trim().trim_end_matches('.');
     let mut letters = text.chars();
@@ -13,7 +13,7 @@ pub(crate) fn sentence(text: &str) -> String {
     format!("{}{}.", first.collect::<String>(), letters.as_str())
 }
 
-/// As many of the parts as fit, and how many more there are. The first one is cut if it has to be.
+/// Joins the parts that fit and counts the others. The first part is truncated if necessary.
 pub(crate) fn join(parts: &[String], separator: &str, most: usize) -> String {
     let more = |count: usize| format!("{separator}… and {count} more.");
     let reserve = more(parts.len()).len() + "…".len();
@@ -27,7 +27,7 @@ pub(crate) fn join(parts: &[String], separator: &str, most: usize) -> String {
         if index > 0 {
             joined.push_str(separator);
         }
-        joined.push_str(&excerpt(part, most.saturating_sub(reserve)));
+        joined.push_str(&truncate(part, most.saturating_sub(reserve)));
     }
     joined
 }

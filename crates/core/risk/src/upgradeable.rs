@@ -1,7 +1,7 @@
-//! The condition `Upgradeable`: what of the ledger stands against later minor and major versions.
+//! The condition `Upgradeable`: risks that block later minor and major versions.
 //!
-//! It is a view, not a gate: it says so whether or not such a version is offered, and whether or
-//! not the risk was accepted.
+//! It is informational: it is set whether or not such a version is offered, and whether or not the
+//! risks are accepted.
 
 use std::collections::BTreeMap;
 
@@ -10,56 +10,56 @@ use fairway_api::condition::is_legal_reason;
 use fairway_api::reason::{applies, upgradeable};
 use fairway_api::{ConditionStatus, Conditions as _, OperatorCondition, limits};
 
-use crate::ledger::Entry;
-use crate::look::Look;
-use crate::risk::Source;
+use crate::evaluate::EvaluationContext;
+use crate::ledger::LedgerEntry;
+use crate::risk::RiskSource;
 use crate::text;
 
-/// The condition; none where nothing stands against later versions.
+/// The condition; `None` if no risk blocks later versions.
 pub(crate) fn condition(
-    look: &Look,
+    context: &EvaluationContext,
     risks: &BTreeMap<&str, ConditionalUpdateRisk>,
 ) -> Option<OperatorCondition> {
-    let current = look.ledger.current.as_ref();
-    let mut against: BTreeMap<&str, Against> = BTreeMap::new();
-    for Entry { definition, origins } in &look.ledger.entries {
-        let origin = origins.raised.iter().find(|(source, targets)| {
-            source.is_about_later_versions() && targets.contain_next_minor(current)
+    let current = context.ledger.current.as_ref();
+    let mut blocking: BTreeMap<&str, BlockingRisk> = BTreeMap::new();
+    for LedgerEntry { definition, origins } in &context.ledger.entries {
+        let origin = origins.reported.iter().find(|(source, targets)| {
+            source.affects_later_versions() && targets.contain_next_minor(current)
         });
         let Some((source, _)) = origin else { continue };
         let Some(risk) = risks.get(definition.name.as_str()) else { continue };
         if !risk.conditions.is_false(applies::TYPE) {
             let applies = risk.conditions.is_true(applies::TYPE);
-            against.entry(&definition.name).or_insert(Against { source, risk, applies });
+            blocking.entry(&definition.name).or_insert(BlockingRisk { source, risk, applies });
         }
     }
-    let against: Vec<Against> = against.into_values().collect();
-    let mut conditions = Vec::from_iter(look.round.previous.upgradeable.clone());
-    conditions.set(told(&against)?, look.round.now);
+    let blocking: Vec<BlockingRisk> = blocking.into_values().collect();
+    let mut conditions = Vec::from_iter(context.input.previous.upgradeable.clone());
+    conditions.set(message(&blocking)?, context.input.now);
     conditions.pop()
 }
 
-/// A risk that stands against later versions.
-struct Against<'a> {
-    source: &'a Source,
+/// A risk that blocks later versions.
+struct BlockingRisk<'a> {
+    source: &'a RiskSource,
     risk: &'a ConditionalUpdateRisk,
     applies: bool,
 }
 
-fn told(against: &[Against]) -> Option<OperatorCondition> {
-    let status = if against.iter().any(|one| one.applies) {
+fn message(blocking: &[BlockingRisk]) -> Option<OperatorCondition> {
+    let status = if blocking.iter().any(|risk| risk.applies) {
         ConditionStatus::False
     } else {
         ConditionStatus::Unknown
     };
-    let (reason, message) = match against {
+    let (reason, message) = match blocking {
         [] => return None,
-        [only] if only.reason() == only.risk.name => (only.reason(), only.told()),
+        [only] if only.reason() == only.risk.name => (only.reason(), only.message()),
         [only] => (only.reason(), only.line()),
         several => {
             let lead = "Several risks block updates to a later minor or major version:";
             let lines: Vec<String> =
-                several.iter().map(|one| format!("* {}", one.line())).collect();
+                several.iter().map(|risk| format!("* {}", risk.line())).collect();
             let lines = text::join(&lines, "\n", limits::MESSAGE - lead.len() - 1);
             (upgradeable::MULTIPLE_REASONS.code, format!("{lead}\n{lines}"))
         }
@@ -67,26 +67,26 @@ fn told(against: &[Against]) -> Option<OperatorCondition> {
     Some(OperatorCondition::new(upgradeable::TYPE, status).reason(reason).message(message))
 }
 
-impl Against<'_> {
-    /// The risk's name where that can be written as a reason; else a word for its source. Names
-    /// with the name of a component in them have dashes and dots.
+impl BlockingRisk<'_> {
+    /// The name of the risk if it is a valid reason, otherwise a reason for its source. Names that
+    /// contain the name of a component have dashes and dots.
     fn reason(&self) -> &str {
         match self.source {
             _ if is_legal_reason(&self.risk.name) => &self.risk.name,
-            Source::Upgradeable(_) | Source::RiskReport(_) => {
+            RiskSource::Upgradeable(_) | RiskSource::RiskReport(_) => {
                 upgradeable::CLUSTER_OPERATOR_NOT_UPGRADEABLE.code
             }
-            Source::AdminGate => upgradeable::ADMIN_ACK_REQUIRED.code,
+            RiskSource::AdminGate => upgradeable::ADMIN_ACK_REQUIRED.code,
             _ => upgradeable::RISK_NAME_NOT_COMPATIBLE_WITH_REASON_PROPERTY.code,
         }
     }
 
-    /// What it says, by the name under which it is accepted.
+    /// Name and message of the risk.
     fn line(&self) -> String {
-        format!("{}: {}", self.risk.name, self.told())
+        format!("{}: {}", self.risk.name, self.message())
     }
 
-    fn told(&self) -> String {
+    fn message(&self) -> String {
         let message = &self.risk.message;
         match self.risk.conditions.find(applies::TYPE) {
             Some(unknown) if !self.applies => format!("{message} {}", unknown.message),

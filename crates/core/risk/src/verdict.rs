@@ -1,9 +1,9 @@
-//! Whether an update is recommended for this cluster, and why not.
+//! Verdicts: whether an update is recommended to this cluster, and why not.
 //!
-//! Everything here is computed from the set of risks that concern the update. Their order is the
-//! order of their names.
+//! They depend only on the set of risks that affect the update, which are sorted by name.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use fairway_api::cluster_version::Release;
 use fairway_api::condition::is_legal_reason;
@@ -11,117 +11,127 @@ use fairway_api::reason::{evaluating, recommended};
 use fairway_api::{Condition, ConditionStatus, limits};
 use jiff::Timestamp;
 
-use crate::acceptance::Standing;
-use crate::definition::Definition;
-use crate::rules::Finding;
+use crate::acceptance::AcceptanceState;
+use crate::definition::RiskDefinition;
+use crate::rules::RuleResult;
 use crate::text;
 
-/// Bytes of what is said about one risk. A condition has room for it and for a remark.
-const MAX_TEXT: usize = limits::MESSAGE - 1024;
+/// Bytes of the text about one risk. A condition message has room for it and for a remark.
+const MAX_TEXT_BYTES: usize = limits::MESSAGE - 1024;
 
-/// What is known about an update.
+/// The risks of an update and its recommendation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
-    /// The release it leads to.
+pub struct UpdateVerdict {
+    /// Target release.
     pub release: Release,
-    /// The risks that concern it, in the order of their names.
-    pub exposures: Vec<Exposure>,
+    /// The risks that affect the update, sorted by name.
+    pub exposures: Vec<RiskExposure>,
 }
 
-/// A risk of one update.
+/// A risk of one update, evaluated for this cluster.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Exposure {
-    /// The risk's name.
+pub struct RiskExposure {
+    /// Name of the risk.
     pub name: String,
-    /// Whether it applies to this cluster.
+    /// Whether the risk applies to this cluster.
     pub status: ConditionStatus,
-    /// The word of the condition `Applies`.
+    /// Reason of the condition `Applies`.
     pub reason: String,
-    /// The explanation of the condition `Applies`.
+    /// Message of the condition `Applies`.
     pub message: String,
-    /// Since when, where a source knows that.
+    /// Start time, if a source knows it.
     pub since: Option<Timestamp>,
-    /// What is to be said about it where the update is described.
+    /// Description of the risk for the condition `Recommended`.
     pub description: String,
-    /// Whether the administrator takes it.
-    pub standing: Standing,
-    /// What can be evaluated.
-    pub rules: Rules,
-    /// Whether a query that was not answered yet will tell if it applies.
+    /// Whether the risk is accepted.
+    pub standing: AcceptanceState,
+    /// Whether its rules can be evaluated.
+    pub rules: RuleSupport,
+    /// Whether a query that is not evaluated yet will determine if the risk applies.
     pub awaited: bool,
-    /// Whether it is shown and nothing more: whoever says that it applies stands against no update.
+    /// Whether the risk is informational: all sources according to which it applies are advisory.
     pub advisory: bool,
 }
 
-/// What of a risk's rules can be evaluated.
+/// Whether the rules of a risk can be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rules {
-    /// Some rule is of a type that is known.
+pub enum RuleSupport {
+    /// At least one rule has a known type.
     Known,
-    /// There are rules, but none of a type that is known.
+    /// No rule has a known type.
     Unrecognized,
     /// There are no rules.
     None,
 }
 
-impl Exposure {
-    /// Whether it stands against the update: it applies or may apply, is more than advice, and was
-    /// not accepted.
-    pub fn stands_against(&self) -> bool {
-        self.concerns_this_cluster() && !self.advisory && !self.standing.is_accepted()
+impl RiskExposure {
+    /// Whether the risk blocks the update: it applies or may apply, is not informational and not
+    /// accepted.
+    pub fn blocks_update(&self) -> bool {
+        self.may_apply() && !self.advisory && !self.standing.is_accepted()
     }
 
-    /// Whether it says that the update is not offered: that can be accepted, but nobody recommends
-    /// it for that.
+    /// Whether the risk states that the update is not offered. An accepted risk of this kind allows
+    /// the update, but does not make it recommended.
     fn is_not_offered(&self) -> bool {
-        self.name == recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code && self.concerns_this_cluster()
+        self.name == recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code && self.may_apply()
     }
 
-    /// Whether it applies or may apply, and stands against nothing.
+    /// Whether the risk applies or may apply, and is informational.
+    pub fn is_advisory(&self) -> bool {
+        self.may_apply() && self.advisory
+    }
+
+    #[doc(hidden)]
     pub fn is_advice(&self) -> bool {
-        self.concerns_this_cluster() && self.advisory
+        self.is_advisory()
     }
 
-    /// Whether it applies or may apply.
+    #[doc(hidden)]
     pub fn concerns_this_cluster(&self) -> bool {
+        self.may_apply()
+    }
+
+    /// Whether the risk applies or may apply.
+    pub fn may_apply(&self) -> bool {
         self.status != ConditionStatus::False
     }
 
-    /// What several definitions of one name say together: the worst of it.
-    pub(crate) fn of(namesakes: &[(&Definition, &Finding)], standing: Standing) -> Self {
-        let status = worst(namesakes.iter().map(|(_, finding)| &finding.status));
-        let mut saying_so: Vec<_> =
-            namesakes.iter().filter(|(_, finding)| finding.status == status).collect();
-        // What counts is said first.
-        saying_so.sort_by_key(|(_, finding)| !finding.counts());
-        let of_all = |text: &dyn Fn(&Definition, &Finding) -> String, separator: &str| {
+    /// Combines several definitions with one name: the worst status wins.
+    pub(crate) fn new(group: &[(&RiskDefinition, &RuleResult)], standing: AcceptanceState) -> Self {
+        let status = worst_status(group.iter().map(|(_, result)| &result.status));
+        let mut decisive: Vec<_> =
+            group.iter().filter(|(_, result)| result.status == status).collect();
+        // Blocking definitions come first.
+        decisive.sort_by_key(|(_, result)| !result.blocks_updates());
+        let of_all = |text: &dyn Fn(&RiskDefinition, &RuleResult) -> String, separator: &str| {
             let mut texts: Vec<String> =
-                saying_so.iter().map(|(definition, finding)| text(definition, finding)).collect();
+                decisive.iter().map(|(definition, result)| text(definition, result)).collect();
             let mut seen = BTreeSet::new();
             texts.retain(|text| seen.insert(text.clone()));
-            text::join(&texts, separator, MAX_TEXT)
+            text::join(&texts, separator, MAX_TEXT_BYTES)
         };
-        let rules = namesakes.iter().map(|(definition, _)| Rules::of(definition)).max();
-        let name = namesakes.first().map_or("", |(definition, _)| &definition.name);
-        let reason = saying_so.first().map_or("", |(_, finding)| &finding.reason);
+        let rules = group.iter().map(|(definition, _)| RuleSupport::new(definition)).max();
+        let name = group.first().map_or("", |(definition, _)| &definition.name);
+        let reason = decisive.first().map_or("", |(_, result)| &result.reason);
         Self {
             name: name.to_owned(),
             reason: reason.to_owned(),
-            message: of_all(&|_, finding| finding.message.clone(), "\n"),
+            message: of_all(&|_, result| result.message.clone(), "\n"),
             description: of_all(&describe, "\n\n"),
-            since: saying_so.iter().filter_map(|(_, finding)| finding.since).min(),
+            since: decisive.iter().filter_map(|(_, result)| result.since).min(),
             standing,
-            rules: rules.unwrap_or(Rules::None),
+            rules: rules.unwrap_or(RuleSupport::None),
             awaited: status == ConditionStatus::Unknown
-                && saying_so.iter().any(|(_, finding)| finding.awaited),
-            advisory: !namesakes.iter().any(|(_, finding)| finding.counts()),
+                && decisive.iter().any(|(_, result)| result.is_pending),
+            advisory: !group.iter().any(|(_, result)| result.blocks_updates()),
             status,
         }
     }
 }
 
-impl Rules {
-    fn of(definition: &Definition) -> Self {
+impl RuleSupport {
+    fn new(definition: &RiskDefinition) -> Self {
         match definition {
             _ if definition.has_usable_rule() => Self::Known,
             _ if definition.rules.is_empty() => Self::None,
@@ -130,8 +140,10 @@ impl Rules {
     }
 }
 
-/// True beats Unknown beats False: a risk applies if anybody says so.
-pub(crate) fn worst<'a>(statuses: impl Iterator<Item = &'a ConditionStatus>) -> ConditionStatus {
+/// True wins over Unknown, Unknown over False.
+pub(crate) fn worst_status<'a>(
+    statuses: impl Iterator<Item = &'a ConditionStatus>,
+) -> ConditionStatus {
     let weight = |status: &ConditionStatus| match status {
         ConditionStatus::False => 0,
         ConditionStatus::Unknown | ConditionStatus::Other(_) => 1,
@@ -140,71 +152,70 @@ pub(crate) fn worst<'a>(statuses: impl Iterator<Item = &'a ConditionStatus>) -> 
     statuses.max_by_key(|status| weight(status)).cloned().unwrap_or_default()
 }
 
-fn describe(definition: &Definition, finding: &Finding) -> String {
-    let Definition { name, message, url, .. } = definition;
-    if finding.status != ConditionStatus::Unknown {
+fn describe(definition: &RiskDefinition, result: &RuleResult) -> String {
+    let RiskDefinition { name, message, url, .. } = definition;
+    if result.status != ConditionStatus::Unknown {
         return format!("{message} {url}");
     }
-    let unable = if definition.has_query() { "evaluate PromQL to determine" } else { "determine" };
-    let why = &finding.message;
-    format!("Unable to {unable} if the cluster is impacted by {name}. {why} {message} {url}")
+    let action = if definition.has_query() { "evaluate PromQL to determine" } else { "determine" };
+    let why = &result.message;
+    format!("Unable to {action} if the cluster is impacted by {name}. {why} {message} {url}")
 }
 
-impl Verdict {
-    /// The risks that stand against the update.
-    pub fn unaccepted(&self) -> impl Iterator<Item = &Exposure> {
-        self.exposures.iter().filter(|exposure| exposure.stands_against())
+impl UpdateVerdict {
+    /// Risks that block the update.
+    pub fn unaccepted(&self) -> impl Iterator<Item = &RiskExposure> {
+        self.exposures.iter().filter(|exposure| exposure.blocks_update())
     }
 
-    /// The risks that apply or may apply, and that the administrator takes.
-    pub fn accepted(&self) -> impl Iterator<Item = &Exposure> {
+    /// Accepted risks that apply or may apply.
+    pub fn accepted(&self) -> impl Iterator<Item = &RiskExposure> {
         self.exposures.iter().filter(|exposure| {
-            exposure.concerns_this_cluster()
-                && !exposure.advisory
-                && exposure.standing.is_accepted()
+            exposure.may_apply() && !exposure.advisory && exposure.standing.is_accepted()
         })
     }
 
     /// Whether the update service offers the update.
     pub fn is_offered(&self) -> bool {
-        !self.exposures.iter().any(Exposure::is_not_offered)
+        !self.exposures.iter().any(RiskExposure::is_not_offered)
     }
 
-    /// Whether the update is recommended for this cluster.
+    /// Whether the update is recommended to this cluster.
     pub fn is_recommended(&self) -> bool {
-        self.against().next().is_none()
+        self.blocking().next().is_none()
     }
 
-    /// Why it is not recommended.
-    fn against(&self) -> impl Iterator<Item = &Exposure> {
-        let is_against = |risk: &&Exposure| risk.stands_against() || risk.is_not_offered();
+    /// Risks because of which the update is not recommended.
+    fn blocking(&self) -> impl Iterator<Item = &RiskExposure> {
+        let is_against = |risk: &&RiskExposure| risk.blocks_update() || risk.is_not_offered();
         self.exposures.iter().filter(is_against)
     }
 
-    /// The condition `Recommended`.
+    /// Condition `Recommended`.
     pub fn recommended(&self) -> Condition {
-        let against: Vec<&Exposure> = self.against().collect();
-        let applies = against.iter().any(|exposure| exposure.status == ConditionStatus::True);
-        let status = match (against.is_empty(), applies) {
+        let blocking: Vec<&RiskExposure> = self.blocking().collect();
+        let applies = blocking.iter().any(|exposure| exposure.status == ConditionStatus::True);
+        let status = match (blocking.is_empty(), applies) {
             (true, _) => ConditionStatus::True,
             (false, true) => ConditionStatus::False,
             (false, false) => ConditionStatus::Unknown,
         };
-        let reason = match (&status, against.as_slice()) {
+        let reason = match (&status, blocking.as_slice()) {
             (ConditionStatus::True, _) => return self.recommendation(),
             (ConditionStatus::Unknown, _) => recommended::EVALUATION_FAILED.code,
             (_, [only]) if is_legal_reason(&only.name) => &only.name,
             (_, [_]) => recommended::EXPOSED_TO_RISKS.code,
             _ => recommended::MULTIPLE_REASONS.code,
         };
-        let paragraphs: Vec<String> = against.iter().map(|exposure| exposure.paragraph()).collect();
+        let paragraphs: Vec<String> =
+            blocking.iter().map(|exposure| exposure.paragraph()).collect();
         let message = text::join(&paragraphs, "\n\n", limits::MESSAGE);
         Condition::new(recommended::TYPE, status, reason, message)
     }
 
     fn recommendation(&self) -> Condition {
-        let accepted: Vec<String> = self.accepted().map(Exposure::name_and_change).collect();
-        let advice = self.exposures.iter().filter(|risk| risk.is_advice());
+        let accepted: Vec<String> = self.accepted().map(RiskExposure::name_with_change).collect();
+        let advice = self.exposures.iter().filter(|risk| risk.is_advisory());
         let advice: Vec<String> = advice.map(|risk| risk.name.clone()).collect();
         let listing = |why: &str, names: &[String]| {
             let names = text::join(names, ", ", limits::MESSAGE - why.len() - ".".len());
@@ -228,9 +239,9 @@ impl Verdict {
         Condition::new(recommended::TYPE, true, reason, message)
     }
 
-    /// The condition `Evaluating`: whether every risk has a rule that is known.
+    /// Condition `Evaluating`: whether every risk has a rule with a known type.
     pub fn evaluating(&self) -> Condition {
-        let with = |rules: Rules| {
+        let with = |rules: RuleSupport| {
             let names = self.exposures.iter().filter(|exposure| exposure.rules == rules);
             names.map(|exposure| exposure.name.clone()).collect::<Vec<_>>()
         };
@@ -238,7 +249,7 @@ impl Verdict {
             let names = text::join(names, ", ", limits::MESSAGE - what.len() - " .".len());
             Condition::new(evaluating::TYPE, false, reason, format!("{what} {names}."))
         };
-        match (with(Rules::None).as_slice(), with(Rules::Unrecognized).as_slice()) {
+        match (with(RuleSupport::None).as_slice(), with(RuleSupport::Unrecognized).as_slice()) {
             ([], []) => Condition::new(
                 evaluating::TYPE,
                 true,
@@ -255,21 +266,70 @@ impl Verdict {
     }
 }
 
-impl Exposure {
-    /// What the condition `Recommended` says about it.
+impl RiskExposure {
+    /// Text in the condition `Recommended`.
     fn paragraph(&self) -> String {
         match &self.standing {
-            Standing::NotAccepted => self.description.clone(),
+            AcceptanceState::NotAccepted => self.description.clone(),
             standing => format!("{}\n{standing}", self.description),
         }
     }
 
-    fn name_and_change(&self) -> String {
+    fn name_with_change(&self) -> String {
         match self.standing {
-            Standing::Accepted { changed: true } => {
+            AcceptanceState::Accepted { changed: true } => {
                 format!("{} (content changed since)", self.name)
             }
             _ => self.name.clone(),
         }
+    }
+}
+
+/// Refusal of an update with unaccepted risks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct UnacceptedRisks {
+    /// Target version.
+    pub version: String,
+    /// Names of the unaccepted risks that apply.
+    pub applying: Vec<String>,
+    /// Names of the unaccepted risks for which it is unknown whether they apply.
+    pub unknown: Vec<String>,
+}
+
+/// Whether an update may start. The condition reason of a refusal is `UnacceptedRisks`.
+pub fn may_update(verdict: &UpdateVerdict) -> Result<(), UnacceptedRisks> {
+    let names = |applies: bool| {
+        let blocking = verdict.unaccepted();
+        let of_status =
+            blocking.filter(|exposure| (exposure.status == ConditionStatus::True) == applies);
+        of_status.map(|exposure| exposure.name.clone()).collect::<Vec<_>>()
+    };
+    let (applying, unknown) = (names(true), names(false));
+    if applying.is_empty() && unknown.is_empty() {
+        return Ok(());
+    }
+    Err(UnacceptedRisks { version: verdict.release.version.clone(), applying, unknown })
+}
+
+impl UnacceptedRisks {
+    /// Command that accepts all of these risks.
+    pub fn command(&self) -> String {
+        let names: Vec<&str> =
+            self.applying.iter().chain(&self.unknown).map(String::as_str).collect();
+        format!("fairway upgrade accept {}", names.join(","))
+    }
+}
+
+impl fmt::Display for UnacceptedRisks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { version, applying, unknown } = self;
+        write!(f, "The update to {version} has unaccepted risks.")?;
+        if !applying.is_empty() {
+            write!(f, " Applying to this cluster: {}.", applying.join(", "))?;
+        }
+        if !unknown.is_empty() {
+            write!(f, " Unknown whether they apply: {}.", unknown.join(", "))?;
+        }
+        write!(f, " To accept them and continue: {}", self.command())
     }
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a field, in the words of the API server.
+//! Field errors with the messages of the API server.
 
 use std::fmt;
 
@@ -6,90 +6,93 @@ use serde_json::Value;
 
 use crate::number::in_go_syntax;
 
-/// The place of a field, such as `spec.containers[0].ports`.
-#[derive(Clone, Debug, Default)]
-pub struct Path(String);
+#[doc(hidden)]
+pub use self::FieldPath as Path;
 
-impl Path {
+/// Path of a field, such as `spec.containers[0].ports`.
+#[derive(Clone, Debug, Default)]
+pub struct FieldPath(String);
+
+impl FieldPath {
     /// A field of an object.
     pub fn new(field: &str) -> Self {
         Self(field.to_owned())
     }
 
-    /// A field of what is here.
+    /// A field of the object at this path.
     pub fn field(&self, name: &str) -> Self {
         if self.0.is_empty() { Self::new(name) } else { Self(format!("{self}.{name}")) }
     }
 
-    /// An item of the list that is here.
+    /// An item of the list at this path.
     pub fn index(&self, index: usize) -> Self {
         Self(format!("{self}[{index}]"))
     }
 
-    /// An entry of the map that is here.
+    /// An entry of the map at this path.
     pub fn key(&self, key: &str) -> Self {
         Self(format!("{self}[{key}]"))
     }
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl From<Path> for String {
-    fn from(path: Path) -> Self {
+impl From<FieldPath> for String {
+    fn from(path: FieldPath) -> Self {
         path.0
     }
 }
 
-impl From<&Path> for String {
-    fn from(path: &Path) -> Self {
+impl From<&FieldPath> for String {
+    fn from(path: &FieldPath) -> Self {
         path.0.clone()
     }
 }
 
-/// What is wrong with a field.
+/// An error of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
-    /// What sort of fault it is.
+    /// Kind of the error.
     pub kind: FieldErrorKind,
-    /// Where, such as `spec.items[1].name`; empty where the API server names no field.
+    /// Path such as `spec.items[1].name`; empty if the API server names no field.
     pub path: String,
-    /// The value that is wrong, for those kinds whose message has it.
+    /// Invalid value, if the message contains it.
     pub value: Value,
-    /// What is wrong with it, or nothing where the kind says it all.
+    /// Details; empty if the kind is sufficient.
     pub detail: String,
-    /// How the API server writes the value, where it is not as one can tell from the value alone.
+    /// Text of the value in the API server's message, if it differs from the JSON value.
     shown: Option<String>,
 }
 
-/// The sorts of faults of a field.
+/// Kinds of field errors, as in `k8s.io/apimachinery/pkg/util/validation/field`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldErrorKind {
     /// A value is missing.
     Required,
-    /// The value is not allowed.
+    /// The value is invalid.
     Invalid,
-    /// The value is none of a list of allowed ones.
+    /// The value is not in the list of supported values.
     NotSupported,
-    /// The value names something that is not there.
+    /// The referenced object does not exist.
     NotFound,
-    /// The value was there before.
+    /// The value is a duplicate.
     Duplicate,
-    /// The text is too long.
+    /// The string is too long.
     TooLong,
-    /// The list or object is too long.
+    /// The list or object has too many items.
     TooMany,
-    /// The field may not be set.
+    /// The field must not be set.
     Forbidden,
-    /// The value is of another type.
+    /// The value has another type.
     TypeInvalid,
 }
 
 impl FieldErrorKind {
-    /// The word for it in the `causes` of an answer.
+    /// Reason in `causes` of a Status.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Required => "FieldValueRequired",
@@ -117,13 +120,13 @@ impl FieldErrorKind {
         }
     }
 
-    fn shows_the_value(self) -> bool {
+    fn contains_value(self) -> bool {
         !matches!(self, Self::Required | Self::TooLong | Self::Forbidden)
     }
 }
 
 impl FieldError {
-    /// The message without the field, which is how the `causes` of an answer have it.
+    /// The message without the field, as in `causes` of a Status.
     pub fn message(&self) -> String {
         let text = self.to_string();
         let path = if self.path.is_empty() { "<nil>" } else { &self.path };
@@ -132,17 +135,17 @@ impl FieldError {
             .map_or(text.clone(), str::to_owned)
     }
 
-    /// A value is missing.
+    /// A missing value.
     pub fn required(path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::of(FieldErrorKind::Required, path, Value::Null, detail)
     }
 
-    /// The field may not be set.
+    /// A field that must not be set.
     pub fn forbidden(path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::of(FieldErrorKind::Forbidden, path, Value::Null, detail)
     }
 
-    /// The value is not allowed.
+    /// An invalid value.
     pub fn invalid(
         path: impl Into<String>,
         value: impl Into<Value>,
@@ -151,40 +154,41 @@ impl FieldError {
         Self::of(FieldErrorKind::Invalid, path, value, detail)
     }
 
-    /// An invalid value that the API server writes as `shown`.
+    /// An invalid value with the API server's text for it.
     pub fn invalid_as(path: impl Into<String>, shown: String, detail: impl Into<String>) -> Self {
         Self::invalid(path, Value::Null, detail).shown_as(shown)
     }
 
-    /// The same with another way to write the value.
+    /// Sets the API server's text for the value.
     #[must_use]
     pub fn shown_as(self, shown: String) -> Self {
         Self { shown: Some(shown), ..self }
     }
 
-    /// The value names something that is not there.
+    /// A reference to an object that does not exist.
     pub fn not_found(path: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::of(FieldErrorKind::NotFound, path, value, "")
     }
 
-    /// The value was there before.
+    /// A duplicate value.
     pub fn duplicate(path: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::of(FieldErrorKind::Duplicate, path, value, "")
     }
 
-    /// The list or object is too long.
+    /// A list or object with too many items.
     pub fn too_many(path: impl Into<String>, count: usize, limit: i64) -> Self {
         let detail = format!("must have at most {limit} items");
         Self::of(FieldErrorKind::TooMany, path, count, detail)
     }
 
-    /// The text is too long. The limit counts characters; the words are the server's.
+    /// A string that is too long. The limit counts characters, but the API server's message says
+    /// bytes.
     pub fn too_long(path: impl Into<String>, value: &str, limit: i64) -> Self {
         let detail = format!("may not be more than {limit} bytes");
         Self::of(FieldErrorKind::TooLong, path, value, detail)
     }
 
-    /// The value is none of those that are.
+    /// A value that is not supported.
     pub fn not_supported(
         path: impl Into<String>,
         value: impl Into<Value>,
@@ -198,7 +202,7 @@ impl FieldError {
         Self::of(FieldErrorKind::NotSupported, path, value, detail)
     }
 
-    /// A fault of that sort.
+    /// An error of a kind.
     pub fn of(
         kind: FieldErrorKind,
         path: impl Into<String>,
@@ -213,7 +217,7 @@ impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = if self.path.is_empty() { "<nil>" } else { &self.path };
         write!(f, "{path}: {}", self.kind.title())?;
-        if self.kind.shows_the_value() {
+        if self.kind.contains_value() {
             match &self.value {
                 _ if self.shown.is_some() => {
                     write!(f, ": {}", self.shown.as_deref().unwrap_or_default())?;
@@ -231,7 +235,7 @@ impl fmt::Display for FieldError {
 
 impl std::error::Error for FieldError {}
 
-/// The API server prints values as source text of its own language.
+/// Writes a value in Go syntax (`%#v`), as the API server does.
 fn go_syntax(value: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match value {
         Value::Null => f.write_str("interface {}(nil)"),

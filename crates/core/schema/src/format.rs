@@ -1,4 +1,4 @@
-//! The formats of texts that the API server enforces; all others mean nothing.
+//! String formats that the API server enforces; it ignores all others.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::civil::Date;
 use regex::Regex;
 
-/// A format that is enforced, under the name that the schema gives it.
+/// An enforced format with its name in the schema.
 #[derive(Debug)]
 pub(crate) struct Format {
     pub(crate) name: String,
@@ -16,7 +16,7 @@ pub(crate) struct Format {
 }
 
 impl Format {
-    /// The format of that name, if it is enforced. Dashes in a name do not matter.
+    /// The format with a name, if it is enforced. Dashes in the name are ignored.
     pub(crate) fn named(name: &str) -> Option<Self> {
         let holds = match name.replace('-', "").as_str() {
             "datetime" => is_date_time,
@@ -90,15 +90,15 @@ fn is_date_time(text: &str) -> bool {
     is_date(date) && &time[1] <= "23" && &time[2] <= "59" && &time[3] <= "59"
 }
 
-/// One part with a unit that is understood makes the API server overlook the rest.
+/// The API server accepts a duration if one part has a known unit, and ignores the rest.
 fn is_duration(text: &str) -> bool {
     text == "0" || DURATION.is_match(text) || DURATION_IN_WORDS.is_match(text)
 }
 
-/// A URI with a scheme, or a path from the root.
+/// Whether a text is a URI with a scheme, or an absolute path.
 fn is_uri(text: &str) -> bool {
     let well_formed = !text.chars().any(char::is_control) && percent_signs_are_escapes(text);
-    well_formed && (text.starts_with('/') || SCHEME.is_match(text)) && authority_is_good(text)
+    well_formed && (text.starts_with('/') || SCHEME.is_match(text)) && has_valid_authority(text)
 }
 
 fn percent_signs_are_escapes(text: &str) -> bool {
@@ -107,7 +107,7 @@ fn percent_signs_are_escapes(text: &str) -> bool {
         .all(|rest| rest.len() >= 2 && rest.bytes().take(2).all(|digit| digit.is_ascii_hexdigit()))
 }
 
-fn authority_is_good(text: &str) -> bool {
+fn has_valid_authority(text: &str) -> bool {
     let after_scheme = SCHEME.find(text).map_or("", |scheme| &text[scheme.end()..]);
     let Some(rest) = after_scheme.strip_prefix("//") else { return true };
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
@@ -169,7 +169,7 @@ fn is_uuid_of(text: &str, version: char) -> bool {
         && variant.is_some_and(|variant| "89abAB".contains(variant))
 }
 
-/// An empty text is no base64 to the API server.
+/// The API server rejects an empty string as base64.
 fn is_base64(text: &str) -> bool {
     !text.is_empty() && STANDARD.decode(text).is_ok()
 }

@@ -1,14 +1,14 @@
-//! What the schema of a custom resource means for objects: which fields are pruned, what is filled
-//! in, what is valid, and in which words an API server refuses the rest. This crate is pure.
+//! Structural schemas of custom resources: pruning, defaulting and validation, with the error
+//! messages of the API server. This crate is pure.
 //!
-//! Rules that are expressions (CEL) are not looked at here.
+//! CEL rules are not evaluated.
 //!
-//! * A [`Schema`] is made ready once, and then asked about objects.
-//! * [`field_error`] has the words.
-//! * [`pattern`] reads regular expressions as the API server does, [`lists`] tells items apart.
+//! * [`Schema`] is compiled once from a CRD and applied to objects.
+//! * [`field_error`] has the error messages.
+//! * [`pattern`] compiles regular expressions like the API server, [`lists`] has keys of list
+//!   items.
 
 mod accept;
-mod embedded;
 pub mod field_error;
 mod format;
 pub mod lists;

@@ -1,27 +1,27 @@
-//! Numbers, as the API server reads them: 64-bit integers, and floating point for the rest.
+//! Numbers as in Go: 64-bit integers, and floating point for all others.
 
 use serde_json::Number;
 
 use crate::schema::Limits;
 
-/// Beyond this, floating point does not tell neighbouring integers apart.
-const LARGEST_EXACT: f64 = 9_007_199_254_740_991.0;
+/// Largest integer that floating point represents exactly.
+const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// Divisions in floating point are never exact.
+/// Tolerance of floating-point divisions.
 const TOLERANCE: f64 = 1e-9;
 
-/// Whether it is written as an integer, and is one of 64 bits.
+/// Whether a number is written as an integer and fits into 64 bits.
 pub(crate) fn is_integer(number: &Number) -> bool {
     number.as_i64().is_some()
 }
 
-/// Whether it is an integer, however it is written.
+/// Whether a number is an integer, also if it is written as floating point.
 pub(crate) fn is_whole(number: &Number) -> bool {
-    let exact = |number: f64| number.fract() == 0.0 && number.abs() <= LARGEST_EXACT;
+    let exact = |number: f64| number.fract() == 0.0 && number.abs() <= MAX_EXACT_INTEGER;
     is_integer(number) || number.as_f64().is_some_and(exact)
 }
 
-/// A number in the API server's own notation: beyond six digits with an exponent.
+/// A number in Go syntax: with an exponent from seven digits on.
 pub(crate) fn in_go_syntax(number: f64) -> String {
     let text = format!("{number:e}");
     match text.split_once('e').map(|(digits, exponent)| (digits, exponent.parse::<i32>())) {
@@ -33,7 +33,7 @@ pub(crate) fn in_go_syntax(number: f64) -> String {
     }
 }
 
-/// Says of every limit that is broken what the number should be.
+/// Reports every violated limit.
 pub(crate) fn check(number: &Number, limits: &Limits, mut should: impl FnMut(&str)) {
     if let Some(factor) = limits.multiple_of
         && !is_multiple(number, factor)
@@ -66,11 +66,11 @@ fn is_multiple(number: &Number, factor: f64) -> bool {
         return number.checked_rem(factor) == Some(0);
     }
     let times = number.as_f64().unwrap_or_default() / factor;
-    times.abs() <= LARGEST_EXACT
+    times.abs() <= MAX_EXACT_INTEGER
         && (times - times.round()).abs() <= TOLERANCE * times.abs().max(1.0)
 }
 
-/// A whole number of floating point as an integer.
+/// Converts an integral floating-point number.
 fn to_integer(number: f64) -> Option<i64> {
     format!("{number:.0}").parse().ok()
 }

@@ -1,8 +1,8 @@
-//! Regular expressions as the API server reads them.
+//! Regular expressions in Go's syntax, as the API server compiles them.
 
 use regex::{Regex, RegexBuilder};
 
-/// More than any real pattern needs; a hostile one is refused instead of filling the memory.
+/// Bytes of a compiled pattern, more than real ones need; larger ones are rejected to bound memory.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
 
 /// Compiles a pattern.
@@ -10,8 +10,8 @@ pub fn compile(pattern: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(&translate(pattern)).size_limit(MAX_COMPILED_BYTES).build()
 }
 
-/// Checks that a pattern is a regular expression. One that is too large to be compiled is: API
-/// servers have no such limit.
+/// Whether a pattern is valid. Patterns beyond the size limit count as valid, because API servers
+/// have no such limit.
 pub fn check(pattern: &str) -> Result<(), regex::Error> {
     match compile(pattern) {
         Ok(_) | Err(regex::Error::CompiledTooBig(_)) => Ok(()),
@@ -19,7 +19,7 @@ pub fn check(pattern: &str) -> Result<(), regex::Error> {
     }
 }
 
-/// The API server's classes such as `\d` mean ASCII alone, and its brackets do not nest.
+/// Translates a pattern: in Go, Perl classes such as `\d` are ASCII, and brackets do not nest.
 fn translate(pattern: &str) -> String {
     let mut translated = String::with_capacity(pattern.len());
     let mut characters = pattern.chars().peekable();
@@ -36,7 +36,7 @@ fn translate(pattern: &str) -> String {
                 if characters.next_if_eq(&'^').is_some() {
                     translated.push('^');
                 }
-                // A bracket that closes nothing yet is one of the characters.
+                // A closing bracket at the start of a class is literal.
                 if characters.next_if_eq(&']').is_some() {
                     translated.push_str("\\]");
                 }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_mean_what_they_mean_to_the_api_server() {
+    fn patterns_match_like_go() {
         for (pattern, text, matches) in [
             (r"^\d+$", "123", true),
             (r"^\d+$", "١٢٣", false),

@@ -1,22 +1,22 @@
-//! Zero values of required fields: what a typed client writes for a field that nobody has set.
+//! Zero values of required fields, which typed Go clients write for unset fields.
 
 use serde_json::{Map, Value, json};
 
 use crate::schema::Schema;
 use crate::validate;
 
-/// A required field that an object lacks, and the zero value that the schema accepts for it.
+/// A missing required field and the zero value that the schema accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZeroValue {
-    /// Its place, as a JSON pointer.
+    /// JSON pointer of the field.
     pub pointer: String,
-    /// Its zero value: `null` where the schema allows it, else the empty value of its type.
+    /// Zero value: `null` if the field is nullable, otherwise the empty value of its type.
     pub value: Value,
 }
 
 impl Schema {
-    /// The required fields that an object lacks and that have a zero value, parents first. A field
-    /// with a default is left to the API server.
+    /// The missing required fields with a zero value, parents first. Fields with a default are left
+    /// to the API server.
     pub fn zero_values(&self, object: &Value) -> Vec<ZeroValue> {
         let mut missing = Vec::new();
         collect(object, self, "", &mut missing);
@@ -55,7 +55,7 @@ fn collect(value: &Value, schema: &Schema, pointer: &str, missing: &mut Vec<Zero
     }
 }
 
-/// The zero value of a field, unless the schema refuses it or has a default.
+/// The zero value of a field, unless the schema rejects it or has a default.
 fn zero(schema: &Schema) -> Option<Value> {
     if schema.default.is_some() {
         return None;

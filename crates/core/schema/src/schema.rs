@@ -1,4 +1,4 @@
-//! A schema, made ready for objects: what is looked up once is looked up here.
+//! Compiled schemas.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use serde_json::Value;
 use crate::format::Format;
 use crate::pattern;
 
-/// One node of a schema, or of the value validations nested in it.
+/// A node of a schema, or of a nested value validation.
 #[derive(Debug, Default)]
 pub struct Schema {
-    /// The types a value may have; nothing is any of them.
+    /// Allowed types; empty allows all.
     pub(crate) types: Vec<String>,
     pub(crate) nullable: bool,
     pub(crate) preserve: bool,
     pub(crate) embedded: bool,
     pub(crate) default: Option<Value>,
     pub(crate) properties: BTreeMap<String, Self>,
-    pub(crate) others: Option<Others>,
+    pub(crate) others: Option<AdditionalProperties>,
     pub(crate) items: Option<Box<Self>>,
     pub(crate) list: ListKind,
     pub(crate) required: Vec<String>,
-    pub(crate) choices: Vec<Value>,
+    pub(crate) enum_values: Vec<Value>,
     pub(crate) limits: Limits,
     pub(crate) pattern: Option<(String, Regex)>,
     pub(crate) format: Option<Format>,
@@ -35,30 +35,30 @@ pub struct Schema {
     pub(crate) not: Option<Box<Self>>,
 }
 
-/// What is known of the fields that are not named.
+/// `additionalProperties` of a schema.
 #[derive(Debug)]
-pub(crate) enum Others {
-    /// They may be there, and nothing inside is known.
+pub(crate) enum AdditionalProperties {
+    /// `true`: any value.
     Any,
-    /// They may not be there. They are not pruned either, so that the object is refused.
+    /// `false`: not allowed. They are not pruned either, so that validation rejects the object.
     Forbidden,
-    /// They all look like this.
+    /// All have this schema.
     Like(Box<Schema>),
 }
 
-/// How the items of a list are told apart.
+/// Type of a list.
 #[derive(Debug, Default)]
 pub enum ListKind {
-    /// They are not.
+    /// Items have no identity.
     #[default]
     Atomic,
-    /// By their values.
+    /// Items are identified by value.
     Set,
-    /// By these fields of them.
+    /// Items are identified by these fields.
     Map(Vec<String>),
 }
 
-/// The numbers in a schema.
+/// Limits of numbers, lengths and counts.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
     pub(crate) minimum: Option<f64>,
@@ -75,7 +75,7 @@ pub(crate) struct Limits {
 }
 
 impl Schema {
-    /// Takes the schema as it is: whether it is a good one is checked elsewhere.
+    /// Compiles a schema, which is validated elsewhere.
     pub fn new(props: &JSONSchemaProps) -> Self {
         let int_or_string = props.x_kubernetes_int_or_string == Some(true);
         let list_of = |schemas: &Option<Vec<JSONSchemaProps>>| {
@@ -95,10 +95,10 @@ impl Schema {
             properties: properties.map(|(name, props)| (name.clone(), Self::new(props))).collect(),
             others: match &props.additional_properties {
                 Some(JSONSchemaPropsOrBool::Schema(like)) => {
-                    Some(Others::Like(Box::new(Self::new(like))))
+                    Some(AdditionalProperties::Like(Box::new(Self::new(like))))
                 }
-                Some(JSONSchemaPropsOrBool::Bool(true)) => Some(Others::Any),
-                Some(JSONSchemaPropsOrBool::Bool(false)) => Some(Others::Forbidden),
+                Some(JSONSchemaPropsOrBool::Bool(true)) => Some(AdditionalProperties::Any),
+                Some(JSONSchemaPropsOrBool::Bool(false)) => Some(AdditionalProperties::Forbidden),
                 None => None,
             },
             items: items(props).map(|items| Box::new(Self::new(items))),
@@ -110,7 +110,7 @@ impl Schema {
                 _ => ListKind::Atomic,
             },
             required: props.required.clone().unwrap_or_default(),
-            choices: props.enum_.iter().flatten().map(|value| value.0.clone()).collect(),
+            enum_values: props.enum_.iter().flatten().map(|value| value.0.clone()).collect(),
             limits: Limits::new(props),
             pattern: props.pattern.as_ref().filter(|text| !text.is_empty()).and_then(|text| {
                 pattern::compile(text).ok().map(|pattern| (text.clone(), pattern))
@@ -123,20 +123,20 @@ impl Schema {
         }
     }
 
-    /// What is known of a field: its schema, or nothing where it is unknown or anything goes.
+    /// The schema of a field; `None` if the field is unknown or not restricted.
     pub fn field(&self, name: &str) -> Option<&Self> {
         self.properties.get(name).or(match &self.others {
-            Some(Others::Like(like)) => Some(like),
-            Some(Others::Any | Others::Forbidden) | None => None,
+            Some(AdditionalProperties::Like(like)) => Some(like),
+            Some(AdditionalProperties::Any | AdditionalProperties::Forbidden) | None => None,
         })
     }
 
-    /// What is known of every item of a list.
+    /// The schema of list items.
     pub fn items(&self) -> Option<&Self> {
         self.items.as_deref()
     }
 
-    /// How the items of a list are told apart.
+    /// The type of the list.
     pub fn list(&self) -> &ListKind {
         &self.list
     }
@@ -160,7 +160,7 @@ impl Limits {
     }
 }
 
-/// The one schema of all items: a structural schema has no list of them.
+/// The schema of list items; structural schemas have a single one.
 pub fn items(props: &JSONSchemaProps) -> Option<&JSONSchemaProps> {
     match &props.items {
         Some(JSONSchemaPropsOrArray::Schema(items)) => Some(items),
@@ -168,7 +168,7 @@ pub fn items(props: &JSONSchemaProps) -> Option<&JSONSchemaProps> {
     }
 }
 
-/// The schemas directly below one that say what a field or an item is, with their paths.
+/// The schemas of fields and items directly below a schema, with their paths.
 pub fn children<'a>(props: &'a JSONSchemaProps, path: &str) -> Vec<(&'a JSONSchemaProps, String)> {
     let fields = props.properties.iter().flatten();
     let fields = fields.map(|(name, props)| (props, format!("{path}.properties[{name}]")));

@@ -1,14 +1,14 @@
-//! What becomes of an object before it is validated: fields go, and defaults come.
+//! Pruning and defaulting, which precede validation.
 
 use serde_json::{Map, Value};
 
 use crate::schema::Schema;
 
-/// The fields of every resource, whatever its schema says.
-const OF_EVERY_RESOURCE: [&str; 3] = ["apiVersion", "kind", "metadata"];
+/// Fields of every resource, independent of its schema.
+const RESOURCE_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// The fields of metadata; in an embedded resource no others are kept.
-const OF_METADATA: [&str; 16] = [
+/// Fields of `ObjectMeta`; in embedded resources, others are pruned.
+const METADATA_FIELDS: [&str; 16] = [
     "annotations",
     "clusterName",
     "creationTimestamp",
@@ -27,18 +27,18 @@ const OF_METADATA: [&str; 16] = [
     "uid",
 ];
 
-/// Removes the fields of a whole object that its schema does not know.
+/// Prunes a whole object.
 pub(crate) fn prune(object: &mut Value, schema: &Schema) {
     let Value::Object(fields) = object else { return };
     prune_fields(fields, schema, true, schema.preserve);
 }
 
-/// Removes the fields of a value that lies somewhere in an object.
+/// Prunes a part of an object.
 pub(crate) fn prune_below(value: &mut Value, schema: &Schema) {
     prune_value(value, Some(schema), false);
 }
 
-/// A list that keeps unknown fields keeps those of its items.
+/// A list that preserves unknown fields preserves those of its items.
 fn prune_value(value: &mut Value, schema: Option<&Schema>, keep_unknown: bool) {
     let keep_unknown = keep_unknown || schema.is_some_and(|schema| schema.preserve);
     match (value, schema) {
@@ -65,7 +65,7 @@ fn prune_fields(
     keep_unknown: bool,
 ) {
     fields.retain(|name, value| {
-        if is_resource && OF_EVERY_RESOURCE.contains(&name.as_str()) {
+        if is_resource && RESOURCE_FIELDS.contains(&name.as_str()) {
             return true;
         }
         match (schema.field(name), &schema.others) {
@@ -81,26 +81,26 @@ fn prune_fields(
 fn prune_metadata(resource: &mut Map<String, Value>) {
     match resource.get_mut("metadata") {
         Some(Value::Object(metadata)) => {
-            metadata.retain(|name, _| OF_METADATA.contains(&name.as_str()));
+            metadata.retain(|name, _| METADATA_FIELDS.contains(&name.as_str()));
         }
         Some(metadata @ Value::Null) => *metadata = Value::Object(Map::new()),
         _ => {}
     }
 }
 
-/// Fills in the defaults of a whole object.
+/// Sets the defaults of a whole object.
 ///
-/// A null where none may be stands for nothing: the default takes its place, or the field goes.
+/// A `null` in a field that is not nullable is replaced by the default or removed.
 pub(crate) fn default(object: &mut Value, schema: &Schema) {
     let Value::Object(fields) = object else { return };
-    let kept = OF_EVERY_RESOURCE.map(|name| fields.remove_entry(name));
+    let kept = RESOURCE_FIELDS.map(|name| fields.remove_entry(name));
     default_fields(fields, schema);
     for (name, value) in kept.into_iter().flatten() {
         fields.insert(name, value);
     }
 }
 
-/// Fills in the defaults of a value that lies somewhere in an object.
+/// Sets the defaults of a part of an object.
 pub(crate) fn default_below(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(fields) => default_fields(fields, schema),
@@ -117,8 +117,8 @@ pub(crate) fn default_below(value: &mut Value, schema: &Schema) {
 
 fn default_fields(fields: &mut Map<String, Value>, schema: &Schema) {
     fields.retain(|name, value| {
-        let stands_for_nothing = |schema: &Schema| !schema.nullable && schema.default.is_none();
-        !(value.is_null() && schema.field(name).is_some_and(stands_for_nothing))
+        let is_dropped = |schema: &Schema| !schema.nullable && schema.default.is_none();
+        !(value.is_null() && schema.field(name).is_some_and(is_dropped))
     });
     for (name, schema) in &schema.properties {
         if let Some(default) = &schema.default {

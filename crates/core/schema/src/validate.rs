@@ -1,24 +1,24 @@
-//! Whether a value is as its schema wants it.
+//! Validation of values.
 
 use serde_json::{Map, Value};
 
 use crate::field_error::{FieldError, FieldErrorKind};
 use crate::number;
-use crate::schema::{Others, Schema};
+use crate::schema::{AdditionalProperties, Schema};
 
-/// Nobody reads more; an object that is wrong a million times gets an answer of bounded size.
+/// Maximum number of reported errors, which bounds the size of the response.
 pub const MAX_ERRORS: usize = 100;
 
-/// What was found in a value.
+/// Errors of a value.
 #[derive(Default)]
-pub(crate) struct Findings {
+pub(crate) struct ValidationErrors {
     pub(crate) errors: Vec<FieldError>,
-    /// How much of the value the schema spoke of: of several alternatives that all fail, the one
-    /// that spoke of most explains itself.
+    /// Number of matched schema nodes: if all alternatives fail, the errors of the best match are
+    /// reported, as in go-openapi.
     matched: usize,
 }
 
-impl Findings {
+impl ValidationErrors {
     fn add(&mut self, error: FieldError) {
         if self.errors.len() < MAX_ERRORS {
             self.errors.push(error);
@@ -30,39 +30,39 @@ impl Findings {
         other.errors.into_iter().for_each(|error| self.add(error));
     }
 
-    fn wrong(&mut self, path: &str, value: impl Into<Value>, should: &str) {
+    fn invalid(&mut self, path: &str, value: impl Into<Value>, should: &str) {
         self.add(FieldError::invalid(path, value, format!("{path} in body {should}")));
     }
 }
 
-/// Validates a value that stands at a path.
-pub(crate) fn value(value: &Value, schema: &Schema, path: &str) -> Findings {
-    let mut found = Findings { matched: 1, ..Findings::default() };
+/// Validates a value at a path.
+pub(crate) fn value(value: &Value, schema: &Schema, path: &str) -> ValidationErrors {
+    let mut found = ValidationErrors { matched: 1, ..ValidationErrors::default() };
     type_of(value, schema, path, &mut found);
     if value.is_null() {
-        choices(value, schema, path, &mut found);
+        enum_values(value, schema, path, &mut found);
         return found;
     }
-    composed(value, schema, path, &mut found);
+    check_combinations(value, schema, path, &mut found);
     match value {
         Value::String(content) => text(content, schema, path, &mut found),
         Value::Number(content) => number::check(content, &schema.limits, |should| {
-            found.wrong(path, value.clone(), should);
+            found.invalid(path, value.clone(), should);
         }),
         Value::Array(content) => list(content, schema, path, &mut found),
         _ => {}
     }
-    choices(value, schema, path, &mut found);
+    enum_values(value, schema, path, &mut found);
     if let Value::Object(content) = value {
         object(content, schema, path, &mut found);
     }
     found
 }
 
-fn type_of(value: &Value, schema: &Schema, path: &str, found: &mut Findings) {
+fn type_of(value: &Value, schema: &Schema, path: &str, found: &mut ValidationErrors) {
     if value.is_null() {
         if !schema.types.is_empty() && !schema.nullable {
-            mistyped(path, &schema.types.join(","), "null", found);
+            type_error(path, &schema.types.join(","), "null", found);
         }
         return;
     }
@@ -86,42 +86,42 @@ fn type_of(value: &Value, schema: &Schema, path: &str, found: &mut Findings) {
         return;
     }
     match (&schema.format, value) {
-        // The API server takes a list for bytes, and bytes for any text that has a format.
+        // The API server treats a list as bytes, and accepts bytes for any string with a format.
         (Some(_), Value::Array(_)) => {}
-        (Some(format), Value::Number(_)) => mistyped(path, &format.name, number_format, found),
-        (Some(format), _) => mistyped(path, &format.name, "", found),
-        (None, _) => mistyped(path, &schema.types.join(","), actual, found),
+        (Some(format), Value::Number(_)) => type_error(path, &format.name, number_format, found),
+        (Some(format), _) => type_error(path, &format.name, "", found),
+        (None, _) => type_error(path, &schema.types.join(","), actual, found),
     }
 }
 
-fn mistyped(path: &str, wanted: &str, actual: &str, found: &mut Findings) {
+fn type_error(path: &str, wanted: &str, actual: &str, found: &mut ValidationErrors) {
     let detail = format!("{path} in body must be of type {wanted}: {actual:?}");
     found.add(FieldError::of(FieldErrorKind::TypeInvalid, path, actual, detail));
 }
 
-fn choices(value: &Value, schema: &Schema, path: &str, found: &mut Findings) {
+fn enum_values(value: &Value, schema: &Schema, path: &str, found: &mut ValidationErrors) {
     let is_one_of_them = |choice: &Value| match (choice, value) {
         (Value::Null, _) => false,
         (Value::Number(choice), Value::Number(value)) => choice.as_f64() == value.as_f64(),
         (choice, value) => choice == value,
     };
-    if !schema.choices.is_empty() && !schema.choices.iter().any(is_one_of_them) {
-        found.add(FieldError::not_supported(path, value.clone(), &schema.choices));
+    if !schema.enum_values.is_empty() && !schema.enum_values.iter().any(is_one_of_them) {
+        found.add(FieldError::not_supported(path, value.clone(), &schema.enum_values));
     }
 }
 
-fn text(content: &str, schema: &Schema, path: &str, found: &mut Findings) {
+fn text(content: &str, schema: &Schema, path: &str, found: &mut ValidationErrors) {
     let length = content.chars().count();
     if let Some(limit) = schema.limits.max_length.filter(|&limit| exceeds(length, limit)) {
         found.add(FieldError::too_long(path, content, limit));
     }
-    if let Some(limit) = schema.limits.min_length.filter(|&limit| falls_short(length, limit)) {
-        found.wrong(path, content, &format!("should be at least {limit} chars long"));
+    if let Some(limit) = schema.limits.min_length.filter(|&limit| is_below(length, limit)) {
+        found.invalid(path, content, &format!("should be at least {limit} chars long"));
     }
     if let Some((text, pattern)) = &schema.pattern
         && !pattern.is_match(content)
     {
-        found.wrong(path, content, &format!("should match '{text}'"));
+        found.invalid(path, content, &format!("should match '{text}'"));
     }
     if let Some(format) = &schema.format
         && !format.holds(content)
@@ -131,25 +131,24 @@ fn text(content: &str, schema: &Schema, path: &str, found: &mut Findings) {
     }
 }
 
-fn list(content: &[Value], schema: &Schema, path: &str, found: &mut Findings) {
+fn list(content: &[Value], schema: &Schema, path: &str, found: &mut ValidationErrors) {
     if let Some(items) = &schema.items {
         for (index, item) in content.iter().enumerate() {
             found.merge(value(item, items, &format!("{path}[{index}]")));
         }
     }
-    if let Some(limit) = schema.limits.min_items.filter(|&limit| falls_short(content.len(), limit))
-    {
-        found.wrong(path, content.len(), &format!("should have at least {limit} items"));
+    if let Some(limit) = schema.limits.min_items.filter(|&limit| is_below(content.len(), limit)) {
+        found.invalid(path, content.len(), &format!("should have at least {limit} items"));
     }
     if let Some(limit) = schema.limits.max_items.filter(|&limit| exceeds(content.len(), limit)) {
         found.add(FieldError::too_many(path, content.len(), limit));
     }
 }
 
-fn object(content: &Map<String, Value>, schema: &Schema, path: &str, found: &mut Findings) {
+fn object(content: &Map<String, Value>, schema: &Schema, path: &str, found: &mut ValidationErrors) {
     let count = content.len();
-    if let Some(limit) = schema.limits.min_properties.filter(|&limit| falls_short(count, limit)) {
-        found.wrong(path, limit, &format!("should have at least {limit} properties"));
+    if let Some(limit) = schema.limits.min_properties.filter(|&limit| is_below(count, limit)) {
+        found.invalid(path, limit, &format!("should have at least {limit} properties"));
     }
     if let Some(limit) = schema.limits.max_properties.filter(|&limit| exceeds(count, limit)) {
         found.add(FieldError::too_many(path, count, limit));
@@ -160,41 +159,41 @@ fn object(content: &Map<String, Value>, schema: &Schema, path: &str, found: &mut
     for (name, field) in content {
         let known = match (schema.properties.get(name), &schema.others) {
             (Some(schema), _) => schema,
-            (None, Some(Others::Like(like))) => like,
-            (None, Some(Others::Forbidden)) => {
+            (None, Some(AdditionalProperties::Like(like))) => like,
+            (None, Some(AdditionalProperties::Forbidden)) => {
                 let detail = format!("{path}.{name} in body is a forbidden property");
                 found.add(FieldError::invalid(path, name.as_str(), detail));
                 continue;
             }
-            (None, Some(Others::Any) | None) => continue,
+            (None, Some(AdditionalProperties::Any) | None) => continue,
         };
         found.merge(value(field, known, &child(path, name)));
     }
 }
 
-/// The schemas that are joined by logic.
+/// `allOf`, `anyOf`, `oneOf` and `not`.
 ///
-/// The API server names no field in what it says of the whole, and the field in what it says of
-/// the parts.
-fn composed(content: &Value, schema: &Schema, path: &str, found: &mut Findings) {
-    let wrong = |found: &mut Findings, what: &str| {
+/// The API server names no field in errors of the combination, and the field in errors of its
+/// parts.
+fn check_combinations(content: &Value, schema: &Schema, path: &str, found: &mut ValidationErrors) {
+    let invalid = |found: &mut ValidationErrors, what: &str| {
         found.add(FieldError::invalid("", "", format!("{path:?} must {what}")));
     };
     if !schema.any_of.is_empty() {
         let (valid, best) = alternatives(content, &schema.any_of, path);
         if valid == 0 {
-            wrong(found, "validate at least one schema (anyOf)");
+            invalid(found, "validate at least one schema (anyOf)");
             found.merge(best);
         }
     }
     if !schema.one_of.is_empty() {
         let (valid, best) = alternatives(content, &schema.one_of, path);
         if valid == 0 {
-            wrong(found, "validate one and only one schema (oneOf). Found none valid");
+            invalid(found, "validate one and only one schema (oneOf). Found none valid");
             found.merge(best);
         } else if valid > 1 {
             let some = format!("Found {valid} valid alternatives");
-            wrong(found, &format!("validate one and only one schema (oneOf). {some}"));
+            invalid(found, &format!("validate one and only one schema (oneOf). {some}"));
         }
     }
     let mut valid = 0;
@@ -205,19 +204,19 @@ fn composed(content: &Value, schema: &Schema, path: &str, found: &mut Findings) 
     }
     if valid < schema.all_of.len() {
         let none = if valid == 0 { ". None validated" } else { "" };
-        wrong(found, &format!("validate all the schemas (allOf){none}"));
+        invalid(found, &format!("validate all the schemas (allOf){none}"));
     }
     if let Some(not) = &schema.not
         && value(content, not, path).errors.is_empty()
     {
-        wrong(found, "not validate the schema (not)");
+        invalid(found, "not validate the schema (not)");
     }
 }
 
-/// How many of the schemas hold, and what the best of those says that do not.
-fn alternatives(content: &Value, schemas: &[Schema], path: &str) -> (usize, Findings) {
+/// Number of schemas that match, and the errors of the best one that does not.
+fn alternatives(content: &Value, schemas: &[Schema], path: &str) -> (usize, ValidationErrors) {
     let mut valid = 0;
-    let mut best: Option<Findings> = None;
+    let mut best: Option<ValidationErrors> = None;
     for schema in schemas {
         let found = value(content, schema, path);
         if found.errors.is_empty() {
@@ -229,7 +228,7 @@ fn alternatives(content: &Value, schemas: &[Schema], path: &str) -> (usize, Find
     (valid, best.unwrap_or_default())
 }
 
-/// A field of an object.
+/// Path of a field.
 pub fn child(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
@@ -238,6 +237,6 @@ fn exceeds(count: usize, limit: i64) -> bool {
     i64::try_from(count).map_or(true, |count| count > limit)
 }
 
-fn falls_short(count: usize, limit: i64) -> bool {
+fn is_below(count: usize, limit: i64) -> bool {
     i64::try_from(count).is_ok_and(|count| count < limit)
 }

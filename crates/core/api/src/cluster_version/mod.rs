@@ -1,4 +1,4 @@
-//! ClusterVersion: what the administrator asks for, and what the operator says about it.
+//! ClusterVersion: requested and current release of the cluster.
 
 mod risk;
 mod spec;

@@ -1,4 +1,4 @@
-//! Updates that are recommended only for some clusters, and the risks that decide for which.
+//! Conditional updates and their risks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

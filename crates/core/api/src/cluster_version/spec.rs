@@ -1,4 +1,4 @@
-//! What the administrator asks for.
+//! Spec of ClusterVersion.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -64,16 +64,16 @@ pub struct ClusterVersionSpec {
     pub unknown: UnknownFields,
 }
 
-/// A rule that is broken by asking for a capability without another that it needs. A capability
-/// that is enabled stays so: the ones in status count as well as the ones asked for.
+/// A CEL rule that rejects a requested capability without one that it requires. Enabled
+/// capabilities stay enabled, so the status counts too.
 fn needs(capability: &str, needed: &str) -> String {
-    let asked = "self.spec.capabilities.additionalEnabledCapabilities";
+    let requested = "self.spec.capabilities.additionalEnabledCapabilities";
     let enabled = "self.status.capabilities.enabledCapabilities";
     format!(
-        "!has(self.spec.capabilities) || !has({asked}) \
+        "!has(self.spec.capabilities) || !has({requested}) \
          || !has(self.spec.capabilities.baselineCapabilitySet) \
          || self.spec.capabilities.baselineCapabilitySet != 'None' \
-         || !('{capability}' in {asked}) || '{needed}' in {asked} \
+         || !('{capability}' in {requested}) || '{needed}' in {requested} \
          || (has(self.status) && has(self.status.capabilities) && has({enabled}) \
          && '{needed}' in {enabled})"
     )
@@ -147,24 +147,23 @@ impl Update {
         self.architecture.as_ref().filter(|architecture| **architecture != Architecture::Unset)
     }
 
-    /// Whether the guards are waived.
+    /// Whether signature, preconditions and risks are waived.
     pub fn forced(&self) -> bool {
         self.force == Some(true)
     }
 
-    /// Whether this names something to update to; accepting risks alone does not.
+    /// Whether a release is requested; accepted risks alone are not a request.
     pub fn names_a_release(&self) -> bool {
         self.version().is_some() || self.image().is_some() || self.architecture().is_some()
     }
 
-    /// Whether the cluster is to update: with any mode, known or not, it is not.
+    /// Whether an update is requested. With any mode, known or not, it is not.
     pub fn is_update(&self) -> bool {
         self.mode.is_none() && self.names_a_release()
     }
 
-    /// A merge patch that leaves exactly this in `desiredUpdate`: what is not set here is removed
-    /// there. Merging the plain object over an earlier request would keep its image, its force
-    /// and its mode.
+    /// A merge patch that sets `desiredUpdate` to exactly this value: unset fields become `null`.
+    /// Merging the plain object would keep image, force and mode of an earlier request.
     pub fn merge_patch(&self) -> serde_json::Result<serde_json::Value> {
         let mut patch = serde_json::to_value(self)?;
         for field in ["architecture", "version", "image", "force", "acceptRisks", "mode"] {
@@ -175,7 +174,7 @@ impl Update {
         Ok(patch)
     }
 
-    /// Whether the administrator takes the risk of that name.
+    /// Whether the risk with a name is accepted.
     pub fn accepts(&self, risk: &str) -> bool {
         self.accept_risks.iter().any(|accepted| accepted.name == risk)
     }

@@ -1,7 +1,7 @@
-//! What the operator says about the cluster's version.
+//! Status of ClusterVersion.
 //!
-//! It is written whole, with PUT: what is empty is left out, so a merge patch could not take it
-//! away, and `availableUpdates: null`, which is required, means "remove" there.
+//! The operator writes it with PUT. Empty fields are omitted, so a merge patch could not remove
+//! them, and the required `availableUpdates: null` would mean "remove".
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
-//! The conditions of the `ClusterOperator` that the OLM guard writes. The guard compares the
-//! highest platform version that each installed operator declares with where the cluster could go.
+//! Conditions of the ClusterOperator of the OLM guard, which compares the maximum cluster version
+//! that installed operators declare with possible updates.
 
 condition! {
     available: CLUSTER_OPERATOR "Available",

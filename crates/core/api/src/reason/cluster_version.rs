@@ -1,6 +1,6 @@
-//! The conditions of `ClusterVersion` about the release it runs and the one it is asked to run.
+//! Conditions of ClusterVersion about the running and the requested release.
 
-/// Condition types that former operators wrote on `ClusterVersion` and that are removed on sight.
+/// Condition types of earlier operators, which the operator removes from ClusterVersion.
 pub const RETIRED_TYPES: &[&str] = &[
     "ImplicitlyEnabled",
     "UpgradeableAdminAckRequired",

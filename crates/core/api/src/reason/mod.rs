@@ -1,8 +1,7 @@
-//! Condition types and reasons: every word that appears in a condition's `type` or `reason`,
-//! what it means and what an administrator does about it.
+//! Condition types and reasons, with their meaning and remediation.
 //!
-//! The words are a contract with dashboards, alerts and scripts, so each is written once, here.
-//! A condition has a module with its `TYPE`, a constant per reason, and the table `CONDITION`:
+//! They are a contract with dashboards, alerts and scripts, so each is declared once, here. Each
+//! condition has a module with its `TYPE`, a constant for each reason, and the table `CONDITION`:
 //!
 //! ```
 //! use fairway_api::reason::release_accepted;
@@ -11,15 +10,15 @@
 //! assert_eq!(release_accepted::PAYLOAD_LOADED.code, "PayloadLoaded");
 //! ```
 //!
-//! Modules at this level belong to `ClusterVersion`; [`cluster_operator`] and [`precondition`] hold
-//! what would otherwise have the same name. [`rollout`] has the failures that several conditions
-//! share. [`reference_page`] prints all of it for the documentation.
+//! Modules at this level belong to ClusterVersion; [`cluster_operator`] and [`precondition`] have
+//! conditions with the same names. [`rollout`] has reasons that several conditions share.
+//! [`reference_page`] generates the documentation.
 
 use std::fmt;
 
-/// Declares reasons, and a list of them in the order of declaration.
+/// Declares reasons and a list of them in this order.
 ///
-/// `CONSTANT = "Code": "meaning" => "remedy";`, the remedy being optional.
+/// `CONSTANT = "Code": "meaning" => "remedy";`, where the remedy is optional.
 macro_rules! reasons {
     (
         $(#[$doc:meta])* $vis:vis $list:ident;
@@ -41,9 +40,9 @@ macro_rules! reasons {
     (@remedy $remedy:literal) => { Some($remedy) };
 }
 
-/// Declares the module of one condition: `TYPE`, its reasons, and `CONDITION`.
+/// Declares the module of a condition: `TYPE`, its reasons, and `CONDITION`.
 ///
-/// `also LIST` appends reasons that other conditions have as well.
+/// `also LIST` appends shared reasons.
 macro_rules! condition {
     (
         $module:ident: $kind:ident $type:literal, $meaning:literal $(, also $shared:path)*;
@@ -51,7 +50,7 @@ macro_rules! condition {
     ) => {
         #[doc = concat!("`", $type, "`: true when ", $meaning, ".")]
         pub mod $module {
-            /// The condition's `type`.
+            /// Type of the condition.
             pub const TYPE: &str = $type;
 
             reasons! { OWN; $($reasons)* }
@@ -86,7 +85,7 @@ pub use preflight::{preflight_completed, preflight_failed, preflight_running};
 pub use reference::reference_page;
 pub use updates::{applies, evaluating, recommended};
 
-/// What carries a condition.
+/// Objects with conditions.
 pub mod kind {
     /// `status.conditions` of `ClusterVersion`.
     pub const CLUSTER_VERSION: &str = "ClusterVersion";
@@ -94,20 +93,20 @@ pub mod kind {
     pub const UPDATE: &str = "ClusterVersion update";
     /// `status.conditionalUpdateRisks[].conditions` of `ClusterVersion`.
     pub const RISK: &str = "ClusterVersion risk";
-    /// The checks before an update, quoted in the message of `ReleaseAccepted`.
+    /// Preconditions of an update, quoted in the message of `ReleaseAccepted`.
     pub const PRECONDITION: &str = "ClusterVersion precondition";
-    /// `status.conditions` of a `ClusterOperator` that Fairway writes.
+    /// `status.conditions` of a ClusterOperator of Fairway.
     pub const CLUSTER_OPERATOR: &str = "ClusterOperator";
 }
 
-/// One machine-readable cause, as it appears in a condition's `reason`.
+/// A reason of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reason {
-    /// The word in `reason`.
+    /// Value of `reason`.
     pub code: &'static str,
-    /// What it means, in one line.
+    /// Meaning, in one line.
     pub meaning: &'static str,
-    /// What an administrator does about it; `None` where there is nothing to do.
+    /// Remediation; `None` if no action is needed.
     pub remedy: Option<&'static str>,
 }
 
@@ -123,20 +122,20 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The reasons one condition can have.
+/// The reasons of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConditionReasons {
-    /// What carries the condition: one of the constants in [`kind`].
+    /// Object with the condition: one of the constants in [`kind`].
     pub kind: &'static str,
-    /// The condition's `type`.
+    /// Type of the condition.
     pub condition: &'static str,
-    /// When its status is `True`, in one line.
+    /// Meaning of status `True`, in one line.
     pub meaning: &'static str,
-    /// The words that can stand in `reason`; none where the status says everything.
+    /// Possible reasons; empty if the status needs none.
     pub reasons: &'static [&'static Reason],
 }
 
-/// Every condition that Fairway writes or understands, in the order of the reference page.
+/// All conditions that Fairway writes or reads, in the order of the reference page.
 pub const ALL: &[&ConditionReasons] = &[
     &available::CONDITION,
     &failing::CONDITION,
@@ -162,7 +161,7 @@ pub const ALL: &[&ConditionReasons] = &[
     &cluster_operator::upgradeable::CONDITION,
 ];
 
-/// Looks a reason up by the words found in a status.
+/// Finds the reason of a condition.
 pub fn find(kind: &str, condition: &str, code: &str) -> Option<&'static Reason> {
     ALL.iter()
         .filter(|entry| entry.kind == kind && entry.condition == condition)
@@ -219,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn every_code_is_legal() {
+    fn codes_are_valid_reasons() {
         for (entry, reason) in everything() {
             assert!(is_legal_reason(reason.code), "{}: {reason}", entry.condition);
         }
     }
 
     #[test]
-    fn every_condition_type_is_legal() {
+    fn condition_types_are_alphanumeric() {
         for condition in ALL.iter().map(|entry| entry.condition).chain(RETIRED_TYPES.to_vec()) {
             assert!(condition.chars().all(|c| c.is_ascii_alphanumeric()), "{condition}");
         }
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_of_one_kind_stand_together() {
+    fn conditions_are_grouped_by_kind() {
         let mut kinds: Vec<_> = ALL.iter().map(|entry| entry.kind).collect();
         kinds.dedup();
         let distinct: HashSet<_> = kinds.iter().collect();
@@ -258,14 +257,14 @@ mod tests {
     }
 
     #[test]
-    fn a_retired_type_is_not_in_use() {
+    fn retired_types_are_unused() {
         for entry in ALL {
             assert!(!RETIRED_TYPES.contains(&entry.condition), "{}", entry.condition);
         }
     }
 
     #[test]
-    fn texts_are_single_lines_of_readable_length() {
+    fn texts_are_single_lines() {
         for entry in ALL {
             assert!(is_line(entry.meaning, 120), "{}: {}", entry.condition, entry.meaning);
         }
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn backticks_come_in_pairs() {
+    fn backticks_are_balanced() {
         for (entry, reason) in everything() {
             for text in [reason.meaning, reason.remedy.unwrap_or_default()] {
                 assert_eq!(text.matches('`').count() % 2, 0, "{} {reason}", entry.condition);
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn one_code_on_several_preflight_conditions_is_spelled_alike() {
+    fn preflight_conditions_share_codes() {
         for code in ["PreflightPartial", "PreflightVersionSkew"] {
             assert!(find(kind::RISK, applies::TYPE, code).is_some(), "{code}");
             assert!(
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_reasons_follow_the_own_ones() {
+    fn shared_reasons_come_last() {
         for condition in [failing::CONDITION, progressing::CONDITION] {
             assert!(condition.reasons.ends_with(rollout::REASONS), "{}", condition.condition);
             assert!(condition.reasons.len() > rollout::REASONS.len(), "{}", condition.condition);
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_is_found_by_the_words_of_a_status() {
+    fn find_returns_reason_of_condition() {
         let found = find("ClusterVersion", "ReleaseAccepted", "UnacceptedRisks");
         assert_eq!(found, Some(&release_accepted::UNACCEPTED_RISKS));
         let shared = find("ClusterVersion", "Progressing", "ClusterOperatorDegraded");
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_prints_as_its_code() {
+    fn reason_display_is_its_code() {
         assert_eq!(retrieved_updates::NO_CHANNEL.to_string(), "NoChannel");
         assert_eq!(format!("{:>12}|", retrieved_updates::NO_CHANNEL), "   NoChannel|");
     }

@@ -1,8 +1,8 @@
-//! The checks before an update. They are not conditions of an object: the message of
-//! `ReleaseAccepted` quotes their names and reasons, and so does the history of a forced update.
+//! Preconditions of an update. They are not conditions of an object: the message of
+//! `ReleaseAccepted` and the history of a forced update contain their names and reasons.
 
 reasons! {
-    /// The reasons that every check can have.
+    /// Reasons of all preconditions.
     pub REASONS;
 
     INVALID_CURRENT_VERSION = "InvalidCurrentVersion":

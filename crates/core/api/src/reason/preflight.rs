@@ -1,6 +1,6 @@
-//! The conditions of `ClusterVersion` about preflights: checks that the target release runs against
-//! this cluster before it is updated. A failed preflight never stands in the way of an update,
-//! unless the operator was told to require one.
+//! Conditions of ClusterVersion about preflights: checks of the target release against this cluster
+//! before the update. A failed preflight does not block an update, unless the operator is
+//! configured to require one.
 
 condition! {
     preflight_running: CLUSTER_VERSION "PreflightRunning",
@@ -67,7 +67,7 @@ condition! {
     AS_EXPECTED = "AsExpected":
         "no failure has occurred";
 
-    // The request
+    // Request
     UNKNOWN_MODE = "UnknownMode":
         "the update request has a mode that this operator does not support; no update starts"
         => "Withdraw the request with `fairway upgrade --clear-preflight`";
@@ -83,7 +83,7 @@ condition! {
         => "Choose a channel that contains it with `fairway upgrade channel CHANNEL`, or request \
             the release by its image";
 
-    // The release image
+    // Release image
     RETRIEVE_PAYLOAD = "RetrievePayload":
         "the operator cannot read the release image from the registry"
         => "Check the image's address, the pull secret, mirrors and network access to the registry";
@@ -102,14 +102,14 @@ condition! {
         => "Choose a later release, or list the known risks with \
             `fairway upgrade --include-not-recommended`; withdraw the request with `fairway upgrade --clear-preflight`";
 
-    // What it may read
+    // Permissions
     READER_ROLE_REFUSED = "ReaderRoleRefused":
         "a ClusterRole that is aggregated to the preflight reader grants more than read access"
         => "Remove the label fairway.dev/aggregate-to-preflight-reader from the ClusterRole that \
             the message names, or restrict it to get, list and watch of named resources; then \
             repeat the preflight";
 
-    // The Pod
+    // Pod
     DEPLOYMENT_FAILED = "DeploymentFailed":
         "the Deployment of the preflight could not be created"
         => "Read the message; see `kubectl -n openshift-cluster-version get events`";
@@ -151,7 +151,7 @@ condition! {
         "the preflight crashed three times and was stopped"
         => "Report the log in the message to the publisher of the release; try another release";
 
-    // The results
+    // Results
     NO_RESULTS_IN_TIME = "NoResultsInTime":
         "the preflight had no results for an hour and was stopped"
         => "Repeat it: `fairway upgrade --clear-preflight`, then \
@@ -187,7 +187,7 @@ condition! {
         => "Check that ConfigMaps can be written in the namespace openshift-cluster-version: \
             quota, policies, permissions";
 
-    // The checks
+    // Checks
     CHECK_TIMED_OUT = "CheckTimedOut":
         "a check timed out"
         => "Find the cause in the events: `kubectl -n openshift-cluster-version-preflight get \

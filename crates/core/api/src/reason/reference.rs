@@ -1,4 +1,4 @@
-//! The reference page, made from the table so that the two cannot differ.
+//! Generation of the reference page from the tables of reasons.
 
 use std::fmt::Write;
 
@@ -11,14 +11,14 @@ alerts and dashboards; its message may change between releases. This page lists 
 with their reasons, the meaning of each reason, and its remediation.
 ";
 
-/// Renders the whole table as a page of Markdown.
+/// Renders all conditions and reasons as Markdown.
 pub fn reference_page() -> String {
     let mut page = INTRO.to_owned();
     let mut current = None;
     for entry in ALL {
         if current != Some(entry.kind) {
             current = Some(entry.kind);
-            line(&mut page, format_args!("\n## {}\n\n{}", entry.kind, whereabouts(entry.kind)));
+            line(&mut page, format_args!("\n## {}\n\n{}", entry.kind, location(entry.kind)));
         }
         section(&mut page, entry);
     }
@@ -43,8 +43,8 @@ fn section(page: &mut String, entry: &ConditionReasons) {
     }
 }
 
-/// Where the conditions of a kind are found.
-fn whereabouts(kind: &str) -> &'static str {
+/// Location of the conditions of a kind.
+fn location(kind: &str) -> &'static str {
     match kind {
         kind::CLUSTER_VERSION => {
             "In `status.conditions` of ClusterVersion `version`: \
@@ -75,7 +75,7 @@ fn cell(text: &str) -> String {
 }
 
 fn line(page: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing to a string cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = writeln!(page, "{text}");
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_has_every_condition_and_every_reason() {
+    fn page_contains_all_conditions_and_reasons() {
         let page = reference_page();
         for entry in ALL {
             assert!(page.contains(&format!("\n## {}\n", entry.kind)), "{}", entry.kind);
@@ -96,26 +96,26 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_says_where_it_is_found() {
+    fn all_kinds_have_a_location() {
         for entry in ALL {
-            assert!(!whereabouts(entry.kind).is_empty(), "{}", entry.kind);
+            assert!(!location(entry.kind).is_empty(), "{}", entry.kind);
         }
     }
 
     #[test]
-    fn every_row_has_three_cells() {
+    fn table_rows_have_three_cells() {
         for row in reference_page().lines().filter(|line| line.starts_with('|')) {
             assert_eq!(row.replace("\\|", "").matches('|').count(), 4, "{row}");
         }
     }
 
     #[test]
-    fn a_pipe_does_not_end_a_cell() {
+    fn pipes_are_escaped() {
         assert_eq!(cell("a | b"), "a \\| b");
     }
 
     #[test]
-    fn the_page_ends_with_one_line_break_and_has_no_double_blank_lines() {
+    fn page_has_no_extra_blank_lines() {
         let page = reference_page();
         assert!(page.ends_with('\n') && !page.ends_with("\n\n"));
         assert!(!page.contains("\n\n\n"));

@@ -1,7 +1,7 @@
-//! Why a release is not being applied smoothly: the reasons that `Failing` and `Progressing` share.
+//! Reasons that `Failing` and `Progressing` share: problems of a rollout.
 
 reasons! {
-    /// The reasons that `Failing` and `Progressing` share.
+    /// Reasons that `Failing` and `Progressing` share.
     pub REASONS;
 
     UPDATE_PAYLOAD_RETRIEVAL_FAILED = "UpdatePayloadRetrievalFailed":

@@ -1,4 +1,4 @@
-//! The conditions of updates that carry risks, and of the risks themselves.
+//! Conditions of conditional updates and risks.
 
 condition! {
     recommended: UPDATE "Recommended",

@@ -1,4 +1,4 @@
-//! Bad input is refused with the place at which it is bad, and never panics.
+//! Invalid input is rejected with its position, and never panics.
 
 use fairway_api::{ClusterVersion, read};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ fn refusal(text: &[u8]) -> String {
 }
 
 #[test]
-fn errors_name_the_file_the_line_and_the_field() {
+fn errors_contain_file_position_and_field() {
     let refusals = [
         "spec: [unclosed",
         "apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata: {}\nspec:\n  clusterID: [a]\n",
@@ -35,12 +35,12 @@ fn errors_name_the_file_the_line_and_the_field() {
 }
 
 #[test]
-fn text_that_is_no_text_is_refused_with_its_place() {
+fn invalid_utf8_reports_position() {
     assert_eq!(refusal(b"a: b\nc: \xff\n"), "version.yaml:2:4: not valid UTF-8");
 }
 
 #[test]
-fn absurd_sizes_are_refused() {
+fn documents_beyond_limits_are_rejected() {
     let huge = vec![b' '; 33 << 20];
     assert_eq!(refusal(&huge), "version.yaml has 34603008 bytes; the limit is 33554432 bytes");
 
@@ -59,7 +59,7 @@ fn absurd_sizes_are_refused() {
 }
 
 #[test]
-fn another_kind_is_not_taken_for_this_one() {
+fn object_of_other_kind_is_rejected() {
     let deployment = b"apiVersion: apps/v1\nkind: Deployment\nmetadata: {}\nspec: {}\n";
     let operator =
         b"apiVersion: config.openshift.io/v1\nkind: ClusterOperator\nmetadata: {}\nspec: {}\n";
@@ -74,13 +74,13 @@ fn another_kind_is_not_taken_for_this_one() {
 }
 
 #[test]
-fn a_place_behind_an_alias_is_the_place_of_the_value() {
+fn position_behind_alias_is_position_of_value() {
     let text = b"apiVersion: &a x\nkind: ClusterVersion\nmetadata: {}\nspec: {clusterID: c}\nstatus: {observedGeneration: *a}\n";
     insta::assert_snapshot!(refusal(text), @"version.yaml:5:30: field status.observedGeneration: invalid i64");
 }
 
 #[test]
-fn several_documents_are_read_and_empty_ones_skipped() {
+fn documents_skips_empty_documents() {
     let text = b"---\na: 1\n---\n---\n# nothing\n---\na: 2\n";
     let documents: Vec<serde_json::Value> = read::documents("several.yaml", text).unwrap();
     assert_eq!(documents.len(), 2);
@@ -92,7 +92,7 @@ fn file_modes_are_octal() {
     assert_eq!(read["mode"], 0o644);
 }
 
-/// Something of everything, in letters of one byte each.
+/// ASCII text with many YAML constructs.
 const WHOLE: &str = r#"
 apiVersion: config.openshift.io/v1
 kind: ClusterVersion
@@ -111,7 +111,7 @@ status:
 
 proptest! {
     #[test]
-    fn no_damage_makes_reading_panic(
+    fn read_of_damaged_document_does_not_panic(
         at in 0..WHOLE.len(), length in 0..20usize, put in "[a-z:{}\\[\\],\"'&*!|>#\\- \n0-9~é]{0,12}",
     ) {
         let mut damaged = WHOLE.to_owned();
@@ -122,12 +122,12 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_reading_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn read_of_any_bytes_does_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = read::document::<ClusterVersion>("bytes", &bytes);
     }
 
     #[test]
-    fn no_yaml_makes_reading_panic(text in "[a-c:{}\\[\\],\"'&*!|>#\\- \n0-9~]{0,120}") {
+    fn read_of_any_yaml_does_not_panic(text in "[a-c:{}\\[\\],\"'&*!|>#\\- \n0-9~]{0,120}") {
         let _ = read::documents::<serde_json::Value>("text", text.as_bytes());
     }
 }

@@ -1,18 +1,18 @@
-//! The rules in the generated schema, evaluated in process: not every API server knows them.
+//! CEL rules of the generated schema, evaluated in process: not every API server supports them.
 
 use fairway_api::crds;
 use fairway_fixtures::environment;
 use fairway_fixtures::vectors::{self, Expected};
 use serde_json::{Value, json};
 
-/// The schema of ClusterVersion.
+/// Schema of ClusterVersion.
 fn schema() -> Value {
     let crd = crds::all().into_iter().find(|crd| crd.spec.names.kind == "ClusterVersion").unwrap();
     let mut schema = serde_json::to_value(&crd.spec.versions[0].schema).unwrap();
     schema["openAPIV3Schema"].take()
 }
 
-/// What an API server with CEL would say about a ClusterVersion.
+/// Errors of an API server with CEL.
 fn broken_rules(object: &Value) -> Vec<String> {
     let broken = kube_cel::Validator::new().validate(&schema(), object, None);
     broken.err().into_iter().flatten().map(|error| error.to_string()).collect()
@@ -23,7 +23,7 @@ fn with_spec(spec: &Value) -> Value {
 }
 
 #[test]
-fn the_vectors_about_a_status_that_old_servers_do_not_refuse() {
+fn status_vectors_violate_cel_rules() {
     let mut refused = 0;
     for vector in vectors::all() {
         let object = vector.updated.as_ref().unwrap_or(&vector.initial);
@@ -33,25 +33,25 @@ fn the_vectors_about_a_status_that_old_servers_do_not_refuse() {
             Expected::Accepted(_) => assert!(broken.is_empty(), "{}: {broken:?}", vector.name),
             Expected::StatusRefused(why) if !why.contains("should have at least") => {
                 assert!(
-                    broken.iter().any(|said| said.contains(&why)),
+                    broken.iter().any(|errors| errors.contains(&why)),
                     "{}: {broken:?}",
                     vector.name
                 );
                 refused += 1;
             }
-            // What every server refuses, the real one is asked about.
+            // The tests with a real API server cover what every server rejects.
             Expected::Refused(_) | Expected::StatusRefused(_) => {}
         }
     }
     assert!(refused == 2 || environment::conformance("api").is_none(), "{refused} were refused");
 }
 
-/// What an API server says about lists that have to be sets or maps.
-fn list_types(schema: &Value, value: &Value, said: &mut Vec<String>) {
+/// Errors of an API server about lists that are sets or maps.
+fn list_types(schema: &Value, value: &Value, errors: &mut Vec<String>) {
     if let (Some(properties), Some(fields)) = (schema["properties"].as_object(), value.as_object())
     {
         for (name, field) in fields {
-            list_types(properties.get(name).unwrap_or(&Value::Null), field, said);
+            list_types(properties.get(name).unwrap_or(&Value::Null), field, errors);
         }
     }
     let Some(items) = value.as_array() else { return };
@@ -65,17 +65,17 @@ fn list_types(schema: &Value, value: &Value, said: &mut Vec<String>) {
     };
     let mut seen = Vec::new();
     for item in items {
-        list_types(&schema["items"], item, said);
+        list_types(&schema["items"], item, errors);
         let Some(key) = key(item) else { continue };
         if seen.contains(&key) {
-            said.push(format!("Duplicate value: {key}"));
+            errors.push(format!("Duplicate value: {key}"));
         }
         seen.push(key);
     }
 }
 
 #[test]
-fn an_architecture_excludes_an_image_and_needs_a_version() {
+fn architecture_excludes_image_and_requires_version() {
     for (update, rule) in [
         (json!({ "architecture": "Multi", "version": "5.1.0" }), None),
         (json!({ "architecture": "", "image": "i" }), None),
@@ -99,7 +99,7 @@ fn an_architecture_excludes_an_image_and_needs_a_version() {
 }
 
 #[test]
-fn capabilities_that_need_others() {
+fn capabilities_require_others() {
     let wants = |additional: &[&str], enabled: &[&str]| {
         let mut object = with_spec(&json!({
             "clusterID": "c",
@@ -116,7 +116,7 @@ fn capabilities_that_need_others() {
 }
 
 #[test]
-fn a_signature_store_is_a_url() {
+fn signature_store_must_be_a_url() {
     let with_store = |url: &str| {
         broken_rules(&with_spec(&json!({ "clusterID": "c", "signatureStores": [{ "url": url }] })))
     };

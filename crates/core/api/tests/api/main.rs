@@ -1,4 +1,4 @@
-//! What the API crate promises to those who hold real objects in their hands.
+//! Integration tests of the crate.
 
 mod bad_input;
 mod crd_schema;

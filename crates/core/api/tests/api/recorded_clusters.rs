@@ -1,4 +1,4 @@
-//! Objects recorded from real clusters read and write back without loss.
+//! Recorded objects of real clusters round-trip without loss.
 
 use fairway_api::{ClusterOperator, ClusterVersion, read};
 use fairway_fixtures::environment;
@@ -37,7 +37,7 @@ fn recorded_clusters_round_trip() {
     assert!(versions >= 10 && operators >= 100, "{versions} versions, {operators} operators");
 }
 
-/// The object itself, or those of a list.
+/// The object, or the items of a list.
 fn objects(mut document: Value) -> Vec<Value> {
     match document.get_mut("items").map(Value::take) {
         Some(Value::Array(items)) => items,

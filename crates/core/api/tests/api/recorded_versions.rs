@@ -1,4 +1,4 @@
-//! Objects that released versions wrote: the current types read them without losing a field.
+//! Objects of released versions: the current types read them without losing a field.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The phases of a cluster that `fixtures/record` records.
+/// Phases of a cluster that `fixtures/record` records.
 const PHASES: usize = 24;
 
 #[test]
@@ -53,7 +53,7 @@ fn annotated_cluster_operators_of_v0_1_round_trip_with_managed_fields() {
     }
 }
 
-/// Objects of the older version stay valid, and no field of theirs is pruned.
+/// Objects of the older version stay valid, and none of their fields is pruned.
 #[test]
 fn crds_of_v0_1_have_no_property_that_current_crds_lack() {
     let current: Vec<Value> =
@@ -83,7 +83,7 @@ fn crds_of_v0_1_have_no_property_that_current_crds_lack() {
     }
 }
 
-/// The properties of a schema, each with its path and its type.
+/// Properties of a schema with paths and types.
 fn collect(schema: &Value, path: &str, found: &mut BTreeSet<String>) {
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         let path = format!("{path}.{name}");
@@ -97,7 +97,7 @@ fn collect(schema: &Value, path: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Reads an object and compares what the type writes with what was recorded.
+/// Reads an object and compares its serialization with the recording.
 fn round_trip<T: DeserializeOwned + Serialize>(file: &str, object: &Value) -> T {
     let typed: T =
         serde_json::from_value(object.clone()).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -105,7 +105,7 @@ fn round_trip<T: DeserializeOwned + Serialize>(file: &str, object: &Value) -> T 
     typed
 }
 
-/// Every object of a directory, with the name of its file.
+/// The objects of a directory, with their file names.
 fn objects(directory: &str) -> Vec<(String, Value)> {
     let recording = recorded::v0_1();
     let files = recording.files(directory).into_iter();

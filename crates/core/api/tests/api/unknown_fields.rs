@@ -1,4 +1,4 @@
-//! Reading and writing loses nothing, known or not.
+//! Round trips preserve all fields, known or unknown.
 
 use fairway_api::cluster_version::{Architecture, UpdateMode};
 use fairway_api::{ClusterOperator, ClusterVersion};
@@ -11,7 +11,7 @@ fn round_trip<T: DeserializeOwned + Serialize>(object: &Value) -> Value {
 }
 
 #[test]
-fn a_newer_api_survives_at_every_level() {
+fn unknown_fields_survive_at_every_level() {
     let version = json!({
         "apiVersion": "config.openshift.io/v1",
         "kind": "ClusterVersion",
@@ -67,7 +67,7 @@ fn a_newer_api_survives_at_every_level() {
 }
 
 #[test]
-fn no_signature_store_is_not_the_same_as_none_named() {
+fn empty_and_missing_signature_stores_differ() {
     for spec in [json!({ "clusterID": "c", "signatureStores": [] }), json!({ "clusterID": "c" })] {
         let version = json!({
             "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion",
@@ -78,7 +78,7 @@ fn no_signature_store_is_not_the_same_as_none_named() {
 }
 
 #[test]
-fn null_and_missing_extensions_are_told_apart() {
+fn null_and_missing_extensions_differ() {
     for status in [json!({ "extension": null }), json!({})] {
         let operator = json!({
             "apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator",
@@ -89,7 +89,7 @@ fn null_and_missing_extensions_are_told_apart() {
 }
 
 #[test]
-fn the_key_of_a_query_is_read_in_both_spellings() {
+fn promql_key_is_read_in_both_spellings() {
     let rule = json!({ "type": "PromQL", "PromQL": { "PromQL": "up" } });
     let rule: fairway_api::cluster_version::MatchingRule = serde_json::from_value(rule).unwrap();
     let written = serde_json::to_value(&rule).unwrap();
@@ -97,7 +97,7 @@ fn the_key_of_a_query_is_read_in_both_spellings() {
 }
 
 #[test]
-fn an_update_with_any_mode_is_no_update() {
+fn update_with_mode_is_not_an_update() {
     let update = |mode: Value| -> fairway_api::cluster_version::Update {
         serde_json::from_value(json!({ "version": "5.1.0", "mode": mode })).unwrap()
     };
@@ -109,7 +109,7 @@ fn an_update_with_any_mode_is_no_update() {
 }
 
 #[test]
-fn a_request_replaces_an_earlier_one_whole() {
+fn merge_patch_replaces_whole_request() {
     let update = fairway_api::cluster_version::Update {
         version: Some("5.2.0".into()),
         ..Default::default()
@@ -124,16 +124,16 @@ fn a_request_replaces_an_earlier_one_whole() {
 }
 
 #[test]
-fn accepting_risks_alone_is_no_update() {
+fn accepted_risks_alone_are_not_an_update() {
     let update: fairway_api::cluster_version::Update =
         serde_json::from_value(json!({ "acceptRisks": [{ "name": "A" }] })).unwrap();
     assert!(!update.is_update());
 }
 
 #[test]
-fn empty_texts_of_an_update_count_as_none() {
+fn empty_fields_of_update_count_as_unset() {
     let update: fairway_api::cluster_version::Update =
         serde_json::from_value(json!({ "version": "", "image": "", "architecture": "" })).unwrap();
     assert_eq!((update.version(), update.image(), update.architecture()), (None, None, None));
-    assert_eq!(update.architecture, Some(Architecture::Unset), "but they are written back");
+    assert_eq!(update.architecture, Some(Architecture::Unset), "they are preserved");
 }

@@ -1,4 +1,4 @@
-//! What is wrong in an object that could be read.
+//! Validation of parsed objects.
 
 use fairway_api::{ClusterVersion, read, validate};
 
@@ -15,7 +15,7 @@ fn with_spec(spec: &str) -> String {
 }
 
 #[test]
-fn everything_wrong_is_named_with_its_field() {
+fn all_problems_are_reported_with_field() {
     let spec = r#"{
         clusterID: not-a-uuid, upstream: "example.com/graph",
         capabilities: {baselineCapabilitySet: v4},
@@ -41,7 +41,7 @@ fn everything_wrong_is_named_with_its_field() {
 }
 
 #[test]
-fn a_cluster_id_is_a_random_uuid() {
+fn cluster_id_must_be_a_random_uuid() {
     for (id, problem) in [
         ("", None),
         ("fb4b77e5-f288-49ad-b9e6-dfd20426e470", None),
@@ -50,26 +50,26 @@ fn a_cluster_id_is_a_random_uuid() {
         ("fb4b77e5f28849adb9e6dfd20426e470", Some("not an RFC 4122 UUID")),
         ("gb4b77e5-f288-49ad-b9e6-dfd20426e470", Some("not an RFC 4122 UUID")),
     ] {
-        let said = problems(&with_spec(&format!("{{clusterID: {id:?}}}")));
+        let errors = problems(&with_spec(&format!("{{clusterID: {id:?}}}")));
         match problem {
-            None => assert_eq!(said, "", "{id}"),
-            Some(problem) => assert!(said.ends_with(problem), "{id}: {said}"),
+            None => assert_eq!(errors, "", "{id}"),
+            Some(problem) => assert!(errors.ends_with(problem), "{id}: {errors}"),
         }
     }
 }
 
 #[test]
-fn names_lengths_and_needs() {
+fn names_and_lengths_are_limited() {
     let risks = "{name: x},".repeat(1001);
     let spec = format!(
         "{{clusterID: '', desiredUpdate: {{acceptRisks: [{risks}]}}, \
          capabilities: {{baselineCapabilitySet: None, additionalEnabledCapabilities: [marketplace, ClusterAPI]}}}}"
     );
     let unnamed = with_spec(&spec).replace("name: version", "name: Version 1");
-    let said = problems(&unnamed);
-    let unlike_the_others = |line: &&str| !line.contains("occurs twice");
-    let said: Vec<&str> = said.lines().filter(unlike_the_others).collect();
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    let errors = problems(&unnamed);
+    let is_distinct = |line: &&str| !line.contains("occurs twice");
+    let errors: Vec<&str> = errors.lines().filter(is_distinct).collect();
+    insta::assert_snapshot!(errors.join("\n"), @r#"
     metadata.name: "Version 1" is not a name of lower-case letters, digits and dashes
     spec.desiredUpdate.acceptRisks: 1001 entries exceed the limit of 1000
     spec.capabilities.additionalEnabledCapabilities: "marketplace" requires "OperatorLifecycleManager"
@@ -78,9 +78,9 @@ fn names_lengths_and_needs() {
 }
 
 #[test]
-fn an_update_names_something() {
-    let said = problems(&with_spec("{clusterID: '', desiredUpdate: {force: true}}"));
-    insta::assert_snapshot!(said, @"spec.desiredUpdate: has no target; set a version, an image, an architecture or acceptRisks, or remove it");
+fn update_without_target_is_a_problem() {
+    let errors = problems(&with_spec("{clusterID: '', desiredUpdate: {force: true}}"));
+    insta::assert_snapshot!(errors, @"spec.desiredUpdate: has no target; set a version, an image, an architecture or acceptRisks, or remove it");
     let risks_alone = "{clusterID: '', desiredUpdate: {acceptRisks: [{name: A}]}}";
     assert_eq!(problems(&with_spec(risks_alone)), "");
     let architecture_alone = "{clusterID: '', desiredUpdate: {architecture: Multi}}";

@@ -1,41 +1,40 @@
-//! Whether an operator may be installed on a cluster.
+//! Admission of new operators.
 
-use super::{ClusterVersions, Declaration, Operator, Stream};
+use super::{ClusterVersions, MaximumVersion, MinorVersion, OlmOperator};
 
 /// Whether an operator may be installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// It may.
+pub enum InstallDecision {
+    /// The installation is allowed.
     Allowed,
-    /// It does not run on this version of the platform.
+    /// The operator does not support this cluster version.
     Refused {
-        /// Up to which version it runs.
-        maximum: Stream,
-        /// The version of the cluster.
-        cluster: Stream,
+        /// Maximum version that the operator supports.
+        maximum: MinorVersion,
+        /// Version of the cluster.
+        cluster: MinorVersion,
     },
 }
 
-/// Whether an operator that declares something may be installed on a cluster: unless it is known
-/// not to run there, it may. A cluster without versions is plain Kubernetes, and none of our
-/// business.
-pub fn decide(declared: &Declaration, cluster: &ClusterVersions) -> Decision {
-    cluster.highest().map_or(Decision::Allowed, |cluster| decide_for(declared, cluster))
+/// Whether an operator may be installed on a cluster. It is refused only if the operator declares
+/// that it does not support the version. A cluster without ClusterVersion is not restricted.
+pub fn decide(declared: &MaximumVersion, cluster: &ClusterVersions) -> InstallDecision {
+    cluster.highest().map_or(InstallDecision::Allowed, |cluster| decide_for(declared, cluster))
 }
 
-/// The same for one version of the platform.
-pub fn decide_for(declared: &Declaration, cluster: Stream) -> Decision {
+/// Whether an operator may be installed on a cluster version.
+pub fn decide_for(declared: &MaximumVersion, cluster: MinorVersion) -> InstallDecision {
     match declared.maximum() {
-        Some(maximum) if maximum < cluster => Decision::Refused { maximum, cluster },
-        _ => Decision::Allowed,
+        Some(maximum) if maximum < cluster => InstallDecision::Refused { maximum, cluster },
+        _ => InstallDecision::Allowed,
     }
 }
 
-/// What whoever tried to install it is told; `None` if it may be installed.
-pub fn refusal(operator: &Operator, cluster: &ClusterVersions) -> Option<String> {
+/// Message of a refusal; `None` if the installation is allowed.
+pub fn refusal(operator: &OlmOperator, cluster: &ClusterVersions) -> Option<String> {
     match decide(&operator.declared, cluster) {
-        Decision::Allowed => None,
-        Decision::Refused { maximum, cluster } => Some(format!(
+        InstallDecision::Allowed => None,
+        InstallDecision::Refused { maximum, cluster } => Some(format!(
             "the operator {operator} supports OpenShift up to {maximum}, and this cluster runs \
              {cluster}: choose a version of the operator that supports {cluster}"
         )),
@@ -51,9 +50,9 @@ mod tests {
     use super::super::MAXIMUM_ANNOTATION;
     use super::*;
 
-    fn operator(maximum: Option<&str>) -> Operator {
+    fn operator(maximum: Option<&str>) -> OlmOperator {
         let annotation = maximum.map(|it| (MAXIMUM_ANNOTATION.to_owned(), it.to_owned()));
-        Operator::read("team", "etcd.v1.2.0", &BTreeMap::from_iter(annotation))
+        OlmOperator::read("team", "etcd.v1.2.0", &BTreeMap::from_iter(annotation))
     }
 
     fn cluster(desired: &str, completed: &str) -> ClusterVersions {
@@ -62,19 +61,19 @@ mod tests {
     }
 
     #[test]
-    fn installing() {
+    fn install_decisions() {
         for (maximum, desired, completed, may) in [
             (Some("4.8"), "4.8.9", "4.8.9", true),
             (Some("4.8"), "4.7.0", "4.7.0", true),
             (Some("4.8"), "4.9.0", "4.9.0", false),
             (Some("4.8"), "4.9.0-rc.1", "4.9.0-rc.1", false),
             (Some("4.10"), "4.9.0", "4.9.0", true),
-            // Half of the cluster has the other version.
+            // A part of the cluster has the other version.
             (Some("4.8"), "4.9.0", "4.8.9", false),
             (Some("4.8"), "4.8.9", "4.9.0", false),
             (Some("4.23"), "5.0.1", "5.0.1", true),
             (Some("4.23"), "5.1.0", "5.1.0", false),
-            // Plain Kubernetes.
+            // Clusters without ClusterVersion.
             (Some("4.8"), "", "", true),
             (None, "4.9.0", "4.9.0", true),
             (None, "", "", true),
@@ -86,8 +85,8 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_to_do() {
-        let told = refusal(&operator(Some("4.8")), &cluster("4.9.0", "4.9.0")).unwrap();
-        insta::assert_snapshot!(told, @"the operator team/etcd.v1.2.0 supports OpenShift up to 4.8, and this cluster runs 4.9: choose a version of the operator that supports 4.9");
+    fn refusal_names_remediation() {
+        let message = refusal(&operator(Some("4.8")), &cluster("4.9.0", "4.9.0")).unwrap();
+        insta::assert_snapshot!(message, @"the operator team/etcd.v1.2.0 supports OpenShift up to 4.8, and this cluster runs 4.9: choose a version of the operator that supports 4.9");
     }
 }

@@ -1,47 +1,47 @@
-//! Operators that OLM has installed, and up to which version of the platform they run.
+//! OLM operators and the maximum cluster version that they support.
 //!
-//! What goes in is what the cluster says: annotations of ClusterServiceVersions, catalogs, and the
-//! versions of the platform. Nothing of it is trusted, and nothing makes it panic.
+//! Inputs are ClusterServiceVersions, catalogs and cluster versions. They are not trusted.
 //!
-//! * [`Declaration`] is what an operator declares, and [`Origin`] where; [`Operator`] is the operator.
-//! * [`Policy::verdict`] says whether it runs on a target.
-//! * [`Guard`] puts that together for a cluster: the condition `Upgradeable` and the risk report.
-//! * [`catalog`] knows what operators declare by now, and other versions of them.
-//! * [`apis`] says which APIs it would miss.
-//! * [`install`] says whether an operator may be installed.
+//! * [`MaximumVersion`] is the declared maximum version, [`OlmOperator`] the operator.
+//! * [`OlmPolicy::verdict`] determines whether it supports a target.
+//! * [`OlmCheck`] combines all operators of a cluster: condition `Upgradeable` and risk report.
+//! * [`catalog`] has current declarations and newer versions of operators.
+//! * [`apis`] finds APIs that the target does not serve.
+//! * [`install`] decides whether an operator may be installed.
 
 pub mod apis;
 pub mod catalog;
-mod cluster;
-mod condition;
+mod check;
 mod declaration;
-mod guard;
 pub mod install;
-mod maximum;
-mod object_name;
 mod operator;
 mod policy;
 mod properties;
 mod report;
-mod stream;
 mod text;
+mod versions;
 
-pub use cluster::ClusterVersions;
-pub use condition::{Hindrance, Upgradeable};
-pub use declaration::{Declaration, Invalid, Origin};
-pub use guard::{Guard, Published};
-pub use maximum::MaximumError;
-pub use object_name::is_object_name;
-pub use operator::{Operator, is_copied};
-pub use policy::{InvalidPolicy, MissingPolicy, Policy, Verdict};
+pub use catalog::is_object_name;
+pub use check::{CheckFailure, CheckResult, OlmCheck, UpgradeableCondition};
+pub use declaration::{DeclarationSource, InvalidDeclaration, MaximumError, MaximumVersion};
+pub use operator::{OlmOperator, is_copied};
+pub use policy::{InvalidPolicy, MissingPolicy, OlmPolicy, OperatorVerdict};
 pub use properties::MAX_OPENSHIFT_VERSION;
-pub use stream::Stream;
+pub use versions::{ClusterVersions, MinorVersion};
 
-/// The annotation of a ClusterServiceVersion that names the maximum version.
+#[doc(hidden)]
+pub use self::{
+    CheckFailure as Hindrance, CheckResult as Published, DeclarationSource as Origin,
+    InvalidDeclaration as Invalid, MaximumVersion as Declaration, MinorVersion as Stream,
+    OlmCheck as Guard, OlmOperator as Operator, OlmPolicy as Policy, OperatorVerdict as Verdict,
+    UpgradeableCondition as Upgradeable,
+};
+
+/// Annotation of a ClusterServiceVersion with the maximum version.
 pub const MAXIMUM_ANNOTATION: &str = "operators.coreos.com/maxOpenShiftVersion";
 
-/// The annotation in which OLM keeps the properties that a bundle had when it was installed.
+/// Annotation in which OLM stores the properties of an installed bundle.
 pub const PROPERTIES_ANNOTATION: &str = "operatorframework.io/properties";
 
-/// The annotation in which authors give properties to a bundle.
+/// Annotation in which authors set properties of a bundle.
 pub const AUTHOR_PROPERTIES_ANNOTATION: &str = "olm.properties";

@@ -1,50 +1,50 @@
-//! An installed operator: its ClusterServiceVersion.
+//! Installed operators.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::apis::{Needs, Outlook, Prospect, first_loss_after};
+use super::apis::{ApiAvailability, ApiForecast, ApiUsage, first_loss_after};
 use super::catalog::OperatorUpgrade;
-use super::{Declaration, Policy, Stream, Verdict};
-use crate::Minor;
+use super::{MaximumVersion, MinorVersion, OlmPolicy, OperatorVerdict};
+use crate::KubernetesMinor;
 
-/// The label of a copy: where the original is.
+/// Label of copied ClusterServiceVersions.
 const COPIED_FROM: &str = "olm.copiedFrom";
 
-/// The annotation that names the namespace of the original, on copies too.
+/// Annotation with the namespace of the original.
 const OPERATOR_NAMESPACE: &str = "olm.operatorNamespace";
 
-/// The reason in the status of a copy.
+/// Status reason of copied ClusterServiceVersions.
 const COPIED: &str = "Copied";
 
 /// An installed operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Operator {
-    /// Where it is installed.
+pub struct OlmOperator {
+    /// Namespace of the operator.
     pub namespace: String,
-    /// The name of its ClusterServiceVersion.
+    /// Name of its ClusterServiceVersion.
     pub name: String,
-    /// What it declares.
-    pub declared: Declaration,
-    /// What it declared when it was installed, where a catalog says something else by now.
-    pub superseded: Option<Declaration>,
-    /// Newer versions of it, the nearest first.
+    /// Declared maximum version.
+    pub declared: MaximumVersion,
+    /// Declaration at installation time, if the catalog has a different one now.
+    pub superseded: Option<MaximumVersion>,
+    /// Newer versions, nearest first.
     pub ways_out: Vec<OperatorUpgrade>,
-    /// What becomes of the APIs that it uses; `None` where that is not known.
-    pub apis: Option<Prospect>,
-    /// The first version of Kubernetes without an API that it uses, and what it would miss there,
-    /// where nobody knows which version of the platform has that one.
-    pub api_loss_ahead: Option<(Minor, Outlook)>,
+    /// Availability of its APIs; `None` if unknown.
+    pub apis: Option<ApiForecast>,
+    /// First Kubernetes version without an API that it uses, if the cluster version with that
+    /// Kubernetes is unknown.
+    pub api_loss_ahead: Option<(KubernetesMinor, ApiAvailability)>,
 }
 
-impl Operator {
-    /// An operator by the annotations of its ClusterServiceVersion.
+impl OlmOperator {
+    /// An operator with the annotations of its ClusterServiceVersion.
     pub fn read(
         namespace: impl Into<String>,
         name: impl Into<String>,
         annotations: &BTreeMap<String, String>,
     ) -> Self {
-        let declared = Declaration::read(annotations);
+        let declared = MaximumVersion::read(annotations);
         Self {
             namespace: namespace.into(),
             name: name.into(),
@@ -56,9 +56,8 @@ impl Operator {
         }
     }
 
-    /// With what its catalog says by now. A usable maximum there counts more than what was
-    /// declared when the operator was installed; anything else is no news.
-    pub fn updated_by(mut self, catalog: &Declaration) -> Self {
+    /// Replaces the declaration with a valid one of the catalog.
+    pub fn updated_by(mut self, catalog: &MaximumVersion) -> Self {
         if catalog.maximum().is_some() && catalog.maximum() != self.declared.maximum() {
             let before = std::mem::replace(&mut self.declared, catalog.clone());
             self.superseded.get_or_insert(before);
@@ -66,44 +65,54 @@ impl Operator {
         self
     }
 
-    /// With what it uses, seen from a running version.
-    pub fn using(mut self, needs: &Needs, running: Stream) -> Self {
-        self.apis = Prospect::of(needs, running);
+    /// Sets the availability of its APIs, computed from the running cluster version.
+    pub fn using(mut self, usage: &ApiUsage, running: MinorVersion) -> Self {
+        self.apis = ApiForecast::new(usage, running);
         self
     }
 
-    /// With what it uses, seen from a running version of Kubernetes.
-    pub fn using_on(mut self, needs: &Needs, kubernetes: Minor) -> Self {
-        self.api_loss_ahead = first_loss_after(needs, kubernetes);
+    /// Sets the first missing API, computed from the running Kubernetes version.
+    pub fn using_on(mut self, usage: &ApiUsage, kubernetes: KubernetesMinor) -> Self {
+        self.api_loss_ahead = first_loss_after(usage, kubernetes);
         self
     }
 
-    /// The nearest version of it that runs on a target, as far as that is known; otherwise the
-    /// nearest one of which nobody knows, for that holds nothing up either.
-    pub fn way_out(
+    /// The nearest version that supports a target, otherwise the nearest one without a declaration,
+    /// which does not block updates either.
+    pub fn nearest_upgrade(
         &self,
-        policy: Policy,
-        running: Stream,
-        target: Stream,
+        policy: OlmPolicy,
+        running: MinorVersion,
+        target: MinorVersion,
     ) -> Option<&OperatorUpgrade> {
-        let nearest = |verdict: Verdict| {
+        let nearest = |verdict: OperatorVerdict| {
             let has =
                 |it: &&OperatorUpgrade| policy.verdict(&it.declared, running, target) == verdict;
             self.ways_out.iter().find(has)
         };
-        nearest(Verdict::Upgradeable).or_else(|| nearest(Verdict::MayNotRun))
+        nearest(OperatorVerdict::Upgradeable).or_else(|| nearest(OperatorVerdict::MayNotRun))
+    }
+
+    #[doc(hidden)]
+    pub fn way_out(
+        &self,
+        policy: OlmPolicy,
+        running: MinorVersion,
+        target: MinorVersion,
+    ) -> Option<&OperatorUpgrade> {
+        self.nearest_upgrade(policy, running, target)
     }
 }
 
 /// `namespace/name`
-impl fmt::Display for Operator {
+impl fmt::Display for OlmOperator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)
     }
 }
 
-/// Whether a ClusterServiceVersion is a mere copy of one in another namespace. Its status need not
-/// be known: OLM marks copies in their metadata as well.
+/// Whether a ClusterServiceVersion is a copy of one in another namespace. The status is optional,
+/// because OLM also marks copies in their metadata.
 pub fn is_copied(
     namespace: &str,
     labels: &BTreeMap<String, String>,
@@ -116,7 +125,7 @@ pub fn is_copied(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{MAXIMUM_ANNOTATION, Origin, Stream};
+    use super::super::{DeclarationSource, MAXIMUM_ANNOTATION, MinorVersion};
     use super::*;
 
     fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -124,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_known_by_any_of_their_marks() {
+    fn is_copied_checks_all_marks() {
         let none = map(&[]);
         assert!(!is_copied("ns", &none, &none, None));
         assert!(!is_copied("ns", &none, &none, Some("InstallSucceeded")));
@@ -135,11 +144,15 @@ mod tests {
     }
 
     #[test]
-    fn a_catalog_has_the_last_word_where_it_has_one() {
-        let declared =
-            |maximum: &str| Operator::read("ns", "etcd.v1", &map(&[(MAXIMUM_ANNOTATION, maximum)]));
+    fn valid_catalog_declaration_wins() {
+        let declared = |maximum: &str| {
+            OlmOperator::read("ns", "etcd.v1", &map(&[(MAXIMUM_ANNOTATION, maximum)]))
+        };
         let catalog = |major, minor| {
-            Declaration::Maximum(Stream::new(major, minor), Origin::Catalog("ns/main".to_owned()))
+            MaximumVersion::Maximum(
+                MinorVersion::new(major, minor),
+                DeclarationSource::Catalog("ns/main".to_owned()),
+            )
         };
         for before in ["4.6", "4.x"] {
             let operator = declared(before);
@@ -148,8 +161,8 @@ mod tests {
             assert_eq!(updated.superseded, Some(operator.declared));
         }
         let lowered = declared("4.9").updated_by(&catalog(4, 7));
-        assert_eq!(lowered.declared.maximum(), Some(Stream::new(4, 7)));
-        for no_news in [Declaration::Missing, catalog(4, 6)] {
+        assert_eq!(lowered.declared.maximum(), Some(MinorVersion::new(4, 7)));
+        for no_news in [MaximumVersion::Missing, catalog(4, 6)] {
             assert_eq!(declared("4.6").updated_by(&no_news), declared("4.6"));
         }
     }

@@ -1,10 +1,10 @@
-//! Whether an operator runs on a target, and what is made of it when nobody knows.
+//! Policy for operators without a valid declaration, and verdicts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Declaration, Stream};
+use super::{MaximumVersion, MinorVersion};
 
 /// Treatment of operators with an invalid maximum version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub enum MissingPolicy {
 
 /// Treatment of operators without a valid maximum version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct OlmPolicy {
     /// Operators with an invalid maximum version.
     pub invalid: InvalidPolicy,
     /// Operators that declare no maximum version.
@@ -41,12 +41,13 @@ pub struct Policy {
 
 /// Whether an operator supports a target release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(rename = "Verdict")]
 #[serde(rename_all = "camelCase")]
-pub enum Verdict {
+pub enum OperatorVerdict {
     /// No known incompatibility.
     Upgradeable,
     /// The operator declares no maximum version. Reported, and blocks nothing.
-    // `as_str` is a label of a metric and keeps the words of the enhancement.
+    // `as_str` is the label of a metric and keeps the words of the enhancement.
     #[serde(rename = "unknown")]
     MayNotRun,
     /// The operator does not support the target release, or counts as unsupported by policy.
@@ -54,8 +55,8 @@ pub enum Verdict {
     WillNotRun,
 }
 
-impl Verdict {
-    /// The verdict in words.
+impl OperatorVerdict {
+    /// The verdict as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Upgradeable => "upgradeable",
@@ -65,42 +66,56 @@ impl Verdict {
     }
 }
 
-impl Policy {
-    /// The policy that a guard publishes with its risk report, `status.extension` of a
-    /// ClusterOperator; `None` if it is no report of a guard.
-    pub fn of_report(extension: &Value) -> Option<Self> {
+impl OlmPolicy {
+    /// The policy in a published risk report, `status.extension` of a ClusterOperator; `None` if it
+    /// is not a report of the OLM guard.
+    pub fn from_report(extension: &Value) -> Option<Self> {
         Self::deserialize(extension.get("policy")?).ok()
     }
 
-    /// Whether an operator runs on a target, seen from a running version. Whatever an operator
-    /// declares, an update within the running minor version is never held up.
-    pub fn verdict(self, declared: &Declaration, running: Stream, target: Stream) -> Verdict {
+    #[doc(hidden)]
+    pub fn of_report(extension: &Value) -> Option<Self> {
+        Self::from_report(extension)
+    }
+
+    /// Whether an operator supports a target. Patch updates of the running minor version are never
+    /// blocked.
+    pub fn verdict(
+        self,
+        declared: &MaximumVersion,
+        running: MinorVersion,
+        target: MinorVersion,
+    ) -> OperatorVerdict {
         if target <= running {
-            return Verdict::Upgradeable;
+            return OperatorVerdict::Upgradeable;
         }
         match self.first_without(declared, running) {
-            Some(first) if target >= first => Verdict::WillNotRun,
-            None if self.is_in_doubt(declared) => Verdict::MayNotRun,
-            Some(_) | None => Verdict::Upgradeable,
+            Some(first) if target >= first => OperatorVerdict::WillNotRun,
+            None if self.is_in_doubt(declared) => OperatorVerdict::MayNotRun,
+            Some(_) | None => OperatorVerdict::Upgradeable,
         }
     }
 
-    /// The first minor version, of those that are to come, on which the operator will not run;
-    /// `None` where none is known.
-    pub fn first_without(self, declared: &Declaration, running: Stream) -> Option<Stream> {
+    /// The first minor version after `running` that the operator does not support; `None` if there
+    /// is no such version.
+    pub fn first_without(
+        self,
+        declared: &MaximumVersion,
+        running: MinorVersion,
+    ) -> Option<MinorVersion> {
         let blocks = match declared {
-            Declaration::Maximum(maximum, _) => return Some(maximum.next().max(running.next())),
-            Declaration::Missing => self.missing == MissingPolicy::Block,
-            Declaration::Invalid(_) => self.invalid == InvalidPolicy::Block,
+            MaximumVersion::Maximum(maximum, _) => return Some(maximum.next().max(running.next())),
+            MaximumVersion::Missing => self.missing == MissingPolicy::Block,
+            MaximumVersion::Invalid(_) => self.invalid == InvalidPolicy::Block,
         };
         blocks.then(|| running.next())
     }
 
-    fn is_in_doubt(self, declared: &Declaration) -> bool {
+    fn is_in_doubt(self, declared: &MaximumVersion) -> bool {
         match declared {
-            Declaration::Maximum(..) => false,
-            Declaration::Missing => self.missing == MissingPolicy::Warn,
-            Declaration::Invalid(_) => true,
+            MaximumVersion::Maximum(..) => false,
+            MaximumVersion::Missing => self.missing == MissingPolicy::Warn,
+            MaximumVersion::Invalid(_) => true,
         }
     }
 }
@@ -109,20 +124,21 @@ impl Policy {
 mod tests {
     use serde_json::json;
 
-    use super::super::{Guard, Published};
+    use super::super::{CheckResult, OlmCheck};
     use super::*;
 
     #[test]
-    fn a_guard_publishes_its_policy() {
-        let strict = Policy { invalid: InvalidPolicy::Block, missing: MissingPolicy::Block };
-        for policy in [Policy::default(), strict] {
-            let Published { extension, .. } = Guard::new([], Stream::new(4, 8), policy).published();
-            assert_eq!(Policy::of_report(&extension.unwrap()), Some(policy));
+    fn report_contains_policy() {
+        let strict = OlmPolicy { invalid: InvalidPolicy::Block, missing: MissingPolicy::Block };
+        for policy in [OlmPolicy::default(), strict] {
+            let CheckResult { extension, .. } =
+                OlmCheck::new([], MinorVersion::new(4, 8), policy).published();
+            assert_eq!(OlmPolicy::from_report(&extension.unwrap()), Some(policy));
         }
         let nonsense = [json!(null), json!({}), json!({"policy": 7}), json!({"policy": {}})];
         let unknown = json!({"policy": {"invalid": "never", "missing": "allow"}});
         for report in nonsense.into_iter().chain([unknown]) {
-            assert_eq!(Policy::of_report(&report), None, "{report}");
+            assert_eq!(OlmPolicy::from_report(&report), None, "{report}");
         }
     }
 }

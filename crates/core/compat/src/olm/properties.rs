@@ -1,4 +1,4 @@
-//! The properties of a bundle: a list of types and values, as JSON in an annotation.
+//! Properties of a bundle: a JSON list of types and values in an annotation.
 
 use std::fmt;
 
@@ -7,23 +7,23 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::Stream;
-use super::maximum::{self, MaximumError};
+use super::MinorVersion;
+use super::declaration::{MaximumError, parse_maximum};
 
-/// The type of the property that holds the maximum version.
+/// Property type of the maximum version.
 pub const MAX_OPENSHIFT_VERSION: &str = "olm.maxOpenShiftVersion";
 
-/// Bytes of an annotation that are read: as many as all annotations of an object may have.
+/// Bytes of an annotation: the API server's limit for all annotations of an object.
 const MAX_BYTES: usize = 256 << 10;
 
-/// Properties of a bundle; the largest have a few dozen.
+/// Properties of a bundle; the largest bundles have a few dozen.
 const MAX_PROPERTIES: usize = 1_000;
 
-/// Bytes of what a parser says that are kept: it may quote the whole annotation.
-const MAX_COMPLAINT: usize = 200;
+/// Bytes of a parse error, which may quote the whole annotation.
+const MAX_ERROR_BYTES: usize = 200;
 
 /// The maximum version in `{"properties": [{"type": …, "value": …}]}`.
-pub(super) fn maximum_in_object(text: &str) -> Result<Option<Stream>, MaximumError> {
+pub(super) fn maximum_in_object(text: &str) -> Result<Option<MinorVersion>, MaximumError> {
     let object: Fields = json(text)?;
     match object.get("properties") {
         Some(list) => maximum_in_list(list),
@@ -32,7 +32,7 @@ pub(super) fn maximum_in_object(text: &str) -> Result<Option<Stream>, MaximumErr
 }
 
 /// The maximum version in `[{"type": …, "value": …}]`.
-pub(super) fn maximum_in_list(text: &str) -> Result<Option<Stream>, MaximumError> {
+pub(super) fn maximum_in_list(text: &str) -> Result<Option<MinorVersion>, MaximumError> {
     let list: Vec<Option<Fields>> = json::<Option<_>>(text)?.unwrap_or_default();
     if list.len() > MAX_PROPERTIES {
         let why = format!("it has {} properties; the limit is {MAX_PROPERTIES}", list.len());
@@ -47,7 +47,7 @@ pub(super) fn maximum_in_list(text: &str) -> Result<Option<Stream>, MaximumError
     }
     match values[..] {
         [] => Ok(None),
-        [value] => maximum::parse(value).map(Some),
+        [value] => parse_maximum(value).map(Some),
         _ => Err(MaximumError::Repeated),
     }
 }
@@ -58,12 +58,12 @@ fn json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MaximumError> {
         return Err(MaximumError::Unreadable(why));
     }
     let unreadable = |error: serde_json::Error| {
-        MaximumError::Unreadable(excerpt(&error.to_string(), MAX_COMPLAINT).into_owned())
+        MaximumError::Unreadable(excerpt(&error.to_string(), MAX_ERROR_BYTES).into_owned())
     };
     serde_json::from_str(text).map_err(unreadable)
 }
 
-/// The fields of an object, found as OLM finds them: in any case, the last of several.
+/// Fields of an object, found as Go's JSON decoder does: case-insensitive, the last one wins.
 struct Fields<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'a> Fields<'a> {
@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    fn told(read: Result<Option<Stream>, MaximumError>) -> String {
+    fn texts(read: Result<Option<MinorVersion>, MaximumError>) -> String {
         match read {
             Ok(Some(maximum)) => maximum.to_string(),
             Ok(None) => "no opinion".to_owned(),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_annotation_of_olm() {
+    fn maximum_in_object_reads_olm_annotation() {
         let property = |value: &str| {
             format!(r#"{{"properties":[{{"type":"olm.maxOpenShiftVersion","value":{value}}}]}}"#)
         };
@@ -130,12 +130,12 @@ mod tests {
                 "no opinion",
             ),
         ] {
-            assert_eq!(told(maximum_in_object(&text)), expected, "{text}");
+            assert_eq!(texts(maximum_in_object(&text)), expected, "{text}");
         }
     }
 
     #[test]
-    fn what_cannot_be_read_says_why() {
+    fn invalid_properties_report_error() {
         let all = [
             "",
             "bad_properties",
@@ -148,12 +148,12 @@ mod tests {
             r#"{"properties":[{"type":"olm.maxOpenShiftVersion","value":""}]}"#,
             r#"{"properties":[{"type":"olm.maxOpenShiftVersion","value":"4.8"},{"type":"olm.maxOpenShiftVersion","value":"4.8"}]}"#,
         ];
-        let all = all.map(|text| format!("{text}\n  {}", told(maximum_in_object(text))));
+        let all = all.map(|text| format!("{text}\n  {}", texts(maximum_in_object(text))));
         insta::assert_snapshot!(all.join("\n"));
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_repeated_at_length() {
+    fn errors_are_truncated() {
         let long = "A".repeat(200 << 10);
         for text in [
             format!("{long:?}"),
@@ -163,13 +163,13 @@ mod tests {
                 r#"{{"properties":[{{"type":"olm.maxOpenShiftVersion","value":"4.8.0-{long}"}}]}}"#
             ),
         ] {
-            let told = maximum_in_object(&text).unwrap_err().to_string();
-            assert!(told.len() < 500, "{} bytes: {}", told.len(), excerpt(&told, 300));
+            let texts = maximum_in_object(&text).unwrap_err().to_string();
+            assert!(texts.len() < 500, "{} bytes: {}", texts.len(), excerpt(&texts, 300));
         }
     }
 
     #[test]
-    fn there_is_an_end_to_what_is_read() {
+    fn properties_beyond_limits_are_rejected() {
         let many = format!("[{}{{}}]", "{},".repeat(MAX_PROPERTIES));
         let large = format!("[{}]", " ".repeat(MAX_BYTES));
         let deep = format!(r#"[{{"type":"x","value":{}}}]"#, "[".repeat(10_000));
@@ -181,13 +181,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_annotation_makes_it_panic(text in "[\\[\\]{}\",:0-9a-z. \\\\]{0,120}") {
+        fn any_annotation_does_not_panic(text in "[\\[\\]{}\",:0-9a-z. \\\\]{0,120}") {
             let _ = maximum_in_object(&text);
             let _ = maximum_in_list(&text);
         }
 
         #[test]
-        fn no_value_makes_it_panic(value in "\\PC{0,60}") {
+        fn any_property_value_does_not_panic(value in "\\PC{0,60}") {
             let text = format!(r#"[{{"type":"olm.maxOpenShiftVersion","value":{value}}}]"#);
             let _ = maximum_in_list(&text);
         }

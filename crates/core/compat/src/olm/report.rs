@@ -1,59 +1,60 @@
-//! The risk report: which operators stand against which targets.
+//! The risk report: the operators that block updates, and the affected targets.
 //!
-//! One risk an operator, so that each can be accepted by name. What does not fit into a report is
-//! one risk together, and never left out.
+//! Each operator is one risk, so that it can be accepted by name. Risks beyond the limits are
+//! combined into one, never omitted.
 
 use fairway_api::limits;
 use serde_json::{Value, json};
 
-use super::{Declaration, Operator, Policy, Stream, Verdict, text};
+use super::{MaximumVersion, MinorVersion, OlmOperator, OlmPolicy, OperatorVerdict, text};
 
-/// Risks that a report names: readers take 50, and one of them stands for the rest.
+/// Risks in a report: readers accept 50, and one combines the rest.
 const MAX_RISKS: usize = 49;
 
-/// Bytes of a report that readers take.
-const MAX_REPORT: usize = 64 << 10;
+/// Maximum size of a report that readers accept.
+const MAX_REPORT_BYTES: usize = 64 << 10;
 
-/// Bytes of a message, where a report has room for that.
-const MAX_MESSAGE: usize = 500;
+/// Bytes of a message if the report has room.
+const MAX_MESSAGE_BYTES: usize = 500;
 
-/// Bytes of a message otherwise: a character may take six as JSON, and names of channels are
-/// anybody's. 50 of these have room with the longest names and notes.
-const SHORT_MESSAGE: usize = 50;
+/// Bytes of a message otherwise. A character can take six bytes in JSON, and users choose names of
+/// channels. 50 such risks fit with the longest names and notes.
+const SHORT_MESSAGE_BYTES: usize = 50;
 
 /// Bytes of a note, of which there are three.
-const MAX_NOTE: usize = 2000;
+const MAX_NOTE_BYTES: usize = 2000;
 
-/// Where people read about it.
-const DOCS: &str = "https://fairway.dev/docs/olm";
+/// Documentation of the risks.
+const DOCS_URL: &str = "https://fairway.dev/docs/olm";
 
-/// The risks of operators, as `status.extension` of a ClusterOperator: what matters for the next
-/// version first, then in the order of names.
-pub(super) fn report(operators: &[Operator], running: Stream, policy: Policy) -> Value {
+/// The risk report for `status.extension` of a ClusterOperator: risks of the next version first,
+/// then by name.
+pub(super) fn report(operators: &[OlmOperator], running: MinorVersion, policy: OlmPolicy) -> Value {
     let risks = operators.iter().flat_map(|operator| {
         let maximum = maximum(operator, running, policy);
         maximum.into_iter().chain(missing_apis(operator))
     });
-    let (mut named, mut rest): (Vec<Risk>, Vec<Risk>) = risks.partition(Risk::has_legal_name);
+    let (mut named, mut rest): (Vec<OperatorRisk>, Vec<OperatorRisk>) =
+        risks.partition(OperatorRisk::has_legal_name);
     named.sort_by_key(|risk| risk.first);
     rest.extend(named.drain(named.len().min(MAX_RISKS)..));
-    named.extend(stand_in(&rest));
+    named.extend(combined_risk(&rest));
     let notes = [
-        unclear(operators, running, policy),
-        apis_in_doubt(operators),
-        apis_ahead(operators, running),
+        missing_declarations(operators, running, policy),
+        unknown_apis(operators),
+        later_api_losses(operators, running),
     ];
     let notes: Vec<Value> = notes.into_iter().flatten().collect();
-    let whole = assemble(&named, &notes, policy, MAX_MESSAGE);
-    if whole.to_string().len() <= MAX_REPORT {
+    let whole = assemble(&named, &notes, policy, MAX_MESSAGE_BYTES);
+    if whole.to_string().len() <= MAX_REPORT_BYTES {
         return whole;
     }
-    assemble(&named, &notes, policy, SHORT_MESSAGE)
+    assemble(&named, &notes, policy, SHORT_MESSAGE_BYTES)
 }
 
-fn assemble(risks: &[Risk], notes: &[Value], policy: Policy, message: usize) -> Value {
+fn assemble(risks: &[OperatorRisk], notes: &[Value], policy: OlmPolicy, message: usize) -> Value {
     let risks: Vec<Value> = risks.iter().map(|risk| risk.to_json(message)).collect();
-    // Others that judge the same operators go by it.
+    // Other readers, such as `fairway olm`, evaluate operators with the same policy.
     let mut report =
         json!({"kind": "RiskReport", "version": "v1", "policy": policy, "risks": risks});
     if !notes.is_empty() {
@@ -62,17 +63,22 @@ fn assemble(risks: &[Risk], notes: &[Value], policy: Policy, message: usize) -> 
     report
 }
 
-/// What is shown with updates to a version and later ones, and holds nothing up.
-fn note(message: &str, first: Stream) -> Value {
-    json!({"message": fairway_text::excerpt(message, MAX_NOTE), "targets": first.and_later()})
+/// A note for updates to a version and later ones; it does not block updates.
+fn note(message: &str, first: MinorVersion) -> Value {
+    json!({"message": fairway_text::excerpt(message, MAX_NOTE_BYTES), "targets": first.and_later()})
 }
 
-/// Operators of which nobody knows whether they run on what follows.
-fn unclear(operators: &[Operator], running: Stream, policy: Policy) -> Option<Value> {
+/// Operators without a valid declaration.
+fn missing_declarations(
+    operators: &[OlmOperator],
+    running: MinorVersion,
+    policy: OlmPolicy,
+) -> Option<Value> {
     let next = running.next();
-    let may_not_run =
-        |it: &&Operator| policy.verdict(&it.declared, running, next) == Verdict::MayNotRun;
-    let doubtful: Vec<&Operator> = operators.iter().filter(may_not_run).collect();
+    let may_not_run = |it: &&OlmOperator| {
+        policy.verdict(&it.declared, running, next) == OperatorVerdict::MayNotRun
+    };
+    let doubtful: Vec<&OlmOperator> = operators.iter().filter(may_not_run).collect();
     let message = format!(
         "These operators may not run on the target, because they declare no valid maximum \
          version: {}",
@@ -81,9 +87,9 @@ fn unclear(operators: &[Operator], running: Stream, policy: Policy) -> Option<Va
     (!doubtful.is_empty()).then(|| note(&message, next))
 }
 
-/// Operators of which it cannot be told whether they miss something. Most have wildcards in their
-/// permissions, so they are counted, not named.
-fn apis_in_doubt(operators: &[Operator]) -> Option<Value> {
+/// Operators for which the availability of APIs is unknown. They are counted, because most
+/// operators have wildcard permissions.
+fn unknown_apis(operators: &[OlmOperator]) -> Option<Value> {
     let doubts = operators.iter().filter_map(|it| Some(it.apis.as_ref()?.doubt()?.0));
     let first = doubts.clone().min()?;
     let count = match doubts.count() {
@@ -97,31 +103,31 @@ fn apis_in_doubt(operators: &[Operator]) -> Option<Value> {
     Some(note(&message, first))
 }
 
-/// Operators that use what goes with a later Kubernetes, though nobody knows when that comes.
-fn apis_ahead(operators: &[Operator], running: Stream) -> Option<Value> {
-    let told = operators.iter().filter_map(|operator| {
+/// Operators that use APIs which a later Kubernetes removes, with an unknown cluster version.
+fn later_api_losses(operators: &[OlmOperator], running: MinorVersion) -> Option<Value> {
+    let texts = operators.iter().filter_map(|operator| {
         let (kubernetes, outlook) = operator.api_loss_ahead.as_ref()?;
         Some(format!("{operator} with Kubernetes {kubernetes}: {outlook}"))
     });
-    let told: Vec<String> = told.collect();
+    let texts: Vec<String> = texts.collect();
     let message = format!(
         "These operators may stop working with a later Kubernetes version (the release that \
          contains it is unknown): {}",
-        text::list(&told, "; ")
+        text::list(&texts, "; ")
     );
-    (!told.is_empty()).then(|| note(&message, running.next()))
+    (!texts.is_empty()).then(|| note(&message, running.next()))
 }
 
-struct Risk {
-    /// What an administrator accepts.
+struct OperatorRisk {
+    /// Name for acceptance.
     name: String,
     message: String,
-    /// The first version that it is about.
-    first: Stream,
+    /// First affected version.
+    first: MinorVersion,
 }
 
-impl Risk {
-    fn new(what: &str, operator: &Operator, message: String, first: Stream) -> Self {
+impl OperatorRisk {
+    fn new(what: &str, operator: &OlmOperator, message: String, first: MinorVersion) -> Self {
         let name = format!("{what}-{}:{}", operator.namespace, operator.name);
         Self { name, message, first }
     }
@@ -137,47 +143,51 @@ impl Risk {
         json!({
             "name": self.name,
             "message": fairway_text::excerpt(&self.message, message),
-            "url": DOCS,
+            "url": DOCS_URL,
             "targets": self.first.and_later(),
         })
     }
 }
 
-/// The risk that an operator does not run, by what it declares.
-fn maximum(operator: &Operator, running: Stream, policy: Policy) -> Option<Risk> {
+/// The risk that an operator does not support a version according to its declaration.
+fn maximum(
+    operator: &OlmOperator,
+    running: MinorVersion,
+    policy: OlmPolicy,
+) -> Option<OperatorRisk> {
     let first = policy.first_without(&operator.declared, running)?;
     let problem = match &operator.declared {
-        Declaration::Maximum(maximum, origin) if *maximum < running => format!(
+        MaximumVersion::Maximum(maximum, origin) if *maximum < running => format!(
             "The operator {operator} does not support versions after {maximum} (declared by \
              {origin}), and the cluster already runs {running}."
         ),
-        Declaration::Maximum(maximum, origin) => format!(
+        MaximumVersion::Maximum(maximum, origin) => format!(
             "The operator {operator} does not support versions after {maximum} (declared by \
              {origin})."
         ),
-        Declaration::Missing => format!(
+        MaximumVersion::Missing => format!(
             "The operator {operator} declares no maximum version, and the OLM guard requires one."
         ),
-        Declaration::Invalid(why) => {
+        MaximumVersion::Invalid(why) => {
             format!("The operator {operator} declares an invalid maximum version: {why}.")
         }
     };
-    let message = match operator.way_out(policy, running, first) {
-        Some(way_out) => format!("{problem} To resolve this, {way_out}."),
+    let message = match operator.nearest_upgrade(policy, running, first) {
+        Some(nearest_upgrade) => format!("{problem} To resolve this, {nearest_upgrade}."),
         None => problem,
     };
-    Some(Risk::new("OperatorWillNotRun", operator, message, first))
+    Some(OperatorRisk::new("OperatorWillNotRun", operator, message, first))
 }
 
-/// The risk that an operator misses what it uses.
-fn missing_apis(operator: &Operator) -> Option<Risk> {
+/// The risk that an API is missing.
+fn missing_apis(operator: &OlmOperator) -> Option<OperatorRisk> {
     let (first, outlook) = operator.apis.as_ref()?.loss()?;
     let message = format!("The operator {operator} may stop working on {first}: {outlook}.");
-    Some(Risk::new("OperatorApisMissing", operator, message, first))
+    Some(OperatorRisk::new("OperatorApisMissing", operator, message, first))
 }
 
-/// One risk for those that have no room of their own.
-fn stand_in(rest: &[Risk]) -> Option<Risk> {
+/// One risk for all that exceed the limits.
+fn combined_risk(rest: &[OperatorRisk]) -> Option<OperatorRisk> {
     let first = rest.iter().map(|risk| risk.first).min()?;
     let names: Vec<&String> = rest.iter().map(|risk| &risk.name).collect();
     let message = format!(
@@ -185,5 +195,5 @@ fn stand_in(rest: &[Risk]) -> Option<Risk> {
         rest.len(),
         text::list(&names, ", ")
     );
-    Some(Risk { name: "OperatorWillNotRun-more".to_owned(), message, first })
+    Some(OperatorRisk { name: "OperatorWillNotRun-more".to_owned(), message, first })
 }

@@ -1,27 +1,27 @@
-//! Lists of things that others have named.
+//! Lists in messages.
 
 use std::fmt::Display;
 
-/// Things that a list names: more, nobody reads.
-const MOST: usize = 100;
+/// Maximum number of listed items.
+const MAX_ITEMS: usize = 100;
 
-/// Bytes of a list: a condition has to fit into an object, beside others.
-const MOST_BYTES: usize = 32 << 10;
+/// Bytes of a list, so that a condition fits into its object.
+const MAX_LIST_BYTES: usize = 32 << 10;
 
-/// The things, and how many more there are.
-pub(super) fn list<T: Display>(things: &[T], separator: &str) -> String {
+/// Joins the items that fit, and counts the others.
+pub(super) fn list<T: Display>(items: &[T], separator: &str) -> String {
     let mut bytes = 0;
-    let has_room = |thing: &String| {
-        bytes += thing.len() + separator.len();
-        bytes <= MOST_BYTES
+    let fits = |item: &String| {
+        bytes += item.len() + separator.len();
+        bytes <= MAX_LIST_BYTES
     };
-    let named = things.iter().take(MOST).map(ToString::to_string).take_while(has_room);
-    let named: Vec<String> = named.collect();
-    let more = things.len() - named.len();
-    let named = named.join(separator);
+    let listed = items.iter().take(MAX_ITEMS).map(ToString::to_string).take_while(fits);
+    let listed: Vec<String> = listed.collect();
+    let more = items.len() - listed.len();
+    let listed = listed.join(separator);
     match more {
-        0 => named,
-        more => format!("{named}{separator}and {more} more"),
+        0 => listed,
+        more => format!("{listed}{separator}and {more} more"),
     }
 }
 
@@ -31,11 +31,11 @@ mod tests {
 
     #[test]
     fn list_with_too_many_or_too_long_items_is_cut() {
-        let numbers: Vec<usize> = (0..MOST + 7).collect();
+        let numbers: Vec<usize> = (0..MAX_ITEMS + 7).collect();
         assert!(list(&numbers, ", ").ends_with("98, 99, and 7 more"));
         assert_eq!(list(&numbers[..2], ", "), "0, 1");
-        let long = vec!["x".repeat(MOST_BYTES / 3); 4];
-        let told = list(&long, ", ");
-        assert!(told.len() < MOST_BYTES && told.ends_with("x, and 2 more"));
+        let long = vec!["x".repeat(MAX_LIST_BYTES / 3); 4];
+        let text = list(&long, ", ");
+        assert!(text.len() < MAX_LIST_BYTES && text.ends_with("x, and 2 more"));
     }
 }

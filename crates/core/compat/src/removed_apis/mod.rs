@@ -1,4 +1,4 @@
-//! APIs of Kubernetes itself that a later version does not serve any more.
+//! APIs that Kubernetes removes.
 
 mod table;
 
@@ -6,34 +6,33 @@ use std::fmt;
 
 pub use self::table::KNOWN_UP_TO;
 use self::table::TABLE;
-use crate::Minor;
+use crate::KubernetesMinor;
 
-/// An API of Kubernetes that is gone from some version on.
+/// An API that Kubernetes removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemovedApi {
-    /// Its group.
+    /// Group of the API.
     pub group: &'static str,
-    /// Its version.
+    /// Version of the API.
     pub version: &'static str,
-    /// What it is called in paths.
+    /// Resource name.
     pub resource: &'static str,
-    /// The kind of its objects.
+    /// Kind of the objects.
     pub kind: &'static str,
-    /// The first version of Kubernetes without it.
-    pub removed_in: Minor,
-    /// The group and version that took its place at that time; `None` if nothing did.
+    /// First Kubernetes version without the API.
+    pub removed_in: KubernetesMinor,
+    /// Group and version of the replacement at that time.
     pub replacement: Option<&'static str>,
 }
 
 impl RemovedApi {
-    /// Its group and version, as objects name it.
+    /// `apiVersion` of its objects.
     pub fn api_version(&self) -> String {
         format!("{}/{}", self.group, self.version)
     }
 
-    /// The group and version that a version of Kubernetes has in its place: what replaced it may be
-    /// gone, too.
-    pub fn replacement_in(&self, kubernetes: Minor) -> Option<&'static str> {
+    /// The replacement in a Kubernetes version; the original replacement may be removed too.
+    pub fn replacement_in(&self, kubernetes: KubernetesMinor) -> Option<&'static str> {
         let replacement = self.replacement?;
         let is_it =
             |gone: &&Self| gone.resource == self.resource && gone.api_version() == replacement;
@@ -45,18 +44,18 @@ impl RemovedApi {
 }
 
 impl fmt::Display for RemovedApi {
-    /// As request counts are named: `ingresses.v1beta1.extensions`.
+    /// Name of an `APIRequestCount`: `ingresses.v1beta1.extensions`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.resource, self.version, self.group)
     }
 }
 
-/// The APIs that a version of Kubernetes does not serve, and earlier ones did.
-pub fn gone_in(kubernetes: Minor) -> impl Iterator<Item = &'static RemovedApi> {
+/// The APIs that are removed in a Kubernetes version or before.
+pub fn gone_in(kubernetes: KubernetesMinor) -> impl Iterator<Item = &'static RemovedApi> {
     TABLE.iter().filter(move |api| api.removed_in <= kubernetes)
 }
 
-/// One line of the table. Nothing takes the place of an API whose replacement is empty.
+/// A row of the table; an empty replacement means none.
 const fn api(
     minor: u32,
     group: &'static str,
@@ -66,7 +65,14 @@ const fn api(
     replacement: &'static str,
 ) -> RemovedApi {
     let replacement = if replacement.is_empty() { None } else { Some(replacement) };
-    RemovedApi { group, version, resource, kind, removed_in: Minor::one(minor), replacement }
+    RemovedApi {
+        group,
+        version,
+        resource,
+        kind,
+        removed_in: KubernetesMinor::one(minor),
+        replacement,
+    }
 }
 
 #[cfg(test)]
@@ -74,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_sorted_and_has_every_api_once() {
+    fn table_is_sorted_and_unique() {
         let keys: Vec<_> = TABLE
             .iter()
             .map(|api| (api.removed_in, api.group, api.version, api.resource))
@@ -88,25 +94,25 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_the_table_makes_sense() {
+    fn table_rows_are_consistent() {
         for api in TABLE {
-            let told = format!("{api:?}");
-            assert!(api.removed_in <= KNOWN_UP_TO, "{told}");
-            assert!(!api.group.is_empty() && api.version.starts_with('v'), "{told}");
+            let row = format!("{api:?}");
+            assert!(api.removed_in <= KNOWN_UP_TO, "{row}");
+            assert!(!api.group.is_empty() && api.version.starts_with('v'), "{row}");
             let singular = api.kind.to_lowercase();
             let stem = singular.trim_end_matches(['y', 's']);
-            assert!(api.resource.starts_with(stem) && api.resource.ends_with('s'), "{told}");
+            assert!(api.resource.starts_with(stem) && api.resource.ends_with('s'), "{row}");
             let later = |other: &&RemovedApi| {
                 other.resource == api.resource
                     && Some(other.api_version()).as_deref() == api.replacement
             };
             let leads_on = TABLE.iter().find(later).is_none_or(|it| it.removed_in > api.removed_in);
-            assert!(leads_on, "{told}");
+            assert!(leads_on, "{row}");
         }
     }
 
     #[test]
-    fn nothing_is_replaced_by_what_is_gone() {
+    fn replacement_in_skips_removed_apis() {
         let find = |name: &str| TABLE.iter().find(|api| api.to_string() == name).unwrap();
         let flows = find("flowschemas.v1beta1.flowcontrol.apiserver.k8s.io");
         let policies = find("podsecuritypolicies.v1beta1.extensions");
@@ -116,14 +122,18 @@ mod tests {
             (policies, 16, Some("policy/v1beta1")),
             (policies, 25, None),
         ] {
-            assert_eq!(api.replacement_in(Minor::one(kubernetes)), expected, "{api} {kubernetes}");
+            assert_eq!(
+                api.replacement_in(KubernetesMinor::one(kubernetes)),
+                expected,
+                "{api} {kubernetes}"
+            );
         }
     }
 
     #[test]
-    fn what_is_gone_stays_gone() {
+    fn gone_in_includes_earlier_removals() {
         let gone = |version: &str| -> Vec<String> {
-            gone_in(Minor::parse(version).unwrap()).map(ToString::to_string).collect()
+            gone_in(KubernetesMinor::parse(version).unwrap()).map(ToString::to_string).collect()
         };
         let hpa = "horizontalpodautoscalers.v2beta2.autoscaling".to_owned();
         assert!(gone("1.15").is_empty());
@@ -132,8 +142,8 @@ mod tests {
     }
 
     #[test]
-    fn an_api_is_named_as_its_request_count() {
-        let api = gone_in(Minor::one(22)).find(|api| api.kind == "Ingress").unwrap();
+    fn display_is_request_count_name() {
+        let api = gone_in(KubernetesMinor::one(22)).find(|api| api.kind == "Ingress").unwrap();
         assert_eq!(api.to_string(), "ingresses.v1beta1.extensions");
         assert_eq!(api.api_version(), "extensions/v1beta1");
     }

@@ -1,12 +1,12 @@
-//! The table, from `removed-apis.csv`: `cargo xtask gen` writes it.
+//! Table of removed APIs, generated from `removed-apis.csv` by `cargo xtask gen`.
 
 use super::{RemovedApi, api};
-use crate::Minor;
+use crate::KubernetesMinor;
 
-/// The last version of Kubernetes of which the table knows what it removes.
-pub const KNOWN_UP_TO: Minor = Minor::one(34);
+/// The last Kubernetes version whose removed APIs the table contains.
+pub const KNOWN_UP_TO: KubernetesMinor = KubernetesMinor::one(34);
 
-/// Every API that was removed, in the order of versions, groups and names.
+/// All removed APIs, sorted by Kubernetes version, group, version and resource.
 #[rustfmt::skip]
 pub(super) const TABLE: &[RemovedApi] = &[
     api(16, "apps", "v1beta1", "controllerrevisions", "ControllerRevision", "apps/v1"),

@@ -1,12 +1,12 @@
-//! Updates that lead in a circle. Nobody can say what a cluster should do about them, so the
-//! circle is cut where it leads back to an earlier version.
+//! Removal of cycles. No update of a cycle is clearly wrong, so the edges to earlier versions are
+//! removed.
 
 use crate::graph::{Graph, NodeId, Parts};
-use crate::problem::Problem;
+use crate::problem::GraphProblem;
 
-/// Cuts every circle.
-pub(super) fn cut(graph: Graph, problems: &mut Vec<Problem>) -> Graph {
-    // Nodes are in the order of their versions: without a step back there is no circle.
+/// Removes the edges that close a cycle.
+pub(super) fn cut(graph: Graph, problems: &mut Vec<GraphProblem>) -> Graph {
+    // Nodes are ordered by version: without an edge to an earlier node there is no cycle.
     if graph.edges().iter().all(|edge| edge.from < edge.to) {
         return graph;
     }
@@ -23,23 +23,23 @@ fn report(
     graph: &Graph,
     components: &[usize],
     leads_back: impl Fn(NodeId, NodeId) -> bool,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<GraphProblem>,
 ) {
     let name = |id: NodeId| graph.node(id).version.to_string();
-    let mut circles: Vec<usize> = Vec::new();
+    let mut cycles: Vec<usize> = Vec::new();
     for edge in graph.edges().iter().filter(|edge| leads_back(edge.from, edge.to)) {
-        if !circles.contains(&components[edge.from.index()]) {
-            circles.push(components[edge.from.index()]);
+        if !cycles.contains(&components[edge.from.index()]) {
+            cycles.push(components[edge.from.index()]);
         }
     }
-    for circle in circles {
-        let within = |id: NodeId| components[id.index()] == circle;
+    for cycle in cycles {
+        let within = |id: NodeId| components[id.index()] == cycle;
         let cut = graph
             .edges()
             .iter()
             .filter(|edge| within(edge.from) && leads_back(edge.from, edge.to))
             .map(|edge| (name(edge.from), name(edge.to)));
-        problems.push(Problem::Cycle {
+        problems.push(GraphProblem::Cycle {
             versions: graph
                 .node_ids()
                 .map(|(id, _)| id)
@@ -51,8 +51,8 @@ fn report(
     }
 }
 
-/// For every node a number that it shares with those that it reaches and that reach it, found as
-/// Tarjan did, with a stack of our own instead of recursion.
+/// The strongly connected component of every node, by Tarjan's algorithm. It uses an explicit
+/// stack, because the depth of the graph depends on its input.
 fn components(graph: &Graph) -> Vec<usize> {
     let count = graph.nodes().len();
     let mut search = Search {
@@ -73,13 +73,13 @@ fn components(graph: &Graph) -> Vec<usize> {
 
 struct Search<'a> {
     graph: &'a Graph,
-    /// When a node was first visited.
+    /// Visit number of each node.
     order: Vec<Option<usize>>,
-    /// The earliest visited node that it leads back to.
+    /// Lowest visit number that is reachable from each node.
     lowest: Vec<usize>,
-    /// The node whose number its component has.
+    /// Root of the component of each node.
     component: Vec<Option<usize>>,
-    /// Visited nodes whose component is not known yet.
+    /// Visited nodes without a component.
     open: Vec<usize>,
     visited: usize,
 }

@@ -1,4 +1,4 @@
-//! One file of `channels`: which versions are in a channel.
+//! Files in `channels`: the versions of a channel.
 
 use std::collections::BTreeMap;
 
@@ -6,55 +6,55 @@ use fairway_api::{Version, read};
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::finding::{Finding, Position, Problem, reason};
+use super::finding::{DataFinding, DataProblem, Position, error_message};
 
-/// Versions that one file lists. The longest real list has 226.
+/// Versions in one file. The longest list of OpenShift's graph-data has 226.
 const MAX_VERSIONS: usize = 5_000;
 
-/// What may be listed without being a version; with more of that, the file is none of a channel.
+/// Invalid versions in one file. With more of them, the file is not a channel.
 const MAX_BAD_VERSIONS: usize = 20;
 
-/// A channel: versions that clusters which follow it get to see.
+/// A channel and its versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// Its file.
+    /// Path of the file.
     pub file: String,
-    /// Its name, such as `stable-5.1`.
+    /// Name, such as `stable-5.1`.
     pub name: String,
-    /// The versions in it.
-    pub versions: Vec<Listed>,
-    /// Versions that must not come into it, although its feeder has them.
-    pub tombstones: Vec<Listed>,
-    /// The channel from which versions come into it.
+    /// Versions of the channel.
+    pub versions: Vec<ListedVersion>,
+    /// Versions of the feeder that must not be promoted to this channel.
+    pub tombstones: Vec<ListedVersion>,
+    /// Channel from which versions are promoted.
     pub feeder: Option<Feeder>,
 }
 
-/// A version in a list of a file.
+/// A version in a list of a channel file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// The version; all its architectures, unless it names one.
+pub struct ListedVersion {
+    /// The version, for all architectures unless it names one.
     pub version: Version,
-    /// Where it is.
+    /// Position in the file.
     pub at: Position,
 }
 
-/// Where the versions of a channel come from.
+/// The `feeder` field of a channel: the source of its versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Feeder {
-    /// The channel, or the kind of channel, that they come from.
+    /// Channel, or prefix of several channels, from which versions are promoted.
     pub name: Option<String>,
-    /// How long they stay there first, as an ISO 8601 duration.
+    /// Time before promotion, as an ISO 8601 duration.
     pub delay: Option<String>,
-    /// Whether they come as soon as their errata are public.
+    /// Whether versions are promoted as soon as their errata are public.
     pub errata: Option<String>,
-    /// The versions that come, as a regular expression.
+    /// Regular expression of the promoted versions.
     pub filter: Option<String>,
 }
 
-/// A channel file as it is written.
+/// Fields of a channel file.
 #[derive(Deserialize)]
-struct Written {
+struct ChannelFile {
     name: Option<Spanned<String>>,
     #[serde(default)]
     versions: Option<Vec<Spanned<String>>>,
@@ -63,24 +63,24 @@ struct Written {
     feeder: Option<Feeder>,
 }
 
-/// Reads one channel. What is unreadable in it is left out.
-pub(super) fn read(path: &str, bytes: &[u8], findings: &mut Vec<Finding>) -> Option<Channel> {
-    let mut found = |problem: Problem, position| findings.push(problem.at(path, position));
-    let written: Written = match read::document(path, bytes) {
+/// Reads one channel. Invalid versions are skipped and reported.
+pub(super) fn read(path: &str, bytes: &[u8], findings: &mut Vec<DataFinding>) -> Option<Channel> {
+    let mut report = |problem: DataProblem, position| findings.push(problem.at(path, position));
+    let written: ChannelFile = match read::document(path, bytes) {
         Ok(written) => written,
         Err(error) => {
-            let (why, position) = reason(error);
-            found(Problem::UnreadableChannel { why }, position);
+            let (why, position) = error_message(error);
+            report(DataProblem::UnreadableChannel { why }, position);
             return None;
         }
     };
     let Some(name) = written.name else {
-        found(Problem::UnnamedChannel, None);
+        report(DataProblem::UnnamedChannel, None);
         return None;
     };
     if !is_channel_name(&name.value) {
         let position = Position::from(&name);
-        found(Problem::BadChannelName { name: name.value }, Some(position));
+        report(DataProblem::BadChannelName { name: name.value }, Some(position));
         return None;
     }
     let mut bad = Vec::new();
@@ -94,45 +94,48 @@ pub(super) fn read(path: &str, bytes: &[u8], findings: &mut Vec<Finding>) -> Opt
         None
     };
     if let Some(why) = why {
-        found(Problem::UnreadableChannel { why }, None);
+        report(DataProblem::UnreadableChannel { why }, None);
         return None;
     }
     for (text, at) in bad {
-        found(Problem::BadVersion { text }, Some(at));
+        report(DataProblem::BadVersion { text }, Some(at));
     }
     let (file, name) = (path.to_owned(), name.value);
     Some(Channel { file, name, versions, tombstones, feeder: written.feeder })
 }
 
-/// The versions of a list; what is none of them goes elsewhere.
-fn listed(list: Option<Vec<Spanned<String>>>, bad: &mut Vec<(String, Position)>) -> Vec<Listed> {
+/// Parses a list of versions; invalid entries are added to `bad`.
+fn listed(
+    list: Option<Vec<Spanned<String>>>,
+    bad: &mut Vec<(String, Position)>,
+) -> Vec<ListedVersion> {
     let mut versions = Vec::new();
     for text in list.unwrap_or_default() {
         let at = Position::from(&text);
         match Version::parse(&text.value) {
-            Ok(version) => versions.push(Listed { version, at }),
+            Ok(version) => versions.push(ListedVersion { version, at }),
             Err(_) => bad.push((text.value, at)),
         }
     }
     versions
 }
 
-/// Whether clients can ask for a channel of that name.
+/// Whether clients can request a channel with this name.
 fn is_channel_name(name: &str) -> bool {
     let allowed =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
     !name.is_empty() && name.bytes().all(allowed)
 }
 
-/// Channels by name; one that is in several files has the versions of all of them.
-pub(super) fn merge(channels: Vec<Channel>, findings: &mut Vec<Finding>) -> Vec<Channel> {
+/// Merges channels with the same name, sorted by name.
+pub(super) fn merge(channels: Vec<Channel>, findings: &mut Vec<DataFinding>) -> Vec<Channel> {
     let mut by_name: BTreeMap<String, Channel> = BTreeMap::new();
     for channel in channels {
         let Some(known) = by_name.get_mut(&channel.name) else {
             by_name.insert(channel.name.clone(), channel);
             continue;
         };
-        findings.push(Problem::ChannelTwice { name: channel.name }.at(&channel.file, None));
+        findings.push(DataProblem::ChannelTwice { name: channel.name }.at(&channel.file, None));
         known.versions.extend(channel.versions);
         known.tombstones.extend(channel.tombstones);
     }

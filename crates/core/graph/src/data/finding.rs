@@ -1,4 +1,4 @@
-//! What is wrong in graph-data, where, and what came of it.
+//! Problems in graph-data, with their location and effect.
 
 use std::fmt;
 
@@ -8,7 +8,8 @@ use serde::Serialize;
 
 /// Location in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-pub struct Place {
+#[schemars(rename = "Place")]
+pub struct FileLocation {
     /// Path of the file below the graph-data directory.
     pub file: String,
     /// Position in the file, if known.
@@ -25,19 +26,7 @@ pub struct Position {
     pub column: u64,
 }
 
-impl Place {
-    /// A file as a whole.
-    pub fn file(file: &str) -> Self {
-        Self { file: file.to_owned(), position: None }
-    }
-
-    /// A position in a file.
-    pub fn at(file: &str, position: Position) -> Self {
-        Self { file: file.to_owned(), position: Some(position) }
-    }
-}
-
-impl fmt::Display for Place {
+impl fmt::Display for FileLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         match self.position {
@@ -53,110 +42,110 @@ impl<T> From<&serde_saphyr::Spanned<T>> for Position {
     }
 }
 
-/// Something wrong in graph-data.
+/// A problem in graph-data and its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// Where.
+pub struct DataFinding {
+    /// Location of the problem.
     #[serde(flatten)]
-    pub place: Place,
-    /// What.
+    pub place: FileLocation,
+    /// The problem.
     #[serde(flatten)]
-    pub problem: Problem,
+    pub problem: DataProblem,
 }
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Severity {
-    /// Worth knowing.
+    /// Informational.
     Note,
-    /// Probably not what was meant.
+    /// Probably a mistake.
     Warning,
-    /// Not what was meant; what came of it is on the safe side.
+    /// A mistake that blocks too many updates rather than too few.
     Error,
-    /// Not what was meant, and it may leave an edge open that somebody wanted to close.
+    /// A mistake that may leave an update unblocked.
     Open,
 }
 
-/// What is wrong in a file of graph-data.
+/// A problem in a file of graph-data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "problem")]
-pub enum Problem {
-    /// A file in a directory of YAML files is not one.
+pub enum DataProblem {
+    /// A file in a directory of YAML files has another extension.
     NotYaml,
-    /// The name ends in `yml`, which other readers skip.
+    /// The extension is `yml`, which other readers skip.
     Yml,
-    /// The schema is newer than this program.
+    /// The schema version is newer than the supported one.
     NewerSchema {
-        /// The version of the schema.
+        /// Schema version.
         schema: String,
     },
-    /// A block cannot be read, not even its target.
+    /// A blocked-edges file is invalid and has no usable target.
     Unreadable {
-        /// Why.
+        /// Parse error.
         why: String,
     },
-    /// A block cannot be read as a whole; its target could.
+    /// A blocked-edges file is invalid, but has a usable target.
     Salvaged {
-        /// Why it cannot be read.
+        /// Parse error.
         why: String,
-        /// The target that could be read.
+        /// Target version.
         to: String,
     },
-    /// A block names no target.
+    /// A blocked-edges file has no `to`.
     NoTarget {
-        /// The version in the name of its file.
+        /// Version in the file name, which is used instead.
         taken_as: Option<String>,
     },
-    /// The target of a block is not a version.
+    /// `to` is not a version.
     BadTarget {
-        /// What is there.
+        /// Value of `to`.
         to: String,
-        /// The version that was probably meant.
+        /// Version that is used instead.
         taken_as: Option<String>,
     },
-    /// A block does not say from where.
+    /// A blocked-edges file has no `from`.
     NoSource,
-    /// A block's `from` is not a regular expression.
+    /// `from` is not a valid regular expression.
     BadSource {
-        /// Why.
+        /// Parse error.
         why: String,
     },
-    /// A block has some of the properties of a risk, but not all.
+    /// A blocked-edges file has some fields of a risk, but not all.
     Incomplete {
-        /// Those it lacks.
+        /// Missing fields.
         missing: Vec<&'static str>,
     },
-    /// A block has a list of rules with nothing in it.
+    /// `matchingRules` is empty.
     NoRules,
-    /// A block has a rule that does not say what it is.
+    /// A matching rule has no type.
     RuleWithoutType,
-    /// A channel cannot be read.
+    /// A channel file is invalid.
     UnreadableChannel {
-        /// Why.
+        /// Parse error.
         why: String,
     },
     /// A channel has no name.
     UnnamedChannel,
-    /// A channel has a name that nobody can ask for.
+    /// A channel name has characters that clients cannot request.
     BadChannelName {
         /// The name.
         name: String,
     },
-    /// Another file has a channel of that name.
+    /// Another file defines the same channel.
     ChannelTwice {
-        /// The name.
+        /// Name of the channel.
         name: String,
     },
-    /// A channel lists something that is not a version.
+    /// A channel lists a string that is not a version.
     BadVersion {
-        /// What is there.
+        /// The string.
         text: String,
     },
 }
 
-impl Problem {
-    /// How much it matters.
+impl DataProblem {
+    /// Severity of the problem.
     pub fn severity(&self) -> Severity {
         match self {
             Self::NotYaml | Self::NewerSchema { .. } => Severity::Note,
@@ -179,18 +168,18 @@ impl Problem {
         }
     }
 
-    pub(crate) fn at(self, file: &str, position: Option<Position>) -> Finding {
-        Finding { place: Place { file: file.to_owned(), position }, problem: self }
+    pub(crate) fn at(self, file: &str, position: Option<Position>) -> DataFinding {
+        DataFinding { place: FileLocation { file: file.to_owned(), position }, problem: self }
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for DataFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place, self.problem)
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for DataProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotYaml => f.write_str("skipped: not a .yaml file"),
@@ -253,12 +242,12 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// What a reading error says, without the name of the file, and where.
-pub(super) fn reason(error: ReadError) -> (String, Option<Position>) {
+/// Message of a read error without the file name, and its position.
+pub(super) fn error_message(error: ReadError) -> (String, Option<Position>) {
     match error {
         ReadError::Malformed { place, field, problem } => {
             let position = place.position.map(|(line, column)| Position { line, column });
-            // A value with its position is a structure of the parser's.
+            // `Spanned` values add a `.value` segment to the field path.
             let field = field.replace(".value", "");
             let field = if matches!(field.as_str(), "" | "." | "?") {
                 String::new()

@@ -1,92 +1,95 @@
-//! Graph-data: what its maintainers say about releases, in files.
+//! Graph-data: `version`, `channels/`, `blocked-edges/` and `raw/metadata.json`.
 //!
-//! Reading it fails closed. Whatever names a target and where to come from blocks that update;
-//! what is missing or unreadable makes a block wider, never narrower, and is a [`Finding`].
+//! Reading fails closed. A file that names a target version blocks updates to it. Missing and
+//! invalid fields make a block wider, never narrower, and are reported as a [`DataFinding`].
 
-mod block;
+mod blocked_edge;
 mod channel;
 mod finding;
 mod pattern;
-mod positions;
-mod raw;
-mod salvage;
-mod schema;
 
-pub use block::{Block, Effect};
-pub use channel::{Channel, Feeder, Listed};
-pub use finding::{Finding, Place, Position, Problem, Severity};
-pub use pattern::Pattern;
-pub use positions::{Positions, Query};
-pub use raw::RawMetadata;
+pub use blocked_edge::{BlockedEdge, BlockedEdgeEffect};
+pub use channel::{Channel, Feeder, ListedVersion};
+pub use finding::{DataFinding, DataProblem, FileLocation, Position, Severity};
+pub use pattern::VersionPattern;
 
-use fairway_api::Version;
+#[doc(hidden)]
+pub use self::{
+    BlockedEdge as Block, BlockedEdgeEffect as Effect, DataFinding as Finding,
+    DataProblem as Problem, GraphDataError as Refusal,
+};
+
+use std::collections::BTreeMap;
+
+use fairway_api::{Version, read};
+use finding::error_message;
+use pattern::PatternCache;
 
 use crate::files::Files;
-use pattern::Patterns;
 
-/// Where block files are.
+/// Directory of files with blocked edges.
 pub const BLOCKED_EDGES: &str = "blocked-edges";
 
-/// Where channel files are.
+/// Directory of channel files.
 pub const CHANNELS: &str = "channels";
 
-/// Where metadata for single releases is.
+/// Path of the metadata of single releases.
 pub const RAW_METADATA: &str = "raw/metadata.json";
 
-/// Where the version of the schema is.
+/// Path of the schema version.
 pub const SCHEMA: &str = "version";
 
-/// What the maintainers of graph-data say.
+/// Content of a graph-data directory.
 #[derive(Clone, Debug)]
 pub struct GraphData {
-    /// The version of its schema.
+    /// Schema version.
     pub schema: Version,
-    /// The blocks, in the order of their files.
-    pub blocks: Vec<Block>,
-    /// The channels, by name.
+    /// Blocked edges, by file.
+    pub blocks: Vec<BlockedEdge>,
+    /// Channels, by name.
     pub channels: Vec<Channel>,
-    /// Metadata for single releases.
+    /// Metadata of single releases.
     pub raw: RawMetadata,
-    /// What is wrong in it, in the order of the files.
-    pub findings: Vec<Finding>,
+    /// Problems, by file.
+    pub findings: Vec<DataFinding>,
 }
 
-/// Why graph-data cannot be used at all.
+/// Reason why graph-data cannot be used at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// There is no version of the schema.
+pub enum GraphDataError {
+    /// The file with the schema version is missing.
     #[error("file {SCHEMA} with the schema version is missing")]
     NoSchema,
-    /// What is there is not a version.
+    /// The schema version is invalid.
     #[error("{SCHEMA} contains {text:?}, which is not a version")]
     BadSchema {
-        /// What is there.
+        /// Content of the file.
         text: String,
     },
-    /// The files follow a schema that means something else.
+    /// The major schema version is not supported.
     #[error("unsupported schema version {schema} in {SCHEMA}; the supported version is 1")]
     UnknownSchema {
-        /// The version of the schema.
+        /// Schema version.
         schema: Version,
     },
-    /// There is not one channel: no graph-data, or half of it.
+    /// There are no channels: not graph-data, or an incomplete copy.
     #[error("no channels in {CHANNELS}")]
     NoChannels,
-    /// Metadata for single releases, which may withdraw some of them, is unreadable.
+    /// `raw/metadata.json`, which may remove updates, is invalid.
     #[error("{place}: {why}")]
     RawMetadata {
-        /// Where.
-        place: Place,
-        /// Why.
+        /// Location of the error.
+        place: FileLocation,
+        /// Parse error.
         why: String,
     },
 }
 
 impl Default for GraphData {
-    /// Graph-data that says nothing.
+    /// Graph-data without channels and blocked edges.
     fn default() -> Self {
         Self {
-            schema: schema::NEWEST,
+            schema: NEWEST_SCHEMA,
             blocks: Vec::new(),
             channels: Vec::new(),
             raw: RawMetadata::default(),
@@ -96,35 +99,38 @@ impl Default for GraphData {
 }
 
 impl GraphData {
-    /// Reads graph-data. What is wrong in single files is found, and does not stop the rest.
-    pub fn read(files: &Files) -> Result<Self, Refusal> {
+    /// Reads graph-data. Problems in single files are reported as findings and do not stop the
+    /// read.
+    pub fn read(files: &Files) -> Result<Self, GraphDataError> {
         let mut findings = Vec::new();
-        let schema = schema::read(files, &mut findings)?;
-        let raw = raw::read(files)?;
+        let schema = read_schema(files, &mut findings)?;
+        let raw = read_raw_metadata(files)?;
         let channels: Vec<Channel> = yaml_files(files, CHANNELS, &mut findings)
             .into_iter()
             .filter_map(|(path, bytes)| channel::read(path, bytes, &mut findings))
             .collect();
         let channels = channel::merge(channels, &mut findings);
         if channels.is_empty() {
-            return Err(Refusal::NoChannels);
+            return Err(GraphDataError::NoChannels);
         }
-        let mut patterns = Patterns::default();
+        let mut patterns = PatternCache::default();
         let blocks = yaml_files(files, BLOCKED_EDGES, &mut findings)
             .into_iter()
-            .filter_map(|(path, bytes)| block::read(path, bytes, &mut patterns, &mut findings))
+            .filter_map(|(path, bytes)| {
+                blocked_edge::read(path, bytes, &mut patterns, &mut findings)
+            })
             .collect();
         findings.sort_by(|one, other| one.place.cmp(&other.place));
         Ok(Self { schema, blocks, channels, raw, findings })
     }
 }
 
-/// The YAML files of a directory; the others are found, except for those that begin with `_` or
-/// are called `OWNERS` or `README`, which directories of a repository have.
+/// The YAML files of a directory. Other files are reported, except hidden files, `_…`, `OWNERS` and
+/// `README`, which are usual in repositories.
 fn yaml_files<'a>(
     files: &'a Files,
     directory: &'a str,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<DataFinding>,
 ) -> Vec<(&'a str, &'a [u8])> {
     let mut found = Vec::new();
     for (path, bytes) in files.below(directory) {
@@ -132,14 +138,60 @@ fn yaml_files<'a>(
         match name.rsplit_once('.') {
             Some((_, "yaml")) => found.push((path, bytes)),
             Some((_, "yml")) => {
-                findings.push(Problem::Yml.at(path, None));
+                findings.push(DataProblem::Yml.at(path, None));
                 found.push((path, bytes));
             }
             _ if name.starts_with(['_', '.'])
                 || name.starts_with("OWNERS")
                 || name.starts_with("README") => {}
-            _ => findings.push(Problem::NotYaml.at(path, None)),
+            _ => findings.push(DataProblem::NotYaml.at(path, None)),
         }
     }
     found
+}
+
+/// Newest supported schema version.
+const NEWEST_SCHEMA: Version = Version::new(1, 2, 0);
+
+/// Reads the schema version. Minor versions add optional fields; major versions change the meaning
+/// of fields.
+fn read_schema(files: &Files, findings: &mut Vec<DataFinding>) -> Result<Version, GraphDataError> {
+    let bytes = files.get(SCHEMA).ok_or(GraphDataError::NoSchema)?;
+    let text = String::from_utf8_lossy(bytes);
+    let schema = Version::parse(text.trim())
+        .map_err(|_| GraphDataError::BadSchema { text: text.chars().take(80).collect() })?;
+    if schema.major() != NEWEST_SCHEMA.major() {
+        return Err(GraphDataError::UnknownSchema { schema });
+    }
+    if schema.minor() > NEWEST_SCHEMA.minor() {
+        findings.push(DataProblem::NewerSchema { schema: schema.to_string() }.at(SCHEMA, None));
+    }
+    Ok(schema)
+}
+
+/// Metadata by version. A version without an architecture applies to all architectures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RawMetadata(pub Vec<(Version, BTreeMap<String, String>)>);
+
+/// Reads `raw/metadata.json`, which is optional. It may remove updates, so an invalid file is an
+/// error.
+fn read_raw_metadata(files: &Files) -> Result<RawMetadata, GraphDataError> {
+    let Some(bytes) = files.get(RAW_METADATA) else { return Ok(RawMetadata::default()) };
+    let by_version: BTreeMap<String, BTreeMap<String, String>> =
+        read::document(RAW_METADATA, bytes).map_err(|error| {
+            let (why, position) = error_message(error);
+            GraphDataError::RawMetadata {
+                place: FileLocation { file: RAW_METADATA.to_owned(), position },
+                why,
+            }
+        })?;
+    let mut entries = Vec::with_capacity(by_version.len());
+    for (text, metadata) in by_version {
+        let version = Version::parse(&text).map_err(|error| GraphDataError::RawMetadata {
+            place: FileLocation { file: RAW_METADATA.to_owned(), position: None },
+            why: error.to_string(),
+        })?;
+        entries.push((version, metadata));
+    }
+    Ok(RawMetadata(entries))
 }

@@ -1,36 +1,36 @@
-//! Which versions a block concerns: a regular expression over version and architecture.
+//! Patterns in `from`: regular expressions over version and architecture.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
 
-/// Bytes of a pattern. The longest real one has 150.
+/// Bytes of a pattern. The longest one of OpenShift's graph-data has 150.
 const MAX_PATTERN: usize = 4 << 10;
 
-/// Memory of a compiled pattern, and as much again to match with it. The largest real one takes an
+/// Memory of a compiled pattern, and of its DFA. The largest one of OpenShift's graph-data needs an
 /// eighth of it.
 const MAX_COMPILED: usize = 64 << 10;
 
-/// Different patterns in one set: ten times as many as the real graph-data has. All of them together
-/// hold 128 MiB at most.
+/// Different patterns in one graph-data: ten times as many as OpenShift has. All of them together
+/// need at most 128 MiB.
 const MAX_PATTERNS: usize = 1024;
 
-/// The versions that a block concerns.
+/// A regular expression over versions.
 #[derive(Clone, Debug)]
-pub struct Pattern {
+pub struct VersionPattern {
     text: String,
-    /// Nothing where the text is unreadable or is `.*`: then every version is concerned.
+    /// `None` if the text is invalid or `.*`: the pattern matches every version.
     regex: Option<Regex>,
 }
 
-impl Pattern {
-    /// Every version, whatever the text says.
+impl VersionPattern {
+    /// A pattern that matches every version.
     pub fn everything(text: impl Into<String>) -> Self {
         Self { text: text.into(), regex: None }
     }
 
-    /// Reads a pattern.
+    /// Compiles a pattern.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text == ".*" {
             return Ok(Self::everything(text));
@@ -46,19 +46,19 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), regex: Some(regex) })
     }
 
-    /// Whether it concerns a version, which is written with its architecture, as in `5.1.0+amd64`.
-    /// A part of the version is enough, unless the pattern says otherwise.
+    /// Whether a version with its architecture, such as `5.1.0+amd64`, matches. Patterns are not
+    /// anchored.
     pub fn matches(&self, version: &str) -> bool {
         self.regex.as_ref().is_none_or(|regex| regex.is_match(version))
     }
 
-    /// What was written.
+    /// Text of the pattern.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-// The parser draws a picture of several lines; its last line says what is wrong.
+// A syntax error is a drawing of several lines; its last line is the message.
 fn summary(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(_) => "the compiled pattern is too large".to_owned(),
@@ -70,19 +70,20 @@ fn summary(error: &regex::Error) -> String {
     }
 }
 
-/// Patterns by text: most blocks share theirs with others, and compiling takes most of the time.
+/// Compiled patterns by text. Most files share their pattern, and compilation dominates the time of
+/// a read.
 #[derive(Default)]
-pub(super) struct Patterns(HashMap<String, Result<Arc<Pattern>, String>>);
+pub(super) struct PatternCache(HashMap<String, Result<Arc<VersionPattern>, String>>);
 
-impl Patterns {
-    pub(super) fn parse(&mut self, text: &str) -> Result<Arc<Pattern>, String> {
+impl PatternCache {
+    pub(super) fn parse(&mut self, text: &str) -> Result<Arc<VersionPattern>, String> {
         if let Some(known) = self.0.get(text) {
             return known.clone();
         }
         if self.0.len() == MAX_PATTERNS {
             return Err(format!("more than {MAX_PATTERNS} different patterns"));
         }
-        let parsed = Pattern::parse(text).map(Arc::new);
+        let parsed = VersionPattern::parse(text).map(Arc::new);
         self.0.insert(text.to_owned(), parsed.clone());
         parsed
     }

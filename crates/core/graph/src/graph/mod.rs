@@ -1,14 +1,13 @@
-//! The update graph: releases, and the updates that lead from one to another.
+//! The update graph: releases and the updates between them.
 
-mod assemble;
-mod combine;
 mod node;
 mod scope;
 
-pub(crate) use assemble::Parts;
+pub(crate) use scope::{with_architecture, without_architecture};
+
+pub(crate) use node::ARCHITECTURES;
 pub use node::{Node, Release, key};
 pub use scope::Scope;
-pub(crate) use scope::{with_architecture, without_architecture};
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,12 +16,12 @@ use fairway_api::{UnknownFields, Version};
 
 use crate::risk::{Risk, RiskSetId, RiskSets};
 
-/// A node of a [`Graph`]: its place in the order of versions, then architectures.
+/// ID of a node: its index in the order of versions and architectures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub(crate) u32);
 
 impl NodeId {
-    /// Its place among the nodes.
+    /// Index of the node.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -32,19 +31,19 @@ impl NodeId {
     }
 }
 
-/// An update that leads from one node to another.
+/// An update between two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
-    /// Where it begins.
+    /// Source node.
     pub from: NodeId,
-    /// Where it leads.
+    /// Target node.
     pub to: NodeId,
-    /// Its risks: without any, it is recommended for all clusters.
+    /// Risks of the update. Without risks, it is recommended to all clusters.
     pub risks: RiskSetId,
 }
 
 impl Edge {
-    /// Whether it is recommended only where its risks do not apply.
+    /// Whether the update has risks.
     pub fn is_conditional(self) -> bool {
         self.risks != RiskSetId::NONE
     }
@@ -52,52 +51,62 @@ impl Edge {
 
 /// An update graph.
 ///
-/// By construction an edge occurs once, with all its risks, and both its ends exist. Everything is
-/// in order: the same content is the same graph, and gives the same bytes.
+/// Nodes and edges are sorted and unique, and an edge has all its risks. So equal content
+/// serializes to equal bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
     edges: Vec<Edge>,
-    /// For every node, where its edges begin in `edges`, and where the last one's end.
+    /// For every node, the index of its first edge in `edges`; the last entry is the number of
+    /// edges.
     starts: Vec<usize>,
     pub(crate) risk_sets: RiskSets,
     pub(crate) unknown: UnknownFields,
 }
 
 impl Graph {
-    /// The nodes, ordered by version and architecture.
+    /// The nodes, sorted by version and architecture.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// The nodes with their identities.
+    /// The nodes with their IDs.
     pub fn node_ids(&self) -> impl DoubleEndedIterator<Item = (NodeId, &Node)> + Clone {
         self.nodes.iter().enumerate().map(|(index, node)| (NodeId::from_index(index), node))
     }
 
-    /// One node.
+    /// The node with an ID.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
-    /// The architectures that have a release.
+    /// Architectures of all releases.
     pub fn architectures(&self) -> BTreeSet<&str> {
         self.nodes.iter().flat_map(Node::architectures).collect()
     }
 
-    /// The versions that releases name, and of which there is no release.
+    /// Versions that releases reference, but that have no release.
     pub fn without_release(&self) -> impl Iterator<Item = &Version> {
         self.nodes.iter().filter(|node| node.release.is_none()).map(|node| &node.version)
     }
 
-    /// All edges, ordered by where they begin, then by where they lead.
+    /// All edges, sorted by source and target.
     pub fn edges(&self) -> &[Edge] {
         &self.edges
     }
 
-    /// The edges that begin at a node.
+    /// The edges from a node.
     pub fn edges_from(&self, from: NodeId) -> &[Edge] {
         &self.edges[self.starts[from.index()]..self.starts[from.index() + 1]]
+    }
+
+    /// For every node, the sources of the edges to it.
+    pub(crate) fn incoming(&self) -> Vec<Vec<NodeId>> {
+        let mut incoming = vec![Vec::new(); self.nodes.len()];
+        for edge in &self.edges {
+            incoming[edge.to.index()].push(edge.from);
+        }
+        incoming
     }
 
     /// The edge between two nodes.
@@ -106,23 +115,92 @@ impl Graph {
         edges.binary_search_by_key(&to, |edge| edge.to).ok().map(|index| edges[index])
     }
 
-    /// The risks of an edge, ordered by name.
+    /// The risks of an edge, sorted by name.
     pub fn risks(&self, edge: Edge) -> impl ExactSizeIterator<Item = &Arc<Risk>> {
         self.risk_sets.risks(edge.risks)
     }
 
-    /// The nodes of a version: those of all its architectures, or of the one that it names.
+    /// The nodes with a version, for all architectures unless it names one.
     pub fn find(&self, version: &Version) -> impl Iterator<Item = NodeId> {
-        of_version(&self.nodes, version).into_iter().map(NodeId::from_index)
+        indexes_of_version(&self.nodes, version).into_iter().map(NodeId::from_index)
     }
 }
 
-/// The places of a version among nodes in order: those of all its architectures, or of the one
-/// that it names.
-pub(crate) fn of_version(nodes: &[Node], version: &Version) -> Vec<usize> {
+/// Indexes of the nodes with a version, for all architectures unless it names one. `nodes` must be
+/// sorted.
+pub(crate) fn indexes_of_version(nodes: &[Node], version: &Version) -> Vec<usize> {
     let start = nodes.partition_point(|node| node.version < *version);
     let same = nodes[start..].partition_point(|node| node.version == *version);
-    let concerned =
-        |index: &usize| version.build().is_empty() || nodes[*index].is_of(version.build());
+    let concerned = |index: &usize| {
+        version.build().is_empty() || nodes[*index].has_architecture(version.build())
+    };
     (start..start + same).filter(concerned).collect()
+}
+
+/// Nodes and edges of a graph in any order.
+///
+/// Every version and architecture occurs once. Edges reference nodes by their index, and may occur
+/// several times.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) risk_sets: RiskSets,
+    pub(crate) unknown: UnknownFields,
+}
+
+impl Parts {
+    /// Adds an edge without risks.
+    pub(crate) fn connect(&mut self, from: usize, to: usize) {
+        let (from, to) = (NodeId::from_index(from), NodeId::from_index(to));
+        self.edges.push(Edge { from, to, risks: RiskSetId::NONE });
+    }
+
+    /// Sorts nodes and edges, and merges the risks of equal edges.
+    pub(crate) fn assemble(mut self) -> Graph {
+        let (nodes, places) = in_order(self.nodes);
+        for edge in &mut self.edges {
+            (edge.from, edge.to) = (places[edge.from.index()], places[edge.to.index()]);
+        }
+        self.edges.sort_unstable();
+        self.edges.dedup_by(|again, kept| {
+            let same = (again.from, again.to) == (kept.from, kept.to);
+            if same {
+                kept.risks = self.risk_sets.union(kept.risks, again.risks);
+            }
+            same
+        });
+        let starts = starts(nodes.len(), &self.edges);
+        let Self { edges, risk_sets, unknown, .. } = self;
+        Graph { nodes, edges, starts, risk_sets, unknown }
+    }
+}
+
+impl From<Graph> for Parts {
+    fn from(graph: Graph) -> Self {
+        let Graph { nodes, edges, risk_sets, unknown, starts: _ } = graph;
+        Self { nodes, edges, risk_sets, unknown }
+    }
+}
+
+/// The sorted nodes, and the new ID of every old index.
+fn in_order(nodes: Vec<Node>) -> (Vec<Node>, Vec<NodeId>) {
+    let mut numbered: Vec<(usize, Node)> = nodes.into_iter().enumerate().collect();
+    numbered.sort_by(|(_, one), (_, other)| one.order(other));
+    let mut places = vec![NodeId::from_index(0); numbered.len()];
+    for (place, (number, _)) in numbered.iter().enumerate() {
+        places[*number] = NodeId::from_index(place);
+    }
+    (numbered.into_iter().map(|(_, node)| node).collect(), places)
+}
+
+fn starts(nodes: usize, edges: &[Edge]) -> Vec<usize> {
+    let mut starts = vec![0; nodes + 1];
+    for edge in edges {
+        starts[edge.from.index() + 1] += 1;
+    }
+    for index in 0..nodes {
+        starts[index + 1] += starts[index];
+    }
+    starts
 }

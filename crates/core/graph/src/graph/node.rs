@@ -1,88 +1,95 @@
-//! A node of the graph: a version, and the release that has it.
+//! Nodes of the graph: versions and their releases.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use fairway_api::{UnknownFields, Version};
 
-/// The keys of metadata that mean something to the graph.
+/// Metadata keys with a meaning for the graph.
 pub mod key {
-    /// The architectures of a release, separated by commas.
+    /// Architectures of a release, separated by commas.
     pub const ARCHITECTURE: &str = "io.openshift.upgrades.graph.release.arch";
-    /// The channels of a release, separated by commas.
+    /// Channels of a release, separated by commas.
     pub const CHANNELS: &str = "io.openshift.upgrades.graph.release.channels";
-    /// The digest of a release's image.
+    /// Digest of the release image.
     pub const MANIFEST_REF: &str = "io.openshift.upgrades.graph.release.manifestref";
-    /// Versions from which an edge is added.
+    /// Source versions of added edges.
     pub const PREVIOUS_ADD: &str = "io.openshift.upgrades.graph.previous.add";
-    /// Versions from which the edge is removed, or `*`.
+    /// Source versions of removed edges, or `*`.
     pub const PREVIOUS_REMOVE: &str = "io.openshift.upgrades.graph.previous.remove";
-    /// A regular expression: versions from which the edge is removed.
+    /// Regular expression of the source versions of removed edges.
     pub const PREVIOUS_REMOVE_REGEX: &str = "io.openshift.upgrades.graph.previous.remove_regex";
-    /// Versions to which an edge is added.
+    /// Target versions of added edges.
     pub const NEXT_ADD: &str = "io.openshift.upgrades.graph.next.add";
-    /// Versions to which the edge is removed, or `*`.
+    /// Target versions of removed edges, or `*`.
     pub const NEXT_REMOVE: &str = "io.openshift.upgrades.graph.next.remove";
-    /// What a release image says about its own architecture.
+    /// Architecture that a release image declares.
     pub const OWN_ARCHITECTURE: &str = "release.openshift.io/architecture";
 }
+
+/// Architectures of releases, including `multi` for images of several architectures.
+pub(crate) const ARCHITECTURES: [&str; 5] = ["amd64", "arm64", "multi", "ppc64le", "s390x"];
 
 /// A version in the graph.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The version; its build is the architecture, where that is known.
+    /// The version. Its build metadata is the architecture, if known.
     pub version: Version,
-    /// The release of that version, unless it is only known because others name it.
+    /// The release of the version. `None` if other releases only reference the version.
     pub release: Option<Release>,
-    /// What this crate does not know.
+    /// Unknown fields, which are preserved.
     pub unknown: UnknownFields,
 }
 
-/// A release that exists.
+/// Image and metadata of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Release {
-    /// Its image.
+    /// Release image.
     pub payload: String,
-    /// What else is known about it.
+    /// Metadata by key.
     pub metadata: BTreeMap<String, String>,
 }
 
 impl Node {
-    /// A version that somebody names.
-    pub fn named(version: Version) -> Self {
+    /// A version without a release.
+    pub fn without_release(version: Version) -> Self {
         Self { version, release: None, unknown: UnknownFields::new() }
     }
 
-    /// The order of nodes: by version, then by architecture.
+    #[doc(hidden)]
+    pub fn named(version: Version) -> Self {
+        Self::without_release(version)
+    }
+
+    /// Compares nodes by version, then by architecture.
     pub fn order(&self, other: &Self) -> Ordering {
         let (build, others) = (self.version.build(), other.version.build());
         self.version.cmp(&other.version).then_with(|| build.cmp(others))
     }
 
-    /// What the metadata says under a key.
+    /// The metadata value of a key.
     pub fn metadata(&self, key: &str) -> Option<&str> {
         self.release.as_ref()?.metadata.get(key).map(String::as_str)
     }
 
-    /// The entries of a list in the metadata.
+    /// The entries of a comma-separated metadata value.
     pub fn list(&self, key: &str) -> impl Iterator<Item = &str> {
         let entries = self.metadata(key).unwrap_or_default().split(',');
         entries.map(str::trim).filter(|entry| !entry.is_empty())
     }
 
-    /// The channels it is in.
+    /// Channels of the release.
     pub fn channels(&self) -> impl Iterator<Item = &str> {
         self.list(key::CHANNELS)
     }
 
-    /// The architectures it is for. One without a release has none.
+    /// Architectures of the release. A node without a release has none.
     pub fn architectures(&self) -> impl Iterator<Item = &str> {
         self.list(key::ARCHITECTURE)
     }
 
-    /// Whether something about that architecture concerns it. What does not say its architecture
-    /// may be of any.
-    pub(crate) fn is_of(&self, architecture: &str) -> bool {
+    /// Whether the node has an architecture. A node without any architecture matches all.
+    pub(crate) fn has_architecture(&self, architecture: &str) -> bool {
         let mut known =
             self.architectures().chain(self.version.build().split_terminator('.')).peekable();
         known.peek().is_none() || known.any(|known| known == architecture)

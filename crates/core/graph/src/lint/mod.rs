@@ -1,73 +1,72 @@
-//! Finding the mistakes of graph-data before clusters do.
+//! Linter for graph-data.
 //!
-//! Every rule is a file in `rules`; all of them run, and all that they find is in one
-//! [`Report`]. [`print`] shows it to people and to machines, and [`Report::new_since`] leaves out
-//! what was there before.
+//! The rules are in `rules`. All of them run, and [`lint`] returns their findings in one
+//! [`LintReport`]. [`print`] formats it, and [`LintReport::new_since`] removes findings of a
+//! previous state.
 
-mod embedded;
-mod finding;
+mod known_versions;
 pub mod print;
 mod queries;
 mod report;
 mod rules;
-mod source;
-mod tree;
-mod versions;
+mod yaml;
 
-pub use finding::{Finding, Region, Rule};
-pub use report::Report;
+pub use report::{FileRegion, LintFinding, LintReport, LintRule};
 
-use crate::data::{BLOCKED_EDGES, CHANNELS, GraphData, Refusal};
+#[doc(hidden)]
+pub use self::{LintFinding as Finding, LintReport as Report, LintRule as Rule};
+
+use crate::data::{BLOCKED_EDGES, CHANNELS, GraphData, GraphDataError};
 use crate::files::Files;
 use crate::graph::Graph;
-use queries::Asked;
-use source::Source;
-use versions::Versions;
+use known_versions::KnownVersions;
+use queries::RuleQuery;
+use yaml::YamlFile;
 
-/// The rules that there are.
-pub fn rules() -> Vec<&'static Rule> {
+/// All rules.
+pub fn rules() -> Vec<&'static LintRule> {
     rules::ALL.iter().flat_map(|(rules, _)| rules.iter().copied()).collect()
 }
 
-/// Checks graph-data. What releases declare makes more checks possible, and others more exact.
-pub fn lint(files: &Files, declared: Option<&Graph>) -> Report {
+/// Lints graph-data. With the declared releases, more rules can be checked, and others exactly.
+pub fn lint(files: &Files, declared: Option<&Graph>) -> LintReport {
     let (data, refusal) = match GraphData::read(files) {
         Ok(data) => (data, None),
         Err(refusal) => (GraphData::default(), Some(refusal)),
     };
-    let blocks = source::below(files, BLOCKED_EDGES);
-    let context = Context {
-        queries: queries::asked(&blocks),
+    let blocks = yaml::files_in(files, BLOCKED_EDGES);
+    let context = LintContext {
+        queries: queries::rule_queries(&blocks),
         blocks: &blocks,
-        channels: source::below(files, CHANNELS),
-        versions: Versions::new(&data, declared),
+        channels: yaml::files_in(files, CHANNELS),
+        versions: KnownVersions::new(&data, declared),
         files,
         data: &data,
         refusal,
         declared,
     };
-    Report::new(rules::ALL.iter().flat_map(|(_, check)| check(&context)).collect())
+    LintReport::new(rules::ALL.iter().flat_map(|(_, check)| check(&context)).collect())
 }
 
-/// What rules look at.
-struct Context<'a> {
+/// Input of the rules.
+struct LintContext<'a> {
     files: &'a Files,
     data: &'a GraphData,
-    /// Why the data could not be read at all; it is empty then.
-    refusal: Option<Refusal>,
-    /// The files of blocks that are YAML.
-    blocks: &'a [Source<'a>],
-    /// The queries in them.
-    queries: Vec<Asked<'a>>,
-    /// The files of channels that are YAML.
-    channels: Vec<Source<'a>>,
-    versions: Versions<'a>,
+    /// Reason why the data cannot be used; `data` is empty then.
+    refusal: Option<GraphDataError>,
+    /// YAML files with blocked edges.
+    blocks: &'a [YamlFile<'a>],
+    /// Queries of the blocked edges.
+    queries: Vec<RuleQuery<'a>>,
+    /// YAML files with channels.
+    channels: Vec<YamlFile<'a>>,
+    versions: KnownVersions<'a>,
     declared: Option<&'a Graph>,
 }
 
-impl Context<'_> {
-    /// The YAML file of that path.
-    fn source(&self, path: &str) -> Option<&Source<'_>> {
+impl LintContext<'_> {
+    /// The YAML file with a path.
+    fn file(&self, path: &str) -> Option<&YamlFile<'_>> {
         let directory = if path.starts_with(CHANNELS) { &self.channels } else { self.blocks };
         directory.binary_search_by(|source| source.path.cmp(path)).ok().map(|at| &directory[at])
     }

@@ -1,14 +1,14 @@
-//! What the crate promises as a whole.
+//! Integration tests of the crate.
 
-mod blocks;
+mod analysis;
+mod blocked_edges;
+mod cincinnati;
+mod cincinnati_fixtures;
+mod declared_releases;
+mod drawings;
+mod example_4_7_4;
+mod invalid_graph_data;
 mod lint;
-mod pictures;
-mod platform;
-mod primary;
+mod openshift;
 mod properties;
-mod questions;
-mod refusals;
-mod story;
 mod support;
-mod vectors;
-mod wire;

@@ -1,9 +1,9 @@
-//! What holds for every input.
+//! Properties that hold for every input.
 
 use std::collections::BTreeSet;
 
 use fairway_graph::build::build;
-use fairway_graph::wire::{self, View};
+use fairway_graph::cincinnati::{self, GraphSerializer};
 use fairway_graph::{Files, Graph, GraphData, ReleaseImage, releases};
 use proptest::prelude::*;
 
@@ -71,16 +71,16 @@ fn ends(graph: &Graph, conditional: bool) -> BTreeSet<(String, String)> {
 
 proptest! {
     #[test]
-    fn order_of_releases_makes_no_difference(
+    fn order_of_releases_does_not_change_graph(
         (releases, shuffled) in release_images().prop_flat_map(|releases| (Just(releases.clone()), Just(releases).prop_shuffle())),
         blocks in proptest::collection::vec(block(), 0..6),
     ) {
         let (one, other) = (built(releases, &blocks), built(shuffled, &blocks));
-        prop_assert_eq!(View::whole(&one).json(), View::whole(&other).json());
+        prop_assert_eq!(GraphSerializer::whole(&one).json(), GraphSerializer::whole(&other).json());
     }
 
     #[test]
-    fn names_of_block_files_make_no_difference(
+    fn names_of_block_files_do_not_change_edges(
         releases in release_images(),
         (blocks, shuffled) in proptest::collection::vec(block(), 0..6)
             .prop_flat_map(|blocks| (Just(blocks.clone()), Just(blocks).prop_shuffle())),
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn a_block_never_adds_an_edge_and_taking_one_away_never_removes_one(
+    fn block_never_adds_an_edge(
         releases in release_images(),
         blocks in proptest::collection::vec(block(), 1..6),
     ) {
@@ -102,46 +102,46 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_consistent_and_reads_back(
+    fn serialized_graph_round_trips(
         releases in release_images(),
         blocks in proptest::collection::vec(block(), 0..6),
     ) {
         let graph = built(releases, &blocks);
-        for view in [View::whole(&graph), View::architecture(&graph, "amd64")] {
+        for view in [GraphSerializer::whole(&graph), GraphSerializer::architecture(&graph, "amd64")] {
             let written = view.json();
-            let (read, problems) = wire::read("graph", &written).unwrap();
+            let (read, problems) = cincinnati::read("graph", &written).unwrap();
             prop_assert_eq!(problems, vec![]);
-            prop_assert_eq!(View::whole(&read).json(), written.clone());
-            let answer: serde_json::Value = serde_json::from_slice(&written).unwrap();
-            let nodes = answer["nodes"].as_array().unwrap();
+            prop_assert_eq!(GraphSerializer::whole(&read).json(), written.clone());
+            let response: serde_json::Value = serde_json::from_slice(&written).unwrap();
+            let nodes = response["nodes"].as_array().unwrap();
             let version = |place: &serde_json::Value| {
                 nodes[usize::try_from(place.as_u64().unwrap()).unwrap()]["version"].clone().to_string()
             };
-            let mut seen = BTreeSet::new();
-            for edge in answer["edges"].as_array().unwrap() {
-                prop_assert!(seen.insert((version(&edge[0]), version(&edge[1]))));
+            let mut channel_graph = BTreeSet::new();
+            for edge in response["edges"].as_array().unwrap() {
+                prop_assert!(channel_graph.insert((version(&edge[0]), version(&edge[1]))));
             }
             let mut sets = BTreeSet::new();
-            for group in answer["conditionalEdges"].as_array().unwrap() {
+            for group in response["conditionalEdges"].as_array().unwrap() {
                 let risks = group["risks"].as_array().unwrap();
                 prop_assert!(!risks.is_empty() && sets.insert(group["risks"].to_string()));
                 let names: BTreeSet<String> = risks.iter().map(|risk| risk["name"].to_string()).collect();
                 prop_assert_eq!(names.len(), risks.len());
                 for edge in group["edges"].as_array().unwrap() {
-                    prop_assert!(seen.insert((edge["from"].to_string(), edge["to"].to_string())));
+                    prop_assert!(channel_graph.insert((edge["from"].to_string(), edge["to"].to_string())));
                 }
             }
         }
     }
 
     #[test]
-    fn no_bytes_make_reading_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn readers_of_any_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let mut files = Files::default();
         for path in ["version", "channels/a.yaml", "blocked-edges/a.yaml", "raw/metadata.json"] {
             files.insert(path, bytes.clone()).unwrap();
         }
         let _ = GraphData::read(&files);
-        let _ = wire::read("graph", &bytes);
+        let _ = cincinnati::read("graph", &bytes);
         let _ = releases::read("releases", &bytes);
     }
 }

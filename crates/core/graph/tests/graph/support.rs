@@ -1,4 +1,4 @@
-//! What several of these tests need.
+//! Shared helpers.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -9,14 +9,13 @@ use fairway_graph::build::build;
 use fairway_graph::{Edge, Files, Graph, GraphData, ReleaseImage, releases};
 use fairway_release::ReleaseMetadata;
 
-/// The vectors of the existing update service, where there are any.
-pub(crate) fn vectors() -> Option<PathBuf> {
+/// Directory with Cincinnati's test vectors, if available.
+pub(crate) fn cincinnati_vectors() -> Option<PathBuf> {
     environment::conformance("cincinnati")
 }
 
-/// The graph-data of a whole platform and the graph made with it, where `FAIRWAY_DATA` names a
-/// directory that has them. Tests without it end early.
-pub(crate) fn platform() -> Option<&'static (GraphData, Graph)> {
+/// OpenShift's graph-data and its graph, if `FAIRWAY_DATA` is set. Otherwise tests return early.
+pub(crate) fn openshift_graph() -> Option<&'static (GraphData, Graph)> {
     static PLATFORM: OnceLock<(GraphData, Graph)> = OnceLock::new();
     // Outside of the lock, so that every test without data is reported as skipped.
     let directory = environment::data()?;
@@ -32,7 +31,7 @@ pub(crate) fn graph_data(directory: &Path) -> GraphData {
     GraphData::read(&directory_files(directory)).unwrap()
 }
 
-/// The files of a directory.
+/// Reads the files of a directory.
 pub(crate) fn directory_files(directory: &Path) -> Files {
     let mut files = Files::default();
     for (path, bytes) in fairway_fixtures::graph_data::files(directory) {
@@ -50,7 +49,7 @@ pub(crate) fn declared(file: &Path) -> Graph {
     declared
 }
 
-/// Files from their paths and texts.
+/// Files from paths and texts.
 pub(crate) fn files<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Files {
     let mut files = Files::default();
     for (path, text) in texts {
@@ -59,13 +58,13 @@ pub(crate) fn files<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> 
     files
 }
 
-/// Graph-data with these files, and with all it needs besides.
+/// Graph-data with these files, a schema version and a channel.
 pub(crate) fn data<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> GraphData {
     let needed = [("version", "1.1.0\n"), ("channels/c.yaml", "name: stable-4.7\nversions: []\n")];
     GraphData::read(&files(needed.into_iter().chain(texts))).unwrap()
 }
 
-/// A release of one architecture, and the versions before it.
+/// A release of one architecture with its previous versions.
 pub(crate) fn release(version: &str, architecture: &str, previous: &[&str]) -> ReleaseImage {
     let parse = |text: &&str| Version::parse(text).unwrap();
     let mut metadata = ReleaseMetadata::new(Version::parse(version).unwrap());
@@ -74,14 +73,14 @@ pub(crate) fn release(version: &str, architecture: &str, previous: &[&str]) -> R
     ReleaseImage { image, arch: architecture.to_owned(), release_metadata: metadata }
 }
 
-/// The graph that releases declare, if nothing is wrong with them.
+/// The graph that valid releases declare.
 pub(crate) fn declare(releases: Vec<ReleaseImage>) -> Graph {
     let (graph, problems) = releases::declare(releases);
     assert_eq!(problems, []);
     graph
 }
 
-/// The edges of a graph, one a line, with the names of their risks.
+/// The edges of a graph, one in each line, with the names of their risks.
 pub(crate) fn edges(graph: &Graph) -> String {
     let line = |edge: &Edge| {
         let ends = format!("{} {}", graph.node(edge.from).version, graph.node(edge.to).version);
@@ -91,7 +90,7 @@ pub(crate) fn edges(graph: &Graph) -> String {
     graph.edges().iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Anything, one a line.
+/// Items, one in each line.
 pub(crate) fn lines<T: ToString>(items: &[T]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -1,88 +1,95 @@
-//! Under which conditions a query yields something, and what follows from what.
+//! Conditions under which a query returns samples, and implications between them.
 
 use std::time::Duration;
 
-use crate::expr::{Comparison, Matcher, Selector};
+use crate::expr::{MatchType, Matcher, Selector};
 
-/// A series that was scraped within this time still has a sample: Prometheus's default.
-const LOOKBACK: Duration = Duration::from_mins(5);
+/// Default lookback delta of Prometheus.
+const LOOKBACK_DELTA: Duration = Duration::from_mins(5);
 
-/// More alternatives than this are not compared with each other any more.
+/// Maximum number of alternatives that are simplified; the work is quadratic.
 const MAX_ALTERNATIVES: usize = 64;
 
-/// What has to be so.
+/// Requirement on the samples of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Condition {
+pub(super) struct SampleCondition {
     pub(super) selector: Selector,
-    pub(super) need: Need,
+    pub(super) need: SampleRequirement,
 }
 
-/// What a selector has to find.
+/// Required result of a selector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Need {
-    /// A sample.
+pub(super) enum SampleRequirement {
+    /// At least one sample.
     Sample,
-    /// A sample that some comparison lets through.
+    /// At least one sample that passes a comparison.
     SomeSample,
     /// No sample.
     NoSample,
 }
 
-/// All of these have to be so; nothing has to where it is empty.
-pub(super) type Conditions = Vec<Condition>;
+/// Conditions that must all be met; an empty list is always met.
+pub(super) type Conditions = Vec<SampleCondition>;
 
-/// Both.
-pub(super) fn both(left: &[Condition], right: &[Condition]) -> Conditions {
+/// The conjunction of two lists.
+pub(super) fn conjunction(left: &[SampleCondition], right: &[SampleCondition]) -> Conditions {
     let mut all = left.to_vec();
     all.extend(right.iter().filter(|condition| !left.contains(condition)).cloned());
     all
 }
 
-/// The same, but only for some samples.
-pub(super) fn guarded(conditions: &[Condition]) -> Conditions {
-    let guard = |condition: &Condition| match condition.need {
-        Need::Sample => Condition { need: Need::SomeSample, ..condition.clone() },
-        Need::SomeSample | Need::NoSample => condition.clone(),
+/// The same conditions, restricted to samples that pass a comparison.
+pub(super) fn restricted(conditions: &[SampleCondition]) -> Conditions {
+    let guard = |condition: &SampleCondition| match condition.need {
+        SampleRequirement::Sample => {
+            SampleCondition { need: SampleRequirement::SomeSample, ..condition.clone() }
+        }
+        SampleRequirement::SomeSample | SampleRequirement::NoSample => condition.clone(),
     };
     conditions.iter().map(guard).collect()
 }
 
-/// Whether one set of conditions follows from another.
-pub(super) fn implies(premise: &[Condition], conclusion: &[Condition]) -> bool {
+/// Whether `premise` implies `conclusion`.
+pub(super) fn implies(premise: &[SampleCondition], conclusion: &[SampleCondition]) -> bool {
     conclusion.iter().all(|wanted| premise.iter().any(|given| given.implies(wanted)))
 }
 
-impl Condition {
+impl SampleCondition {
     fn implies(&self, other: &Self) -> bool {
         match (self.need, other.need) {
-            (Need::Sample | Need::SomeSample, Need::Sample) => {
-                is_part_of(&self.selector, &other.selector)
+            (
+                SampleRequirement::Sample | SampleRequirement::SomeSample,
+                SampleRequirement::Sample,
+            ) => is_part_of(&self.selector, &other.selector),
+            (SampleRequirement::NoSample, SampleRequirement::NoSample) => {
+                is_part_of(&other.selector, &self.selector)
             }
-            (Need::NoSample, Need::NoSample) => is_part_of(&other.selector, &self.selector),
             _ => false,
         }
     }
 
-    /// What is left to be needed where one of the two is so; `None` where they do not add up.
-    fn either(&self, other: &Self) -> Option<Conditions> {
+    /// A simpler form of "this or other"; `None` if there is none.
+    fn union_of(&self, other: &Self) -> Option<Conditions> {
         match (self.need, other.need) {
-            (Need::Sample, Need::NoSample) if is_part_of(&other.selector, &self.selector) => {
+            (SampleRequirement::Sample, SampleRequirement::NoSample)
+                if is_part_of(&other.selector, &self.selector) =>
+            {
                 Some(Vec::new())
             }
-            (Need::Sample, Need::Sample) => {
+            (SampleRequirement::Sample, SampleRequirement::Sample) => {
                 let selector = union(&self.selector, &other.selector)?;
-                Some(vec![Self { selector, need: Need::Sample }])
+                Some(vec![Self { selector, need: SampleRequirement::Sample }])
             }
             _ => None,
         }
     }
 }
 
-/// Whether every series that the one selects is selected by the other.
+/// Whether every series of `part` is also selected by `whole`.
 fn is_part_of(part: &Selector, whole: &Selector) -> bool {
     part.metric == whole.metric
         && part.when == whole.when
-        && part.range.unwrap_or(LOOKBACK) <= whole.range.unwrap_or(LOOKBACK)
+        && part.range.unwrap_or(LOOKBACK_DELTA) <= whole.range.unwrap_or(LOOKBACK_DELTA)
         && whole
             .matchers
             .iter()
@@ -90,11 +97,11 @@ fn is_part_of(part: &Selector, whole: &Selector) -> bool {
 }
 
 fn follows(given: &Matcher, wanted: &Matcher) -> bool {
-    let fits = given.comparison == Comparison::Equal && wanted.fits(&given.value);
-    given == wanted || (given.label == wanted.label && fits)
+    let matches = given.comparison == MatchType::Equal && wanted.matches(&given.value);
+    given == wanted || (given.label == wanted.label && matches)
 }
 
-/// One selector for both, where they differ in a comparison and its opposite.
+/// A selector for the union of two that differ in one pair of opposite matchers.
 fn union(left: &Selector, right: &Selector) -> Option<Selector> {
     if left.metric != right.metric || left.when != right.when || left.range != right.range {
         return None;
@@ -109,43 +116,46 @@ fn union(left: &Selector, right: &Selector) -> Option<Selector> {
 }
 
 fn are_opposite(one: &Matcher, other: &Matcher) -> bool {
-    use Comparison::{DoesNotMatch, Equal, Matches, NotEqual};
+    use MatchType::{Equal, NotEqual, NotRegexp, Regexp};
     let opposite = matches!(
         (one.comparison, other.comparison),
-        (Equal, NotEqual) | (NotEqual, Equal) | (Matches, DoesNotMatch) | (DoesNotMatch, Matches)
+        (Equal, NotEqual) | (NotEqual, Equal) | (Regexp, NotRegexp) | (NotRegexp, Regexp)
     );
     opposite && one.label == other.label && one.value == other.value
 }
 
-/// The same alternatives, without those that follow from others, and with opposites joined.
+/// Simplifies a disjunction: removes alternatives that imply others, and merges opposites.
 ///
-/// `a and b, or not a and b` is `b`: whatever two alternatives add up to is added until nothing
-/// new comes of it, and what implies something else is dropped.
-pub(super) fn simplified(alternatives: Vec<Conditions>) -> Vec<Conditions> {
+/// For example, `a and b, or not a and b` becomes `b`: merged pairs are added until nothing
+/// changes, and alternatives that imply others are dropped.
+pub(super) fn simplify(alternatives: Vec<Conditions>) -> Vec<Conditions> {
     let mut simple: Vec<Conditions> = Vec::new();
-    let mut waiting = alternatives;
-    while let Some(next) = waiting.pop() {
+    let mut pending = alternatives;
+    while let Some(next) = pending.pop() {
         if simple.iter().any(|known| implies(&next, known)) || simple.len() >= MAX_ALTERNATIVES {
             continue;
         }
         simple.retain(|known| !implies(known, &next));
-        waiting.extend(simple.iter().flat_map(|known| sums(known, &next)));
+        pending.extend(simple.iter().flat_map(|known| merged_pairs(known, &next)));
         simple.push(next);
     }
     simple.reverse();
     simple
 }
 
-fn sums(left: &Conditions, right: &Conditions) -> Vec<Conditions> {
-    let mut sums = Vec::new();
+fn merged_pairs(left: &Conditions, right: &Conditions) -> Vec<Conditions> {
+    let mut merged_pairs = Vec::new();
     for one in left {
         for other in right {
-            let Some(sum) = one.either(other).or_else(|| other.either(one)) else { continue };
-            let rest = |all: &Conditions, without: &Condition| -> Conditions {
+            let Some(merged) = one.union_of(other).or_else(|| other.union_of(one)) else {
+                continue;
+            };
+            let rest = |all: &Conditions, without: &SampleCondition| -> Conditions {
                 all.iter().filter(|condition| *condition != without).cloned().collect()
             };
-            sums.push(both(&sum, &both(&rest(left, one), &rest(right, other))));
+            merged_pairs
+                .push(conjunction(&merged, &conjunction(&rest(left, one), &rest(right, other))));
         }
     }
-    sums
+    merged_pairs
 }

@@ -1,26 +1,26 @@
-//! What a query can yield, decided without running it.
+//! Static analysis: the possible results of a query.
 //!
-//! Whoever blocks an update asks a cluster a question, and the query has to answer it with one
-//! sample: 1 where the risk applies, 0 where it does not. Many queries get this wrong in a way
-//! that shows only in the clusters that nobody tried.
+//! A risk query must return one sample: 1 if the risk applies, 0 if it does not. Many queries fail
+//! to do so only on clusters where they were not tested.
 //!
-//! The query is evaluated over [cases](vector::Case) instead of samples: "one series without
-//! labels and of value 0, wherever `up` has samples". What cannot be told is never guessed: an
-//! unknown value stays unknown, and a bound on the number of series is a bound.
+//! The analysis evaluates the query over [abstract series](vector::AbstractSeries) instead of
+//! samples, such as "one series without labels and with value 0 if `up` has samples". It is sound:
+//! unknown values stay unknown, and bounds on the number of series are upper bounds.
 
-mod aggregate;
 mod binary;
-mod call;
 mod condition;
-mod coverage;
 mod evaluate;
-mod labels;
-mod outcome;
-mod suspicion;
+mod results;
 #[cfg(test)]
 mod tests;
 mod vector;
 
-pub use coverage::Coverage;
-pub use outcome::{Outcome, Series, Values, outcome};
-pub use suspicion::suspicious_matchers;
+pub use results::{
+    QueryAnalysis, ResultCoverage, SampleValues, SeriesCount, analyze, suspicious_matchers,
+};
+
+#[doc(hidden)]
+pub use self::{
+    QueryAnalysis as Outcome, ResultCoverage as Coverage, SampleValues as Values,
+    SeriesCount as Series, analyze as outcome,
+};

@@ -1,25 +1,22 @@
-//! Why a query has no answer.
+//! Errors of an evaluation.
 
 use std::fmt;
 
-use crate::expr::Type;
+use crate::expr::ExprType;
 use crate::labels::LabelSet;
 
 use super::number::Number;
 
-/// Why an evaluation ended without an answer.
+/// Reason why an evaluation failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EvaluationError {
-    /// Prometheus may know it; nothing is guessed about it here.
+    /// The construct is not supported.
     #[error(
-        "{what} is not supported for metrics snapshots; query a Prometheus server, or change the \
+        "{0} is not supported for metrics snapshots; query a Prometheus server, or change the \
         query"
     )]
-    Unsupported {
-        /// The function or construct.
-        what: String,
-    },
-    /// Several series of the side that has one for each belong together.
+    Unsupported(String),
+    /// Several series match on the side where labels must be unique.
     #[error(
         "{} and {} both match {} on the {side} side, where labels must be unique; match on more \
         labels, or aggregate that side",
@@ -28,87 +25,75 @@ pub enum EvaluationError {
     ManyToMany {
         /// The side.
         side: Side,
-        /// The labels in which they agree.
+        /// The matched labels.
         group: LabelSet,
-        /// One of them.
+        /// One of the series.
         first: LabelSet,
-        /// The other one.
+        /// The other series.
         second: LabelSet,
     },
-    /// Several series of the left side belong to one of the right, without `group_left`.
+    /// Several series of the left side match one of the right side without `group_left`.
     #[error(
         "several series on the left side, such as {}, match one on the right side; use group_left \
         or group_right, or match on more labels",
-        .series.brief()
+        .0.brief()
     )]
-    ManyToOne {
-        /// The one that was one too many.
-        series: LabelSet,
-    },
-    /// Two series of the side with many become the same.
+    ManyToOne(LabelSet),
+    /// Two series have the same labels after `group_left` or `group_right`.
     #[error(
         "duplicate result {}; the labels of group_left or group_right make series identical",
-        .series.brief()
+        .0.brief()
     )]
-    Grouping {
-        /// The result.
-        series: LabelSet,
-    },
-    /// A function or operator made two series the same.
-    #[error("two series become {}; the operation removed the labels that distinguish them", .labels.brief())]
-    SameLabels {
-        /// What both are.
-        labels: LabelSet,
-    },
-    /// A text is no name of a label.
+    Grouping(LabelSet),
+    /// An operation created two series with the same labels.
+    #[error("two series become {}; the operation removed the labels that distinguish them", .0.brief())]
+    SameLabels(LabelSet),
+    /// A string is not a label name.
     #[error("{function} cannot create a label {name:?}")]
     LabelName {
         /// The function.
         function: &'static str,
-        /// The text.
+        /// The string.
         name: String,
     },
-    /// A text is no regular expression.
+    /// A string is not a regular expression.
     #[error("{pattern:?} is not a supported regular expression: {reason}")]
     Regex {
-        /// The text.
+        /// The string.
         pattern: String,
-        /// What is wrong with it.
+        /// Error of the compiler.
         reason: String,
     },
-    /// A number of series that is none.
-    #[error("{} is not a valid number of series", Number(*.number))]
-    Count {
-        /// The number.
-        number: f64,
-    },
-    /// A part is not what it has to be.
+    /// The parameter of `topk` or `bottomk` is not a count.
+    #[error("{} is not a valid number of series", Number(*.0))]
+    Count(f64),
+    /// An expression has another type than required.
     #[error("expected {expected}, found {found}")]
     Mismatch {
-        /// What is needed.
-        expected: Type,
-        /// What there is.
-        found: Type,
+        /// Required type.
+        expected: ExprType,
+        /// Actual type.
+        found: ExprType,
     },
-    /// It costs too much.
-    #[error("evaluation aborted: the query {what} more than {most} {unit}")]
+    /// The evaluation exceeds a limit.
+    #[error("evaluation aborted: the query {what} more than {limit} {unit}")]
     Budget {
-        /// What it does with them.
+        /// Verb of the message.
         what: &'static str,
-        /// Of what it takes too many.
+        /// Unit of the limit.
         unit: &'static str,
-        /// How many it may take.
-        most: usize,
+        /// The limit.
+        limit: usize,
     },
 }
 
 impl EvaluationError {
     pub(super) fn unsupported(what: impl Into<String>) -> Self {
-        Self::Unsupported { what: what.into() }
+        Self::Unsupported(what.into())
     }
 }
 
-/// A side of an operator.
+/// A side of a binary operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Side {

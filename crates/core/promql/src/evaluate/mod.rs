@@ -1,87 +1,164 @@
-//! What a query yields over samples at hand: the answer of Prometheus to an instant query.
+//! Evaluation of queries over a metrics snapshot, with the results of Prometheus' instant queries.
 //!
-//! Every construct that is covered is compared with a real Prometheus by the tests. What is not
-//! covered is refused by name, never answered wrongly; `docs/platform/promql.md` lists both.
+//! `fairway-oracles` compares every supported construct with a real Prometheus. Unsupported
+//! constructs are errors, never wrong results; `docs/platform/promql.md` lists both.
 
 mod aggregate;
 mod binary;
-mod budget;
 mod error;
-mod function;
-mod matching;
+mod functions;
+mod label_functions;
 mod number;
-mod rank;
+mod range_functions;
 mod select;
-mod set;
 mod value;
+
+pub use error::{EvaluationError, Side};
+pub use value::{QueryValue, VectorSample};
+
+#[doc(hidden)]
+pub use self::{EvaluationLimits as Limits, QueryValue as Value, VectorSample as Element};
 
 use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-pub use budget::Limits;
-pub use error::{EvaluationError, Side};
-pub use value::{Element, Value};
-
 use crate::Query;
 use crate::expr::Expr;
 use crate::labels::LabelSet;
 use crate::snapshot::Snapshot;
-use budget::Budget;
 
-/// What a query yields at a time.
+/// Limits of an evaluation. With the defaults, the most expensive query takes about a second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvaluationLimits {
+    /// Series that selectors examine, multiplied by their label matchers.
+    pub series: usize,
+    /// Samples that are read.
+    pub samples: usize,
+    /// Values that functions and operators process.
+    pub steps: usize,
+    /// Bytes of labels that are matched with regular expressions, or created.
+    pub text: usize,
+    /// Series in the result.
+    pub output: usize,
+}
+
+impl Default for EvaluationLimits {
+    fn default() -> Self {
+        Self {
+            series: 4_000_000,
+            samples: 2_000_000,
+            steps: 1_000_000,
+            text: 16 << 20,
+            output: 10_000,
+        }
+    }
+}
+
+/// Usage so far.
+pub(super) struct Budget<'a> {
+    limits: &'a EvaluationLimits,
+    spent: EvaluationLimits,
+}
+
+impl<'a> Budget<'a> {
+    pub(super) fn new(limits: &'a EvaluationLimits) -> Self {
+        Self {
+            limits,
+            spent: EvaluationLimits { series: 0, samples: 0, steps: 0, text: 0, output: 0 },
+        }
+    }
+
+    pub(super) fn examine(&mut self, series: usize) -> Result<(), EvaluationError> {
+        spend(&mut self.spent.series, series, self.limits.series, "reads", "series")
+    }
+
+    pub(super) fn read(&mut self, samples: usize) -> Result<(), EvaluationError> {
+        spend(&mut self.spent.samples, samples, self.limits.samples, "reads", "samples")
+    }
+
+    pub(super) fn process(&mut self, steps: usize) -> Result<(), EvaluationError> {
+        spend(&mut self.spent.steps, steps, self.limits.steps, "processes", "values")
+    }
+
+    pub(super) fn text(&mut self, bytes: usize) -> Result<(), EvaluationError> {
+        spend(&mut self.spent.text, bytes, self.limits.text, "handles", "bytes of labels")
+    }
+
+    pub(super) fn returned(&mut self, value: &QueryValue) -> Result<(), EvaluationError> {
+        let series = match value {
+            QueryValue::Vector(vector) => vector.len(),
+            QueryValue::Range(series) => series.len(),
+            QueryValue::Scalar(_) | QueryValue::Text(_) => 1,
+        };
+        spend(&mut self.spent.output, series, self.limits.output, "returns", "series")
+    }
+}
+
+fn spend(
+    spent: &mut usize,
+    amount: usize,
+    limit: usize,
+    what: &'static str,
+    unit: &'static str,
+) -> Result<(), EvaluationError> {
+    *spent = spent.saturating_add(amount);
+    if *spent > limit { Err(EvaluationError::Budget { what, unit, limit }) } else { Ok(()) }
+}
+
+/// Evaluates a query at a time.
 pub fn evaluate(
     query: &Query,
     snapshot: &Snapshot,
     now: Timestamp,
-    limits: &Limits,
-) -> Result<Value, EvaluationError> {
+    limits: &EvaluationLimits,
+) -> Result<QueryValue, EvaluationError> {
     let now = now.as_millisecond();
     let mut evaluation = Evaluation { snapshot, now, budget: Budget::new(limits) };
     let value = evaluation.value(query.expr())?;
-    evaluation.budget.answer(&value)?;
+    evaluation.budget.returned(&value)?;
     Ok(value)
 }
 
-/// One evaluation: what is read, when, and what it may still cost.
+/// State of an evaluation.
 struct Evaluation<'a> {
     snapshot: &'a Snapshot,
-    /// Milliseconds since 1970.
+    /// Evaluation time in Unix milliseconds.
     now: i64,
     budget: Budget<'a>,
 }
 
 impl Evaluation<'_> {
-    /// What an expression yields. A query is never deep enough to exhaust the stack.
-    fn value(&mut self, expr: &Expr) -> Result<Value, EvaluationError> {
+    /// Evaluates an expression. Recursion is bounded by the limits of the parser.
+    fn value(&mut self, expr: &Expr) -> Result<QueryValue, EvaluationError> {
         let value = match expr {
-            Expr::Number(number) => Value::Scalar(*number),
-            Expr::Text(text) => Value::Text(text.clone()),
+            Expr::Number(number) => QueryValue::Scalar(*number),
+            Expr::Text(text) => QueryValue::Text(text.clone()),
             Expr::Selector(selector) if selector.range.is_some() => {
-                Value::Range(self.windows(expr)?.series)
+                QueryValue::Range(self.windows(expr)?.series)
             }
-            Expr::Selector(selector) => Value::Vector(self.latest(selector)?),
+            Expr::Selector(selector) => QueryValue::Vector(self.latest(selector)?),
             Expr::Negative(of) => self.negative(of)?,
             Expr::Binary(binary) => self.binary(binary)?,
-            Expr::Aggregate(aggregate) => Value::Vector(self.aggregate(aggregate)?),
+            Expr::Aggregate(aggregate) => QueryValue::Vector(self.aggregate(aggregate)?),
             Expr::Call(call) => self.call(call)?,
             Expr::Subquery(_) => return Err(EvaluationError::unsupported("a subquery")),
         };
-        if let Value::Vector(vector) = &value {
-            self.budget.work(vector.len())?;
+        if let QueryValue::Vector(vector) = &value {
+            self.budget.process(vector.len())?;
             check_distinct(vector)?;
         }
         Ok(value)
     }
 
-    fn negative(&mut self, of: &Expr) -> Result<Value, EvaluationError> {
+    fn negative(&mut self, of: &Expr) -> Result<QueryValue, EvaluationError> {
         Ok(match self.value(of)? {
-            Value::Scalar(number) => Value::Scalar(-number),
-            other => Value::Vector(value::calculated(other.into_vector()?, |value| -value)),
+            QueryValue::Scalar(number) => QueryValue::Scalar(-number),
+            other => QueryValue::Vector(value::map_values(other.into_vector()?, |value| -value)),
         })
     }
 
-    fn vector(&mut self, expr: &Expr) -> Result<Vec<Element>, EvaluationError> {
+    fn vector(&mut self, expr: &Expr) -> Result<Vec<VectorSample>, EvaluationError> {
         self.value(expr)?.into_vector()
     }
 
@@ -90,11 +167,11 @@ impl Evaluation<'_> {
     }
 }
 
-/// No operation may make two series the same.
-fn check_distinct(vector: &[Element]) -> Result<(), EvaluationError> {
+/// Rejects vectors with duplicate labels, as Prometheus does.
+fn check_distinct(vector: &[VectorSample]) -> Result<(), EvaluationError> {
     let mut seen: HashSet<&LabelSet> = HashSet::with_capacity(vector.len());
     match vector.iter().find(|element| !seen.insert(&element.labels)) {
-        Some(twice) => Err(EvaluationError::SameLabels { labels: twice.labels.clone() }),
+        Some(twice) => Err(EvaluationError::SameLabels(twice.labels.clone())),
         None => Ok(()),
     }
 }

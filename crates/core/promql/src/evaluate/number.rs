@@ -1,9 +1,9 @@
-//! Numbers as Prometheus writes, compares and adds them.
+//! Number formats, comparisons and sums of Prometheus.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A number in a message: as short as it can be.
+/// A number in a message, with an exponent if it is long.
 pub(super) struct Number(pub(super) f64);
 
 impl fmt::Display for Number {
@@ -14,7 +14,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// A number as Prometheus makes a label of it: without an exponent, however long it gets.
+/// A number as Prometheus writes it to a label: without an exponent.
 pub(super) fn as_label(number: f64) -> String {
     match number {
         f64::INFINITY => "+Inf".to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn as_label(number: f64) -> String {
     }
 }
 
-/// The larger one: infinity is larger than NaN, and that than any other.
+/// The larger number, where +Inf is larger than NaN and NaN larger than all others.
 pub(super) fn larger(left: f64, right: f64) -> f64 {
     if left == f64::INFINITY || right == f64::INFINITY {
         f64::INFINITY
@@ -34,24 +34,24 @@ pub(super) fn larger(left: f64, right: f64) -> f64 {
     }
 }
 
-/// The smaller one: negative infinity is smaller than NaN, and that than any other.
+/// The smaller number, where -Inf is smaller than NaN and NaN smaller than all others.
 pub(super) fn smaller(left: f64, right: f64) -> f64 {
     -larger(-left, -right)
 }
 
-/// The order in which quantiles are counted: NaN comes first.
+/// Order for quantiles: NaN first.
 pub(super) fn nan_first(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or_else(|| right.is_nan().cmp(&left.is_nan()))
 }
 
-/// A sum that keeps what is lost in each addition (Kahan, with Neumaier's improvement).
+/// Compensated sum (Kahan summation with Neumaier's improvement).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sum {
+pub(super) struct CompensatedSum {
     sum: f64,
     lost: f64,
 }
 
-impl Sum {
+impl CompensatedSum {
     pub(super) fn add(&mut self, value: f64) {
         let sum = self.sum + value;
         let (large, small) =
@@ -60,29 +60,30 @@ impl Sum {
         self.sum = sum;
     }
 
-    /// The sum with what was lost, whatever it is.
+    /// The sum with the compensation.
     pub(super) fn exact(self) -> f64 {
         self.sum + self.lost
     }
 
-    /// The sum without what was lost.
+    /// The sum without the compensation.
     pub(super) fn rough(self) -> f64 {
         self.sum
     }
 
-    /// Nothing is lost from infinity.
+    /// The sum with the compensation, unless it is infinite.
     pub(super) fn total(self) -> f64 {
         if self.sum.is_infinite() { self.sum } else { self.exact() }
     }
 }
 
-/// Whether a mean stays what it is: an infinite one does, until the opposite infinity or NaN comes.
+/// Whether a value does not change the mean: an infinite mean changes only with NaN or the opposite
+/// infinity.
 #[allow(clippy::float_cmp, reason = "both are infinite")]
 pub(super) fn ignores(mean: f64, value: f64) -> bool {
     mean.is_infinite() && !value.is_nan() && (value.is_finite() || value == mean)
 }
 
-/// The value below which this share of all values is.
+/// The quantile of values, with linear interpolation.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

@@ -1,46 +1,49 @@
-//! Reading samples.
+//! Selectors: reading samples of the snapshot.
 
 use std::time::Duration;
 
-use crate::expr::{At, Comparison, Expr, Selector, Type, When};
+use crate::expr::{AtTime, Expr, ExprType, MatchType, Selector, TimeModifiers};
 use crate::labels::METRIC;
 use crate::snapshot::{Sample, Series, is_stale};
 
 use super::Evaluation;
 use super::error::EvaluationError;
-use super::value::Element;
+use super::value::VectorSample;
 
-/// How long a sample counts as the latest one, unless Prometheus is told otherwise.
-const LOOKBACK: Duration = Duration::from_mins(5);
+/// Default lookback delta of Prometheus.
+const LOOKBACK_DELTA: Duration = Duration::from_mins(5);
 
-/// The samples of a time.
-pub(super) struct Windows {
-    /// When it begins.
+/// The samples in a range of time.
+pub(super) struct RangeSamples {
+    /// Start in milliseconds.
     pub(super) from: i64,
-    /// When it ends.
+    /// End in milliseconds.
     pub(super) to: i64,
-    /// The series that have samples then.
+    /// Series with samples in the range.
     pub(super) series: Vec<Series>,
 }
 
 impl<'a> Evaluation<'a> {
-    /// The latest value of each series that is not over.
-    pub(super) fn latest(&mut self, selector: &Selector) -> Result<Vec<Element>, EvaluationError> {
+    /// The latest values of an instant vector selector.
+    pub(super) fn latest(
+        &mut self,
+        selector: &Selector,
+    ) -> Result<Vec<VectorSample>, EvaluationError> {
         let found = self.latest_samples(selector)?;
-        let element = |(series, sample): (&Series, Sample)| Element {
+        let element = |(series, sample): (&Series, Sample)| VectorSample {
             labels: series.labels.clone(),
             value: sample.value,
         };
         Ok(found.into_iter().map(element).collect())
     }
 
-    /// The latest sample of each series that is not over.
+    /// The latest samples of an instant vector selector, without stale series.
     pub(super) fn latest_samples(
         &mut self,
         selector: &Selector,
     ) -> Result<Vec<(&'a Series, Sample)>, EvaluationError> {
         let to = self.time(&selector.when);
-        let from = to.saturating_sub(milliseconds(LOOKBACK));
+        let from = to.saturating_sub(milliseconds(LOOKBACK_DELTA));
         let selected = self.selected(selector)?;
         self.budget.read(selected.len())?;
         let latest = |series: &'a Series| {
@@ -50,8 +53,8 @@ impl<'a> Evaluation<'a> {
         Ok(selected.into_iter().filter_map(latest).collect())
     }
 
-    /// The samples of each series over a time; where one ended in between, that is no sample.
-    pub(super) fn windows(&mut self, expr: &Expr) -> Result<Windows, EvaluationError> {
+    /// The samples of a range vector selector. Staleness markers are not samples.
+    pub(super) fn windows(&mut self, expr: &Expr) -> Result<RangeSamples, EvaluationError> {
         let (selector, range) = ranged(expr)?;
         let to = self.time(&selector.when);
         let from = to.saturating_sub(milliseconds(range));
@@ -65,44 +68,44 @@ impl<'a> Evaluation<'a> {
                 series.push(Series { labels: found.labels.clone(), samples });
             }
         }
-        Ok(Windows { from, to, series })
+        Ok(RangeSamples { from, to, series })
     }
 
     fn selected(&mut self, selector: &Selector) -> Result<Vec<&'a Series>, EvaluationError> {
         let snapshot = self.snapshot;
         let candidates = snapshot.candidates(selector);
-        self.budget.look_at(candidates.len().saturating_mul(selector.matchers.len().max(1)))?;
+        self.budget.examine(candidates.len().saturating_mul(selector.matchers.len().max(1)))?;
         let mut selected = Vec::new();
         for series in candidates {
-            if self.fits(selector, series)? {
+            if self.matches(selector, series)? {
                 selected.push(series);
             }
         }
         Ok(selected)
     }
 
-    fn fits(&mut self, selector: &Selector, series: &Series) -> Result<bool, EvaluationError> {
+    fn matches(&mut self, selector: &Selector, series: &Series) -> Result<bool, EvaluationError> {
         let labels = &series.labels;
         if selector.metric.as_deref().is_some_and(|metric| metric != labels.get(METRIC)) {
             return Ok(false);
         }
         for matcher in &selector.matchers {
             let value = labels.get(&matcher.label);
-            if matches!(matcher.comparison, Comparison::Matches | Comparison::DoesNotMatch) {
+            if matches!(matcher.comparison, MatchType::Regexp | MatchType::NotRegexp) {
                 self.budget.text(value.len())?;
             }
-            if !matcher.fits(value) {
+            if !matcher.matches(value) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    fn time(&self, when: &When) -> i64 {
+    fn time(&self, when: &TimeModifiers) -> i64 {
         let at = match when.at {
-            // A query at one time begins and ends then.
-            None | Some(At::Start | At::End) => self.now,
-            Some(At::Milliseconds(at)) => at,
+            // Instant queries start and end at the same time.
+            None | Some(AtTime::Start | AtTime::End) => self.now,
+            Some(AtTime::Milliseconds(at)) => at,
         };
         at.saturating_sub(milliseconds(when.earlier)).saturating_add(milliseconds(when.later))
     }
@@ -112,11 +115,13 @@ fn ranged(expr: &Expr) -> Result<(&Selector, Duration), EvaluationError> {
     match expr {
         Expr::Selector(selector @ Selector { range: Some(range), .. }) => Ok((selector, *range)),
         Expr::Subquery(_) => Err(EvaluationError::unsupported("a subquery")),
-        other => Err(EvaluationError::Mismatch { expected: Type::Range, found: other.result() }),
+        other => {
+            Err(EvaluationError::Mismatch { expected: ExprType::Range, found: other.result() })
+        }
     }
 }
 
-/// The samples between two times, both included.
+/// The samples between two times, both inclusive.
 fn within(samples: &[Sample], from: i64, to: i64) -> &[Sample] {
     let begin = samples.partition_point(|sample| sample.at < from);
     let end = samples.partition_point(|sample| sample.at <= to);

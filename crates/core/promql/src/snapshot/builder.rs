@@ -1,4 +1,4 @@
-//! Putting a snapshot together, within limits.
+//! Construction of snapshots with limits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,30 +6,30 @@ use std::sync::Arc;
 use crate::labels::{LabelSet, METRIC, is_label_name, is_metric_name};
 
 use super::error::{SnapshotError, SnapshotProblem};
-use super::{Limits, Sample, Series, Snapshot};
+use super::{Sample, Series, Snapshot, SnapshotLimits};
 
 /// Collects samples in any order.
 #[derive(Debug)]
-pub struct Builder {
-    limits: Limits,
+pub struct SnapshotBuilder {
+    limits: SnapshotLimits,
     samples: usize,
-    series: HashMap<LabelSet, Vec<Read>>,
+    series: HashMap<LabelSet, Vec<ReadSample>>,
 }
 
-/// A sample, and the line that has it.
+/// A sample and its line.
 #[derive(Debug)]
-struct Read {
+struct ReadSample {
     sample: Sample,
     line: Option<usize>,
 }
 
-impl Builder {
-    /// Nothing yet.
-    pub fn new(limits: Limits) -> Self {
+impl SnapshotBuilder {
+    /// A builder without samples.
+    pub fn new(limits: SnapshotLimits) -> Self {
         Self { limits, samples: 0, series: HashMap::new() }
     }
 
-    /// Adds a sample of a series. [`STALE`](super::STALE) as a value ends the series.
+    /// Adds a sample to a series. The value [`STALE`](super::STALE) ends the series.
     pub fn add(&mut self, series: LabelSet, sample: Sample) -> Result<(), SnapshotProblem> {
         self.read(series, sample, None)
     }
@@ -42,22 +42,22 @@ impl Builder {
     ) -> Result<(), SnapshotProblem> {
         self.samples += 1;
         if self.samples > self.limits.samples {
-            return Err(SnapshotProblem::TooManySamples { most: self.limits.samples });
+            return Err(SnapshotProblem::TooManySamples(self.limits.samples));
         }
         let count = self.series.len();
         let samples = self.series.entry(series).or_default();
         if samples.is_empty() && count == self.limits.series {
-            return Err(SnapshotProblem::TooManySeries { most: self.limits.series });
+            return Err(SnapshotProblem::TooManySeries(self.limits.series));
         }
-        samples.push(Read { sample, line });
+        samples.push(ReadSample { sample, line });
         Ok(())
     }
 
-    pub(super) fn most_labels(&self) -> usize {
+    pub(super) fn max_labels(&self) -> usize {
         self.limits.labels
     }
 
-    /// The labels of a series, if they can be some.
+    /// Validates the labels of a series.
     pub(super) fn labels<'a>(
         &self,
         labels: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -66,21 +66,21 @@ impl Builder {
         for (label, value) in labels {
             self.check(label, value)?;
             if checked.iter().any(|(earlier, _)| **earlier == *label) {
-                return Err(SnapshotProblem::LabelTwice { label: label.to_owned() });
+                return Err(SnapshotProblem::LabelTwice(label.to_owned()));
             }
             checked.push((label.into(), value.into()));
             if checked.len() > self.limits.labels {
-                let (count, most) = (checked.len(), self.limits.labels);
-                return Err(SnapshotProblem::TooManyLabels { count, most });
+                let (count, limit) = (checked.len(), self.limits.labels);
+                return Err(SnapshotProblem::TooManyLabels { count, limit });
             }
         }
         Ok(checked.into_iter().collect())
     }
 
     fn check(&self, label: &str, value: &str) -> Result<(), SnapshotProblem> {
-        let most = self.limits.label_bytes;
-        if label.len() > most || value.len() > most {
-            return Err(SnapshotProblem::LongLabel { label: beginning(label), most });
+        let limit = self.limits.label_bytes;
+        if label.len() > limit || value.len() > limit {
+            return Err(SnapshotProblem::LongLabel { label: beginning(label), limit });
         }
         if !is_label_name(label) {
             return Err(expected("a label name", label));
@@ -91,7 +91,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The samples by series and in order.
+    /// Sorts series and samples.
     pub fn build(self) -> Result<Snapshot, SnapshotError> {
         let mut series = Vec::with_capacity(self.series.len());
         for (labels, mut read) in self.series {
@@ -114,7 +114,7 @@ pub(super) fn expected(expected: &'static str, found: &str) -> SnapshotProblem {
     SnapshotProblem::Expected { expected, found: beginning(found) }
 }
 
-/// Enough to recognise it.
+/// The first characters of a text, for messages.
 fn beginning(text: &str) -> String {
     text.chars().take(40).collect()
 }

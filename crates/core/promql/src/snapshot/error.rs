@@ -1,15 +1,15 @@
-//! What is wrong with samples that were read.
+//! Errors of snapshots.
 
 use std::fmt;
 
 use crate::labels::LabelSet;
 
-/// Why samples could not be read.
+/// Reason why a snapshot cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct SnapshotError {
-    /// The line, counted from one, where one is to blame.
+    /// Line, counted from one, if known.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The problem.
     pub problem: SnapshotProblem,
 }
 
@@ -34,83 +34,68 @@ impl From<SnapshotProblem> for SnapshotError {
     }
 }
 
-/// What can be wrong with samples.
+/// A problem of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotProblem {
-    /// There is more than anybody would evaluate queries over.
-    #[error("the snapshot has {length} bytes; the limit is {most} bytes")]
+    /// The snapshot has too many bytes.
+    #[error("the snapshot has {length} bytes; the limit is {limit} bytes")]
     TooLong {
-        /// How much there is.
+        /// Size of the snapshot.
         length: usize,
-        /// How much is read.
-        most: usize,
+        /// The limit.
+        limit: usize,
     },
-    /// There are too many series.
-    #[error("more than {most} series; keep only the series that the queries read")]
-    TooManySeries {
-        /// How many are read.
-        most: usize,
-    },
-    /// There are too many samples.
-    #[error("more than {most} samples; keep only the last hour")]
-    TooManySamples {
-        /// How many are read.
-        most: usize,
-    },
+    /// The snapshot has too many series.
+    #[error("more than {0} series; keep only the series that the queries read")]
+    TooManySeries(usize),
+    /// The snapshot has too many samples.
+    #[error("more than {0} samples; keep only the last hour")]
+    TooManySamples(usize),
     /// A series has too many labels.
-    #[error("a series has {count} labels; the limit is {most}")]
+    #[error("a series has {count} labels; the limit is {limit}")]
     TooManyLabels {
-        /// How many it has.
+        /// Number of labels.
         count: usize,
-        /// How many are read.
-        most: usize,
+        /// The limit.
+        limit: usize,
     },
-    /// A label or its value is too long.
-    #[error("the name or value of label {label:?} exceeds {most} bytes")]
+    /// A label name or value is too long.
+    #[error("the name or value of label {label:?} exceeds {limit} bytes")]
     LongLabel {
-        /// The beginning of the label.
+        /// Start of the label name.
         label: String,
-        /// How many are read.
-        most: usize,
+        /// The limit.
+        limit: usize,
     },
-    /// Something is not what has to stand there.
+    /// Unexpected content.
     #[error("expected {expected}, found {found:?}")]
     Expected {
-        /// What has to stand there.
+        /// Expected content.
         expected: &'static str,
-        /// The beginning of what stands there.
+        /// Start of the actual content.
         found: String,
     },
-    /// A label is given twice.
-    #[error("duplicate label {label:?}")]
-    LabelTwice {
-        /// The label.
-        label: String,
-    },
+    /// A label is repeated.
+    #[error("duplicate label {0:?}")]
+    LabelTwice(String),
     /// A series has two values at one time.
     #[error("{} has two values at {at} ms", .series.brief())]
     TwoValues {
         /// The series.
         series: LabelSet,
-        /// The time.
+        /// Unix time in milliseconds.
         at: i64,
     },
-    /// There is something after the end.
+    /// There is content after `# EOF`.
     #[error("unexpected content after # EOF")]
     AfterEnd,
-    /// It is no JSON, or not the JSON of Prometheus.
-    #[error("not a Prometheus response: {reason}")]
-    Json {
-        /// What the reader says.
-        reason: String,
-    },
-    /// An answer that says what went wrong.
-    #[error("the Prometheus response is the error {error:?}")]
-    Failed {
-        /// The error.
-        error: String,
-    },
-    /// Native histograms are no numbers.
+    /// The JSON is not a Prometheus response.
+    #[error("not a Prometheus response: {0}")]
+    Json(String),
+    /// The response is an error.
+    #[error("the Prometheus response is the error {0:?}")]
+    Failed(String),
+    /// Native histograms are not supported.
     #[error("{} has native histograms, which are not supported", .series.brief())]
     Histogram {
         /// The series.

@@ -1,12 +1,10 @@
-//! Samples at hand, by series: what a query is evaluated over instead of a running Prometheus.
+//! Metrics snapshots: samples by series, for evaluation without a Prometheus server.
 //!
-//! [`Snapshot::parse`] reads what programs expose and what Prometheus answers, so that a saved state
-//! can be asked again.
+//! [`Snapshot::parse`] reads exposition formats and responses of Prometheus.
 
 mod builder;
 mod error;
 mod json;
-mod line;
 mod text;
 
 use std::collections::HashMap;
@@ -14,24 +12,27 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-pub use builder::Builder;
+pub use builder::SnapshotBuilder;
 pub use error::{SnapshotError, SnapshotProblem};
 
-use crate::expr::{Comparison, Matcher, Selector};
+#[doc(hidden)]
+pub use self::{SnapshotBuilder as Builder, SnapshotLimits as Limits};
+
+use crate::expr::{MatchType, Matcher, Selector};
 use crate::labels::{LabelSet, METRIC};
 
-/// The value with which Prometheus marks the end of a series: a NaN of its own.
+/// Staleness marker of Prometheus: a special NaN that ends a series.
 pub const STALE: f64 = f64::from_bits(0x7ff0_0000_0000_0002);
 
-/// Whether a value marks the end of a series. Any other NaN is a value.
+/// Whether a value is the staleness marker. Any other NaN is a value.
 pub(crate) fn is_stale(value: f64) -> bool {
     value.to_bits() == STALE.to_bits()
 }
 
-/// A value at a time.
+/// A sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Milliseconds since 1970, as fine as Prometheus keeps it.
+    /// Unix time in milliseconds, the resolution of Prometheus.
     pub at: i64,
     /// The value.
     pub value: f64,
@@ -40,17 +41,17 @@ pub struct Sample {
 /// A series and its samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What is measured.
+    /// Labels of the series.
     pub labels: LabelSet,
-    /// What was measured, the earliest first; no two at the same time.
+    /// Samples, sorted by time without duplicates.
     pub samples: Vec<Sample>,
 }
 
-/// How much a snapshot may hold. The defaults fit a file with everything that the queries of an
-/// update graph read in a cluster of a thousand nodes, ten times over.
+/// Limits of a snapshot. The defaults are ten times what the queries of OpenShift's graph-data read
+/// on a cluster of a thousand nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The size of what is read.
+pub struct SnapshotLimits {
+    /// Bytes of the text.
     pub bytes: usize,
     /// Series.
     pub series: usize,
@@ -58,11 +59,11 @@ pub struct Limits {
     pub samples: usize,
     /// Labels of one series.
     pub labels: usize,
-    /// The length of a label or its value: expressions are searched for in them.
+    /// Bytes of a label name or value; regular expressions are applied to them.
     pub label_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for SnapshotLimits {
     fn default() -> Self {
         Self {
             bytes: 64 << 20,
@@ -74,7 +75,7 @@ impl Default for Limits {
     }
 }
 
-/// Series in the order of their labels.
+/// Series, sorted by labels.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     series: Vec<Series>,
@@ -82,14 +83,17 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Reads samples in the text format of Prometheus or of `OpenMetrics`, which ends with
-    /// `# EOF`, or an answer of Prometheus' API in JSON. Samples without a time are taken `at`
-    /// this one.
-    pub fn parse(text: &str, at: Timestamp, limits: &Limits) -> Result<Self, SnapshotError> {
+    /// Parses the text format of Prometheus or OpenMetrics (which ends with `# EOF`), or a JSON
+    /// response of Prometheus' API. Samples without a time get the time `at`.
+    pub fn parse(
+        text: &str,
+        at: Timestamp,
+        limits: &SnapshotLimits,
+    ) -> Result<Self, SnapshotError> {
         if text.len() > limits.bytes {
-            return Err(SnapshotProblem::TooLong { length: text.len(), most: limits.bytes }.into());
+            return Err(SnapshotProblem::TooLong { length: text.len(), limit: limits.bytes }.into());
         }
-        let mut builder = Builder::new(limits.clone());
+        let mut builder = SnapshotBuilder::new(limits.clone());
         if text.trim_start().starts_with('{') {
             json::read(text, &mut builder)?;
         } else {
@@ -106,18 +110,18 @@ impl Snapshot {
         Self { series, by_metric }
     }
 
-    /// The series, in the order of their labels.
+    /// The series, sorted by labels.
     pub fn series(&self) -> &[Series] {
         &self.series
     }
 
-    /// When the latest sample was taken. A state that was saved is evaluated at its own time.
+    /// Time of the latest sample, at which a stored snapshot is evaluated.
     pub fn latest(&self) -> Option<Timestamp> {
         let last = self.series.iter().filter_map(|series| series.samples.last());
         last.map(|sample| sample.at).max().and_then(|at| Timestamp::from_millisecond(at).ok())
     }
 
-    /// The series that a selector can mean, by its name alone.
+    /// The series that a selector may select, according to its metric name.
     pub(crate) fn candidates(
         &self,
         selector: &Selector,
@@ -131,15 +135,15 @@ impl Snapshot {
 fn metric(selector: &Selector) -> Option<&str> {
     selector.metric.as_deref().or_else(|| {
         let is_name =
-            |matcher: &&Matcher| matcher.label == METRIC && matcher.comparison == Comparison::Equal;
+            |matcher: &&Matcher| matcher.label == METRIC && matcher.comparison == MatchType::Equal;
         selector.matchers.iter().find(is_name).map(|matcher| matcher.value.as_str())
     })
 }
 
-/// Both formats that write seconds may write fractions of them.
+/// OpenMetrics and JSON have times in seconds with fractions.
 #[expect(clippy::cast_possible_truncation, reason = "larger numbers are refused before")]
 fn from_seconds(seconds: f64) -> Option<i64> {
-    /// Where milliseconds are no longer exact: the year 285,000.
-    const MOST: f64 = 9e12;
-    (seconds.abs() <= MOST).then(|| (seconds * 1000.0).round() as i64)
+    /// Limit of exact milliseconds: the year 285,000.
+    const MAX_SECONDS: f64 = 9e12;
+    (seconds.abs() <= MAX_SECONDS).then(|| (seconds * 1000.0).round() as i64)
 }

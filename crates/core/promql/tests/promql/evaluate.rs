@@ -1,7 +1,7 @@
-//! Evaluating: what comes out, in words, and what is too much. That it is what Prometheus says is
-//! the subject of `fairway-oracles`.
+//! Results, errors and limits of evaluations. `fairway-oracles` compares the results with
+//! Prometheus.
 
-use fairway_promql::evaluate::Limits;
+use fairway_promql::evaluate::EvaluationLimits;
 use fairway_promql::{Query, Snapshot, evaluate, snapshot};
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -20,8 +20,8 @@ fn now() -> Timestamp {
     Timestamp::from_second(1_700_000_000).unwrap()
 }
 
-fn within(query: &str, limits: &Limits) -> String {
-    let snapshot = Snapshot::parse(SAMPLES, now(), &snapshot::Limits::default()).unwrap();
+fn within(query: &str, limits: &EvaluationLimits) -> String {
+    let snapshot = Snapshot::parse(SAMPLES, now(), &snapshot::SnapshotLimits::default()).unwrap();
     let parsed = Query::parse(query).unwrap_or_else(|error| panic!("{query}: {error}"));
     match evaluate(&parsed, &snapshot, now(), limits) {
         Ok(value) => value.to_string(),
@@ -29,27 +29,18 @@ fn within(query: &str, limits: &Limits) -> String {
     }
 }
 
-/// Each query and what comes of it.
-fn all(queries: &[&str]) -> String {
-    let line = |query: &&str| format!("{query}\n  {}", within(query, &Limits::default()));
-    queries.iter().map(line).collect::<Vec<_>>().join("\n")
+/// Checks a table of queries, each followed by its indented result.
+fn check_results(table: &str) {
+    let lines: Vec<&str> = table.trim().lines().map(str::trim).collect();
+    for case in lines.chunks_exact(2) {
+        assert_eq!(within(case[0], &EvaluationLimits::default()), case[1], "{}", case[0]);
+    }
 }
 
 #[test]
-fn an_answer_says_what_it_is() {
-    insta::assert_snapshot!(all(&[
-        "1 / 3",
-        "-1 / 0",
-        "\"text\"",
-        "a",
-        "max(a)",
-        "a{x=\"3\"}",
-        "sum(missing)",
-        "old",
-        "last_over_time(old[1h])",
-        "a[5m]",
-        "label_replace(max(a), \"long\", \"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz\", \"\", \"\")",
-    ]), @r#"
+fn value_display() {
+    check_results(
+        r#"
     1 / 3
       the scalar 0.3333333333333333
     -1 / 0
@@ -72,27 +63,14 @@ fn an_answer_says_what_it_is() {
       a range vector of 4 series
     label_replace(max(a), "long", "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", "", "")
       1 series: {long="abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk… 4
-    "#);
+    "#,
+    );
 }
 
 #[test]
-fn what_fails_says_why_and_what_to_do() {
-    insta::assert_snapshot!(all(&[
-        "a * on (x) b",
-        "b * on (x) a",
-        "a * on (x) group_left (y) b",
-        "b * on (x) group_left (y) a",
-        "label_replace(a, \"x\", \"\", \"\", \"\")",
-        "label_replace(a, \"x-y\", \"\", \"\", \"\")",
-        "label_replace(a, \"x\", \"\", \"\", \"(\")",
-        "label_join(a, \"x\", \"\", \"y y\")",
-        "count_values(\"v v\", a)",
-        "topk(NaN, a)",
-        "topk(1e300, a)",
-        "max_over_time(a[5m:1m])",
-        "histogram_quantile(0.9, a)",
-        "a atan2 b",
-    ]), @r#"
+fn evaluation_errors_name_cause_and_remediation() {
+    check_results(
+        r#"
     a * on (x) b
       failed: b{x="1",y="1"} and b{x="1",y="2"} both match {x="1"} on the right side, where labels must be unique; match on more labels, or aggregate that side
     b * on (x) a
@@ -121,12 +99,13 @@ fn what_fails_says_why_and_what_to_do() {
       failed: the function histogram_quantile is not supported for metrics snapshots; query a Prometheus server, or change the query
     a atan2 b
       failed: atan2 is not supported for metrics snapshots; query a Prometheus server, or change the query
-    "#);
+    "#,
+    );
 }
 
 #[test]
-fn budgets_are_named() {
-    let limits = Limits { series: 9, samples: 6, steps: 12, text: 40, output: 3 };
+fn evaluation_beyond_limits_fails() {
+    let limits = EvaluationLimits { series: 9, samples: 6, steps: 12, text: 40, output: 3 };
     let queries = [
         "count(a) + count({x=~\".+\"})",
         "count(a) + count(a)",
@@ -152,9 +131,9 @@ fn budgets_are_named() {
     "#);
 }
 
-/// Every nesting multiplies what is written; none of it is written before it is counted.
+/// Nested functions multiply the size of labels; the limit is checked before labels are created.
 #[test]
-fn labels_cannot_grow_without_end() {
+fn label_growth_is_limited() {
     let joined = |inner: String, _| {
         format!("label_join({inner}, \"x\", \"0123456789\", \"x\", \"x\", \"x\", \"x\")")
     };
@@ -166,14 +145,14 @@ fn labels_cannot_grow_without_end() {
         [(0..16).fold("max(a)".to_owned(), joined), (0..3).fold("a{x=\"1\"}".to_owned(), replaced)];
     for nested in nested {
         insta::allow_duplicates! {
-            insta::assert_snapshot!(within(&nested, &Limits::default()), @"failed: evaluation aborted: the query handles more than 16777216 bytes of labels");
+            insta::assert_snapshot!(within(&nested, &EvaluationLimits::default()), @"failed: evaluation aborted: the query handles more than 16777216 bytes of labels");
         }
     }
 }
 
-/// The largest trees that are accepted, on half the stack that threads have.
+/// The deepest accepted trees, on half of the default stack.
 #[test]
-fn nothing_that_is_accepted_exhausts_a_small_stack() {
+fn deepest_queries_fit_a_small_stack() {
     let chain = vec!["1"; 101].join(" ^ ");
     let negative = format!("{}a", "-".repeat(100));
     let calls = ("abs(-".repeat(32), ")".repeat(32));
@@ -181,22 +160,22 @@ fn nothing_that_is_accepted_exhausts_a_small_stack() {
     let aggregates = format!("{}a{}", "topk by (x) (1, ".repeat(32), ")".repeat(32));
     let evaluate = move || {
         for query in [chain, negative, mixed, aggregates] {
-            let _ = within(&query, &Limits::default());
+            let _ = within(&query, &EvaluationLimits::default());
         }
     };
     std::thread::Builder::new().stack_size(1 << 20).spawn(evaluate).unwrap().join().unwrap();
 }
 
 #[test]
-fn windows_include_both_ends() {
+fn ranges_include_both_ends() {
     let samples = "a 1 1699999700000\na 2 1700000000000";
-    let snapshot = Snapshot::parse(samples, now(), &snapshot::Limits::default()).unwrap();
+    let snapshot = Snapshot::parse(samples, now(), &snapshot::SnapshotLimits::default()).unwrap();
     let query = Query::parse("count_over_time(a[5m])").unwrap();
-    let value = evaluate(&query, &snapshot, now(), &Limits::default()).unwrap();
+    let value = evaluate(&query, &snapshot, now(), &EvaluationLimits::default()).unwrap();
     assert_eq!(value.to_string(), "1 series: {} 2");
 }
 
-/// Separated by blanks.
+/// Separated by whitespace.
 const WORDS: &str = r#"
     a b a[5m] b[1h] {x="1"} sum( topk( topk(1, quantile(NaN, count_values("v", by(x) without(y) on(x)
     on() ignoring(y) group_left(y) group_right bool or and unless offset @ start() ( ) , == > + - *
@@ -206,28 +185,28 @@ const WORDS: &str = r#"
 
 proptest! {
     #[test]
-    fn no_words_make_it_panic(words in prop::collection::vec(
+    fn any_tokens_do_not_panic(words in prop::collection::vec(
         prop::sample::select(WORDS.split_whitespace().collect::<Vec<_>>()), 1..8)) {
         let open = words.iter().map(|word| word.matches('(').count()).sum::<usize>();
         let closed = words.iter().map(|word| word.matches(')').count()).sum::<usize>();
         let text = words.join(" ") + &")".repeat(open.saturating_sub(closed));
         if let Ok(query) = Query::parse(&text) {
-            let snapshot = Snapshot::parse(SAMPLES, now(), &snapshot::Limits::default()).unwrap();
-            let _ = evaluate(&query, &snapshot, now(), &Limits::default());
+            let snapshot = Snapshot::parse(SAMPLES, now(), &snapshot::SnapshotLimits::default()).unwrap();
+            let _ = evaluate(&query, &snapshot, now(), &EvaluationLimits::default());
         }
     }
 
     #[test]
-    fn no_time_makes_it_panic(now in -9_000_000_000_000_000i64..9_000_000_000_000_000, at in any::<i32>(), years in 1u16..292) {
+    fn any_time_does_not_panic(now in -9_000_000_000_000_000i64..9_000_000_000_000_000, at in any::<i32>(), years in 1u16..292) {
         let Ok(now) = Timestamp::from_millisecond(now / 1000) else { return Ok(()) };
-        let snapshot = Snapshot::parse(SAMPLES, now, &snapshot::Limits::default()).unwrap();
+        let snapshot = Snapshot::parse(SAMPLES, now, &snapshot::SnapshotLimits::default()).unwrap();
         for text in [
             format!("rate(a[{years}y] @ {at} offset {years}y)"),
             format!("delta(a[1ms] offset -{years}y)"),
             "time() - timestamp(a)".to_owned(),
         ] {
             let query = Query::parse(&text).unwrap();
-            let _ = evaluate(&query, &snapshot, now, &Limits::default());
+            let _ = evaluate(&query, &snapshot, now, &EvaluationLimits::default());
         }
     }
 }

@@ -1,6 +1,6 @@
-//! What the crate promises as a whole. `fairway-oracles` compares it with Prometheus.
+//! Integration tests of the crate. `fairway-oracles` compares it with Prometheus.
 
 mod evaluate;
+mod openshift;
 mod parse;
-mod real_queries;
 mod snapshot;

@@ -1,6 +1,6 @@
-//! Reading samples: what is understood, and what is refused, and where.
+//! Formats of snapshots, errors and their lines.
 
-use fairway_promql::snapshot::{Builder, Limits, Sample};
+use fairway_promql::snapshot::{Sample, SnapshotBuilder, SnapshotLimits};
 use fairway_promql::{LabelSet, Snapshot};
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -8,16 +8,16 @@ use proptest::prelude::*;
 const NOW: i64 = 1_700_000_000;
 
 fn parse(text: &str) -> Result<Snapshot, String> {
-    parse_within(text, &Limits::default())
+    parse_within(text, &SnapshotLimits::default())
 }
 
-fn parse_within(text: &str, limits: &Limits) -> Result<Snapshot, String> {
+fn parse_within(text: &str, limits: &SnapshotLimits) -> Result<Snapshot, String> {
     let now = Timestamp::from_second(NOW).unwrap();
     Snapshot::parse(text, now, limits).map_err(|error| error.to_string())
 }
 
-/// A line for each sample.
-fn listed(text: &str) -> String {
+/// One line for each sample.
+fn list_samples(text: &str) -> String {
     let snapshot = parse(text).unwrap_or_else(|error| panic!("{error}"));
     let lines = snapshot.series().iter().flat_map(|series| {
         series
@@ -29,8 +29,8 @@ fn listed(text: &str) -> String {
 }
 
 #[test]
-fn what_programs_expose_is_read() {
-    insta::assert_snapshot!(listed(r#"
+fn prometheus_text_format_is_read() {
+    insta::assert_snapshot!(list_samples(r#"
 # HELP b_total Some counter.
 # TYPE b_total counter
 b_total{code="200",} 1027 1699999999000
@@ -49,8 +49,8 @@ c NaN -1000
 }
 
 #[test]
-fn open_metrics_has_seconds_and_examples() {
-    insta::assert_snapshot!(listed(r#"# TYPE a counter
+fn openmetrics_format_is_read() {
+    insta::assert_snapshot!(list_samples(r#"# TYPE a counter
 # UNIT a_seconds seconds
 a_total 17.0 1699999999.5 # {trace_id="x # y"} 0.67
 a_bucket{le="0.1"} 8 # {} 0.054 1699999998
@@ -66,8 +66,8 @@ b 1 -1.5
 }
 
 #[test]
-fn answers_of_prometheus_are_read() {
-    insta::assert_snapshot!(listed(r#"{"status":"success","data":{"resultType":"matrix","result":[
+fn json_responses_are_read() {
+    insta::assert_snapshot!(list_samples(r#"{"status":"success","data":{"resultType":"matrix","result":[
         {"metric":{"__name__":"b","x":"1"},"values":[[1699999940,"2"],[1699999999.123,"NaN"]]},
         {"metric":{"x":"2"},"values":[[1699999999.123,"-Inf"]]}
     ]},"warnings":["some"]}"#), @r#"
@@ -75,44 +75,15 @@ fn answers_of_prometheus_are_read() {
     b{x="1"} NaN 1699999999123
     {x="2"} -inf 1699999999123
     "#);
-    insta::assert_snapshot!(listed(r#"
+    insta::assert_snapshot!(list_samples(r#"
         {"data": {"result": [{"metric": {"__name__": "a"}, "value": [1700000000, "1"]}]}}"#), @"a 1 1700000000000");
     assert!(parse(r#"{"status":"success","data":{"resultType":"vector","result":[]}}"#).is_ok());
 }
 
 #[test]
-fn what_cannot_be_read_is_named_with_its_line() {
-    let refused = [
-        "a 1\nb",
-        "a one",
-        "a 1 2 3",
-        "a 1 1.5",
-        "a 1 x\n# EOF",
-        "a{b=\"1\" c=\"2\"} 1",
-        "a{b=1} 1",
-        "a{b=\"1} 1",
-        "a{b} 1",
-        "a{b=\"1\",b=\"2\"} 1",
-        "a{b-c=\"1\"} 1",
-        "a.b 1",
-        "ä 1",
-        "{\"a.b\"} 1",
-        "a 1 5\n\na 2 5",
-        "# EOF\na 1\n# EOF",
-        "{",
-        "{\"data\": {\"result\":\n[{\"metric\": {}, \"value\": [1, 1]}]}}",
-        "{\"data\": {\"result\": [{\"metric\": {}, \"value\": [1, \"x\"]}]}}",
-        "{\"data\": {\"result\": [{\"metric\": {}, \"value\": [1e99, \"1\"]}]}}",
-        "{\"data\": {\"result\": [{\"metric\": {\"a b\": \"1\"}, \"value\": [1, \"1\"]}]}}",
-        "{\"data\": {\"result\": [{\"metric\": {\"a\": \"1\"}, \"histogram\": [1, {}]}]}}",
-        "{\"data\": {\"resultType\": \"scalar\", \"result\": [1, \"1\"]}}",
-        "{\"status\": \"error\", \"errorType\": \"bad_data\", \"error\": \"no such thing\"}",
-    ];
-    let errors = refused.map(|text| match parse(text) {
-        Ok(_) => format!("{text:?} is read"),
-        Err(error) => format!("{text:?}\n  {error}"),
-    });
-    insta::assert_snapshot!(errors.join("\n"), @r##"
+fn invalid_snapshots_report_line() {
+    // Each text, as a JSON string, is followed by its error.
+    let table = r##"
     "a 1\nb"
       line 2: expected a number, found ""
     "a one"
@@ -161,13 +132,18 @@ fn what_cannot_be_read_is_named_with_its_line() {
       line 1: not a Prometheus response: invalid type: integer `1`, expected a series
     "{\"status\": \"error\", \"errorType\": \"bad_data\", \"error\": \"no such thing\"}"
       line 1: the Prometheus response is the error "no such thing"
-    "##);
+    "##;
+    let lines: Vec<&str> = table.trim().lines().map(str::trim).collect();
+    for case in lines.chunks_exact(2) {
+        let text: String = serde_json::from_str(case[0]).unwrap();
+        assert_eq!(parse(&text).unwrap_err(), case[1]);
+    }
 }
 
 #[test]
-fn limits_are_named() {
-    let limits = Limits { bytes: 40, series: 2, samples: 3, labels: 3, label_bytes: 8 };
-    let refused = [
+fn input_beyond_limits_is_rejected() {
+    let limits = SnapshotLimits { bytes: 40, series: 2, samples: 3, labels: 3, label_bytes: 8 };
+    let error_of = [
         &"a 1\n".repeat(20),
         "a 1\nb 1\nc 1",
         "a 1 1\na 1 2\na 1 3\na 1 4",
@@ -175,7 +151,7 @@ fn limits_are_named() {
         "a{b=\"123456789\"} 1",
         "abcdefghi 1",
     ];
-    let errors = refused.map(|text| parse_within(text, &limits).unwrap_err());
+    let errors = error_of.map(|text| parse_within(text, &limits).unwrap_err());
     insta::assert_snapshot!(errors.join("\n"), @r#"
     the snapshot has 80 bytes; the limit is 40 bytes
     line 3: more than 2 series; keep only the series that the queries read
@@ -188,8 +164,8 @@ fn limits_are_named() {
 }
 
 #[test]
-fn samples_are_put_in_order() {
-    let mut builder = Builder::new(Limits::default());
+fn samples_are_sorted() {
+    let mut builder = SnapshotBuilder::new(SnapshotLimits::default());
     for at in [3, 1, 2] {
         let labels = LabelSet::from([("x", "1"), ("__name__", "a"), ("empty", "")]);
         builder.add(labels, Sample { at: at * 1000, value: 0.5 }).unwrap();
@@ -201,7 +177,7 @@ fn samples_are_put_in_order() {
     assert!(series.samples.is_sorted_by_key(|sample| sample.at));
 }
 
-/// Separated by blanks.
+/// Separated by whitespace.
 const WORDS: &str = r#"
     a {a="b"} {a="b",} { } = , " \ \n \" 1 1.5 NaN -1 # EOF {"data":{"result":[ ]}} [1,"1"] "metric"
     {"metric":{},"value":[1,"1"]} :
@@ -209,13 +185,13 @@ const WORDS: &str = r#"
 
 proptest! {
     #[test]
-    fn no_words_make_it_panic(words in prop::collection::vec(
+    fn any_tokens_do_not_panic(words in prop::collection::vec(
         prop::sample::select(WORDS.split_whitespace().collect::<Vec<_>>()), 0..24), glue in "[ \n]?") {
         let _ = parse(&words.join(&glue));
     }
 
     #[test]
-    fn no_text_makes_it_panic(text in "\\PC{0,60}") {
+    fn any_text_does_not_panic(text in "\\PC{0,60}") {
         let _ = parse(&text);
     }
 }

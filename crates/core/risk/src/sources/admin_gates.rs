@@ -1,4 +1,4 @@
-//! Gates: what an administrator has to confirm before a minor or major update.
+//! Admin gates: requirements that an administrator acknowledges before a minor or major update.
 
 use std::collections::BTreeMap;
 
@@ -6,78 +6,83 @@ use fairway_api::Version;
 use serde_json::json;
 
 use super::names::{GATE, GATES_UNKNOWN};
-use super::{against_minor, cannot_tell};
-use crate::legal;
-use crate::risk::{Concern, Source};
+use super::{minor_update_risk, with_unknown_assessment};
+use crate::risk::{ReportedRisk, RiskSource};
+use crate::validation;
 
-/// The data of a ConfigMap.
-pub type ConfigData = BTreeMap<String, String>;
+/// Data of a ConfigMap.
+pub type ConfigMapData = BTreeMap<String, String>;
 
-/// Gates of one release; real ones have a few.
+/// Admin gates of one release; real releases have a few.
 const MAX_GATES: usize = 50;
 
-/// The gates of the release at version `current` that nobody has confirmed. `gates` is the data of
-/// `openshift-config-managed/admin-gates`, `acks` that of `openshift-config/admin-acks`; an error
-/// says why it could not be read.
+/// The unacknowledged admin gates of version `current`. `gates` is the data of ConfigMap
+/// `openshift-config-managed/admin-gates`, `acks` that of `openshift-config/admin-acks`, or the
+/// error of reading them.
 pub fn admin_gates(
     current: &str,
-    gates: Result<&ConfigData, &str>,
-    acks: Result<&ConfigData, &str>,
-) -> Vec<Concern> {
+    gates: Result<&ConfigMapData, &str>,
+    acks: Result<&ConfigMapData, &str>,
+) -> Vec<ReportedRisk> {
     let gates = match gates {
         Ok(gates) => gates,
         Err(why) => return vec![unknown("openshift-config-managed/admin-gates", why)],
     };
     let current = Version::parse(current).ok();
-    let is_open = |stream: Option<&str>| match (stream, &current) {
+    let is_active = |stream: Option<&str>| match (stream, &current) {
         (Some(stream), Some(current)) => current.stream() == stream,
         _ => true,
     };
     let acks = match acks {
         Ok(acks) => acks,
-        Err(why) if gates.keys().any(|key| is_open(stream_of(key))) => {
+        Err(why) if gates.keys().any(|key| is_active(stream_of(key))) => {
             return vec![unknown("openshift-config/admin-acks", why)];
         }
         Err(_) => return Vec::new(),
     };
-    let mut unconfirmed = unconfirmed(is_open, gates, acks);
-    let mut concerns: Vec<Concern> =
-        unconfirmed.by_ref().take(MAX_GATES).map(Gate::into_concern).collect();
-    let more = unconfirmed.count();
+    let mut unacknowledged = unacknowledged(is_active, gates, acks);
+    let mut reported_risks: Vec<ReportedRisk> =
+        unacknowledged.by_ref().take(MAX_GATES).map(AdminGate::into_reported_risk).collect();
+    let more = unacknowledged.count();
     if more > 0 {
         let message = format!("{more} more admin gates are not acknowledged.");
         let name = format!("{GATE}more");
-        concerns.push(against_minor(name, &message, "admin-gates", Source::AdminGate));
+        reported_risks.push(minor_update_risk(
+            name,
+            &message,
+            "admin-gates",
+            RiskSource::AdminGate,
+        ));
     }
-    concerns
+    reported_risks
 }
 
-/// A gate that nobody has confirmed.
+/// An unacknowledged admin gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gate {
-    /// The name of the risk that it is.
+pub struct AdminGate {
+    /// Name of its risk.
     pub name: String,
-    /// What is to be confirmed.
+    /// Requirement to acknowledge.
     pub message: String,
-    /// The command that confirms it.
+    /// Command that acknowledges it.
     pub confirm: String,
-    /// Where people read about it, if it says so.
+    /// First URL in the message.
     pub url: Option<String>,
 }
 
-/// The gates that nobody has confirmed, of those that are open: `is_open` is told the `X.Y` that a
-/// gate is on, or nothing where its name makes no sense.
-pub fn unconfirmed<'a>(
-    is_open: impl Fn(Option<&str>) -> bool + 'a,
-    gates: &'a ConfigData,
-    acks: &'a ConfigData,
-) -> impl Iterator<Item = Gate> + 'a {
-    let confirmed = |key: &str| acks.get(key).is_some_and(|ack| ack == "true");
-    let open = gates.iter().filter(move |(key, _)| is_open(stream_of(key)));
-    open.filter(move |(key, _)| !confirmed(key)).map(|(key, text)| Gate::new(key, text))
+/// The unacknowledged admin gates that are active. `is_active` receives the `X.Y` version of a gate,
+/// or `None` if its name is invalid.
+pub fn unacknowledged<'a>(
+    is_active: impl Fn(Option<&str>) -> bool + 'a,
+    gates: &'a ConfigMapData,
+    acks: &'a ConfigMapData,
+) -> impl Iterator<Item = AdminGate> + 'a {
+    let acknowledged = |key: &str| acks.get(key).is_some_and(|ack| ack == "true");
+    let active = gates.iter().filter(move |(key, _)| is_active(stream_of(key)));
+    active.filter(move |(key, _)| !acknowledged(key)).map(|(key, text)| AdminGate::new(key, text))
 }
 
-/// `X.Y` of a key such as `ack-X.Y-what`: the versions that the gate is on.
+/// The `X.Y` version in a key such as `ack-X.Y-what`.
 fn stream_of(key: &str) -> Option<&str> {
     let (stream, what) = key.strip_prefix("ack-")?.split_once('-')?;
     let (major, minor) = stream.split_once('.')?;
@@ -86,7 +91,7 @@ fn stream_of(key: &str) -> Option<&str> {
     (well_formed && !what.starts_with('-')).then_some(stream)
 }
 
-impl Gate {
+impl AdminGate {
     fn new(key: &str, text: &str) -> Self {
         let text = text.trim();
         let message = match stream_of(key) {
@@ -100,7 +105,7 @@ impl Gate {
             ),
             Some(_) => text.to_owned(),
         };
-        // A recorded cluster may have any key, and people type the command.
+        // Recorded clusters may have any key, and users paste the command into a shell.
         let patch = json!({"data": {key: "true"}}).to_string().replace('\'', r"'\''");
         Self {
             name: format!("{GATE}{key}"),
@@ -112,29 +117,29 @@ impl Gate {
         }
     }
 
-    fn into_concern(self) -> Concern {
+    fn into_reported_risk(self) -> ReportedRisk {
         let Self { name, message, confirm, url } = self;
         let message = format!("{message} To acknowledge: {confirm}");
-        let mut concern = against_minor(name, &message, "admin-gates", Source::AdminGate);
+        let mut risk = minor_update_risk(name, &message, "admin-gates", RiskSource::AdminGate);
         if let Some(url) = url {
-            concern.risk.url = url;
+            risk.risk.url = url;
         }
-        concern
+        risk
     }
 }
 
-fn unknown(config_map: &str, why: &str) -> Concern {
+fn unknown(config_map: &str, why: &str) -> ReportedRisk {
     let message = "Cannot determine whether an administrator has to acknowledge an admin gate \
         before an update to a later minor or major version.";
     let why = format!("Cannot read ConfigMap {config_map}: {why}.");
-    let concern = against_minor(GATES_UNKNOWN, message, "admin-gates", Source::AdminGate);
-    cannot_tell(concern, &why)
+    let risk = minor_update_risk(GATES_UNKNOWN, message, "admin-gates", RiskSource::AdminGate);
+    with_unknown_assessment(risk, &why)
 }
 
-/// The first address in a text for people.
+/// The first URL in a text.
 fn first_url(text: &str) -> Option<String> {
     let begin = text.find("https://")?;
     let url = text[begin..].split([' ', '\t', '\n', '"', '<', '>', ')', ']']).next()?;
     let url = url.trim_end_matches(['.', ',', ';', ':', '\'', '!', '?']);
-    legal::url_defect(url).is_none().then(|| url.to_owned())
+    validation::url_defect(url).is_none().then(|| url.to_owned())
 }

@@ -1,4 +1,5 @@
-//! Alerts that should be looked into before an update.
+//! Firing alerts to investigate before an update. The selection and texts follow `oc adm upgrade
+//! recommend`.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +8,16 @@ use fairway_api::reason::applies;
 use jiff::Timestamp;
 
 use super::names::MORE_ALERTS;
-use super::{MAX_TEXT, docs};
+use super::{MAX_TEXT_BYTES, docs};
 use crate::alerts::{self, Alert, AlertsError};
-use crate::legal;
-use crate::risk::{Claim, Concern, Risk, Source, Targets};
+use crate::risk::{AffectedUpdates, ReportedRisk, Risk, RiskAssessment, RiskSource};
 use crate::text;
+use crate::validation;
 
-/// Alerts of different names that become risks; the names of more are listed in one.
-const MAX_NAMES: usize = 100;
+/// Alert names that become risks; further names are listed in one risk.
+const MAX_ALERT_NAMES: usize = 100;
 
-/// Where alerts without a runbook of their own lead.
+/// URL for alerts without a runbook.
 const NO_RUNBOOK: &str =
     "https://github.com/openshift/runbooks/tree/master/alerts?runbook=notfound";
 
@@ -31,8 +32,8 @@ const NODE_ALERTS: &[&str] = &[
     "VMCannotBeEvicted",
 ];
 
-/// The concerns that firing alerts raise, from the answer of `/api/v1/alerts`, by name.
-pub fn alerts(json: &[u8]) -> Result<Vec<Concern>, AlertsError> {
+/// The risks of firing alerts in a response of `/api/v1/alerts`, by name.
+pub fn alerts(json: &[u8]) -> Result<Vec<ReportedRisk>, AlertsError> {
     let alerts = alerts::read(json)?;
     let mut by_name: BTreeMap<&str, Vec<(&Alert, &str)>> = BTreeMap::new();
     for alert in &alerts {
@@ -40,12 +41,13 @@ pub fn alerts(json: &[u8]) -> Result<Vec<Concern>, AlertsError> {
             by_name.entry(alert.name()).or_default().push((alert, impact));
         }
     }
-    let surplus = by_name.keys().skip(MAX_NAMES).map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    let shown = by_name.iter().take(MAX_NAMES).map(|(name, alerts)| concern(name, alerts));
-    Ok(shown.chain((!surplus.is_empty()).then(|| more(&surplus))).collect())
+    let surplus =
+        by_name.keys().skip(MAX_ALERT_NAMES).map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let shown = by_name.iter().take(MAX_ALERT_NAMES).map(|(name, alerts)| alert_risk(name, alerts));
+    Ok(shown.chain((!surplus.is_empty()).then(|| more_alerts(&surplus))).collect())
 }
 
-/// What a firing alert means for an update; none where it means nothing.
+/// Impact of a firing alert on an update; `None` if it has none.
 fn impact(alert: &Alert) -> Option<&'static str> {
     if alert.state != "firing" {
         return None;
@@ -65,25 +67,25 @@ fn impact(alert: &Alert) -> Option<&'static str> {
     }
 }
 
-/// Its summary, as a sentence.
+/// Summary of an alert as a sentence.
 fn sentence(alert: &Alert) -> String {
     let summary = alert.summary();
     let end = if summary.ends_with('.') { "" } else { "." };
-    format!("{}{end}", text::excerpt(summary, MAX_TEXT))
+    format!("{}{end}", text::truncate(summary, MAX_TEXT_BYTES))
 }
 
 fn runbook(alert: &Alert) -> &str {
     let url = alert.annotation("runbook_url");
-    if legal::url_defect(url).is_none() { url } else { NO_RUNBOOK }
+    if validation::url_defect(url).is_none() { url } else { NO_RUNBOOK }
 }
 
-/// Everything there is to say about this one.
-fn told(alert: &Alert, impact: &str) -> String {
+/// Description of one alert.
+fn description(alert: &Alert, impact: &str) -> String {
     let severity = match alert.label("severity") {
         "" => "alert".to_owned(),
         severity => format!("{severity} alert"),
     };
-    let place = match alert.name() {
+    let location = match alert.name() {
         "PodDisruptionBudgetAtLimit" => format!(
             " Namespace={}, PodDisruptionBudget={}.",
             alert.label("namespace"),
@@ -95,37 +97,41 @@ fn told(alert: &Alert, impact: &str) -> String {
         ("", "") => "The alert has no description.".to_owned(),
         ("", text) | (text, _) => format!("The alert description is: {text}"),
     };
-    let told = format!(
-        "{severity} {name} firing, {impact}.{place} {summary} {description} {runbook}",
+    let description = format!(
+        "{severity} {name} firing, {impact}.{location} {summary} {description} {runbook}",
         name = alert.name(),
         summary = sentence(alert),
         runbook = runbook(alert),
     );
-    text::excerpt(&told, MAX_TEXT)
+    text::truncate(&description, MAX_TEXT_BYTES)
 }
 
-/// The concern of all alerts of one name.
-fn concern(name: &str, alerts: &[(&Alert, &str)]) -> Concern {
-    let mut told: Vec<String> = alerts.iter().map(|(alert, impact)| told(alert, impact)).collect();
-    told.sort();
-    told.dedup();
+/// The risk of all alerts with one name.
+fn alert_risk(name: &str, alerts: &[(&Alert, &str)]) -> ReportedRisk {
+    let mut description: Vec<String> =
+        alerts.iter().map(|(alert, impact)| description(alert, impact)).collect();
+    description.sort();
+    description.dedup();
     let times = alerts.iter().filter_map(|(alert, _)| alert.since());
     let since: Option<Timestamp> = times.min();
-    let told = text::join(&told, "; ", 2 * MAX_TEXT);
-    let claim = Claim { since, ..Claim::new(ConditionStatus::True, applies::ALERT_FIRING, told) };
+    let description = text::join(&description, "; ", 2 * MAX_TEXT_BYTES);
+    let claim = RiskAssessment {
+        since,
+        ..RiskAssessment::new(ConditionStatus::True, applies::ALERT_FIRING, description)
+    };
     let first = alerts.iter().map(|(alert, _)| (sentence(alert), runbook(alert))).min();
     let (summary, runbook) = first.unwrap_or_default();
-    let risk = Risk::always(name, summary, runbook).claiming(claim);
-    Concern { risk, source: Source::Alert, targets: Targets::All }
+    let risk = Risk::always(name, summary, runbook).with_assessment(claim);
+    ReportedRisk { risk, source: RiskSource::Alert, targets: AffectedUpdates::All }
 }
 
-fn more(names: &[String]) -> Concern {
+fn more_alerts(names: &[String]) -> ReportedRisk {
     let message = format!(
         "{} more firing alerts to investigate before an update: {}",
         names.len(),
-        text::join(names, ", ", MAX_TEXT)
+        text::join(names, ", ", MAX_TEXT_BYTES)
     );
-    let claim = Claim::new(ConditionStatus::True, applies::ALERT_FIRING, message.clone());
-    let risk = Risk::always(MORE_ALERTS, message, docs("alerts")).claiming(claim);
-    Concern { risk, source: Source::Alert, targets: Targets::All }
+    let claim = RiskAssessment::new(ConditionStatus::True, applies::ALERT_FIRING, message.clone());
+    let risk = Risk::always(MORE_ALERTS, message, docs("alerts")).with_assessment(claim);
+    ReportedRisk { risk, source: RiskSource::Alert, targets: AffectedUpdates::All }
 }

@@ -1,49 +1,49 @@
-//! The names of risks that the cluster itself gives rise to: whoever reads them in its status
-//! tells by them where they come from.
+//! Names of the risks that the state of the cluster causes. They identify the source of a risk in a
+//! status.
 
-use crate::risk::Source;
+use crate::risk::RiskSource;
 
-/// An update that is under way.
+/// An update in progress.
 pub const UPDATING: &str = "ClusterVersionUpdating";
 
-/// Objects that the administrator excluded from management.
+/// Objects that `spec.overrides` excludes from management.
 pub(super) const OVERRIDES: &str = "ClusterVersionOverrides";
 
-/// Objects that the release removes, and that are still there.
+/// Objects that the release deletes and that still exist.
 pub(super) const DELETIONS: &str = "ResourceDeletionInProgress";
 
-/// Alerts that are not named each.
+/// Alerts that are not named individually.
 pub(super) const MORE_ALERTS: &str = "MoreAlerts";
 
-/// Cluster operators that cannot be listed.
+/// ClusterOperators that cannot be listed.
 pub(super) const OPERATORS_UNKNOWN: &str = "ClusterOperatorUpgradeableUnknown";
 
-/// Gates that cannot be read.
+/// Admin gates that cannot be read.
 pub(super) const GATES_UNKNOWN: &str = "AdminAckUnknown";
 
-/// What stands before the name of a cluster operator that is not upgradeable.
+/// Prefix for the name of a ClusterOperator that is not upgradeable.
 pub(super) const UPGRADEABLE: &str = "ClusterOperatorUpgradeable-";
 
-/// What stands before the name of a cluster operator whose report cannot be read.
+/// Prefix for the name of a ClusterOperator with an invalid risk report.
 pub(super) const RISK_REPORT: &str = "RiskReport-";
 
-/// What stands before the name of a gate.
+/// Prefix for the name of an admin gate.
 pub(super) const GATE: &str = "AdminAck-";
 
-/// Who gives that name to risks, if it is one of these.
-pub fn source_of(name: &str) -> Option<Source> {
+/// The source of risks with a name, if the name is one of these.
+pub fn source_of(name: &str) -> Option<RiskSource> {
     match name {
-        UPDATING => Some(Source::Updating),
-        OVERRIDES => Some(Source::Overrides),
-        DELETIONS => Some(Source::Deletions),
-        MORE_ALERTS => Some(Source::Alert),
-        OPERATORS_UNKNOWN => Some(Source::ClusterOperators),
-        GATES_UNKNOWN => Some(Source::AdminGate),
-        _ if name.starts_with(GATE) => Some(Source::AdminGate),
+        UPDATING => Some(RiskSource::Updating),
+        OVERRIDES => Some(RiskSource::Overrides),
+        DELETIONS => Some(RiskSource::Deletions),
+        MORE_ALERTS => Some(RiskSource::Alert),
+        OPERATORS_UNKNOWN => Some(RiskSource::ClusterOperators),
+        GATES_UNKNOWN => Some(RiskSource::AdminGate),
+        _ if name.starts_with(GATE) => Some(RiskSource::AdminGate),
         _ => {
             let operator = name.strip_prefix(UPGRADEABLE).map(str::to_owned);
             let report = name.strip_prefix(RISK_REPORT).map(str::to_owned);
-            operator.map(Source::Upgradeable).or_else(|| report.map(Source::RiskReport))
+            operator.map(RiskSource::Upgradeable).or_else(|| report.map(RiskSource::RiskReport))
         }
     }
 }
@@ -59,7 +59,7 @@ mod tests {
     };
 
     #[test]
-    fn the_name_of_a_concern_tells_its_source() {
+    fn source_of_matches_reported_source() {
         let operator = |name: &str, extension: serde_json::Value| -> ClusterOperator {
             let no = json!({"type": "Upgradeable", "status": "False", "message": "No."});
             serde_json::from_value(json!({
@@ -74,7 +74,7 @@ mod tests {
         let left_alone =
             json!({"kind": "A", "name": "b", "group": "", "namespace": "", "unmanaged": true});
         let under_way = json!({"type": "Progressing", "status": "True"});
-        let concerns =
+        let reported_risks =
             cluster_operators(&[operator("storage", json!(null)), operator("network", report)])
                 .into_iter()
                 .chain([unlisted_cluster_operators("forbidden")])
@@ -84,12 +84,12 @@ mod tests {
                 .chain(updating(&[serde_json::from_value(under_way).unwrap()]))
                 .chain(deletions(&["Job old".to_owned()]));
         let mut count = 0;
-        for concern in concerns {
+        for reported_risk in reported_risks {
             assert_eq!(
-                source_of(&concern.risk.name),
-                Some(concern.source),
+                source_of(&reported_risk.risk.name),
+                Some(reported_risk.source),
                 "{}",
-                concern.risk.name
+                reported_risk.risk.name
             );
             count += 1;
         }

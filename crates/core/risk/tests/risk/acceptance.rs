@@ -1,17 +1,17 @@
-//! Names accept, and the annotation says on which terms.
+//! Accepted names and their terms.
 
-use fairway_risk::{ANNOTATION, Acceptance, Standing, definition_hash};
+use fairway_risk::{ANNOTATION, Acceptance, AcceptanceState, definition_hash};
 
 use crate::support::*;
 
-fn standing(annotation: &str) -> Standing {
+fn state(annotation: &str) -> AcceptanceState {
     let update = update_accepting(&["A"]);
-    Acceptance::read(Some(&update), Some(annotation)).standing("A", "4.7.4", "hash", at(0))
+    Acceptance::read(Some(&update), Some(annotation)).state("A", "4.7.4", "hash", at(0))
 }
 
 #[test]
-fn terms() {
-    let accepted = Standing::Accepted { changed: false };
+fn terms_limit_acceptance() {
+    let accepted = AcceptanceState::Accepted { changed: false };
     for annotation in [
         "{}",
         r#"{"A": {}}"#,
@@ -23,9 +23,9 @@ fn terms() {
         r#"{"B": {"until": "1999-01-01"}}"#,
         r#"{"B": "nonsense"}"#,
     ] {
-        assert_eq!(standing(annotation), accepted, "{annotation}");
+        assert_eq!(state(annotation), accepted, "{annotation}");
     }
-    let said = [
+    let texts = [
         r#"{"A": {"until": "2021-08-28T01:00:00Z"}}"#,
         r#"{"A": {"until": "2021-08-27"}}"#,
         r#"{"A": {"for": ">=4.8"}}"#,
@@ -37,8 +37,8 @@ fn terms() {
         "nonsense",
         "[]",
     ]
-    .map(|annotation| standing(annotation).to_string());
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    .map(|annotation| state(annotation).to_string());
+    insta::assert_snapshot!(texts.join("\n"), @r#"
     The acceptance of the risk expired at 2021-08-28T01:00:00Z.
     The acceptance of the risk expired at 2021-08-27.
     The risk is accepted for >=4.8 only, not for this version.
@@ -53,23 +53,23 @@ fn terms() {
 }
 
 #[test]
-fn an_annotation_accepts_nothing_by_itself() {
+fn annotation_without_name_accepts_nothing() {
     let acceptance = Acceptance::read(None, Some(r#"{"A": {"reason": "because"}}"#));
-    assert_eq!(acceptance.standing("A", "4.7.4", "", at(0)), Standing::NotAccepted);
+    assert_eq!(acceptance.state("A", "4.7.4", "", at(0)), AcceptanceState::NotAccepted);
 }
 
 #[test]
-fn a_hostile_annotation_is_reported_and_accepts_nothing() {
+fn invalid_annotation_is_reported_and_accepts_nothing() {
     let update = update_accepting(&["A"]);
     let huge = format!(r#"{{"A": {{"reason": "{}"}}}}"#, "x".repeat(1 << 20));
     let deep = format!(r#"{{"A": {}1{}}}"#, "[".repeat(1000), "]".repeat(1000));
-    let mut said = Vec::new();
+    let mut texts = Vec::new();
     for annotation in [huge.as_str(), &deep, "", r#"{"A": {"until": "x"}, "B": 1}"#] {
         let acceptance = Acceptance::read(Some(&update), Some(annotation));
-        assert!(!acceptance.standing("A", "4.7.4", "", at(0)).is_accepted());
-        said.extend(acceptance.problems());
+        assert!(!acceptance.state("A", "4.7.4", "", at(0)).is_accepted());
+        texts.extend(acceptance.problems());
     }
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(texts.join("\n"), @r#"
     No risk counts as accepted: cannot read annotation fairway.dev/accepted-risks: 1048597 bytes exceed the limit of 131072 bytes.
     No risk counts as accepted: cannot read annotation fairway.dev/accepted-risks: recursion limit exceeded at line 1 column 133.
     No risk counts as accepted: cannot read annotation fairway.dev/accepted-risks: EOF while parsing a value at line 1 column 0.
@@ -79,13 +79,13 @@ fn a_hostile_annotation_is_reported_and_accepts_nothing() {
 }
 
 #[test]
-fn what_is_said_where_an_acceptance_does_not_count() {
+fn recommended_names_expired_acceptance() {
     let update = update_accepting(&["A", "B"]);
     let annotation = r#"{"A": {"until": "2021-08-01"}, "B": {"for": "4.8.x"}}"#;
-    let mut world = World::knowing([("A", Ok(true)), ("B", failed())]);
-    world.acceptance = Acceptance::read(Some(&update), Some(annotation));
-    let evaluated = world.look(vec![queried("A"), queried("B")]);
-    insta::assert_snapshot!(line(recommended(&evaluated)), @"
+    let mut input = TestInput::with_outcomes([("A", Ok(true)), ("B", failed())]);
+    input.acceptance = Acceptance::read(Some(&update), Some(annotation));
+    let evaluated = input.evaluate(vec![query_risk("A"), query_risk("B")]);
+    insta::assert_snapshot!(condition_line(recommended(&evaluated)), @"
     Recommended=False MultipleReasons: A goes wrong. https://example.com/A
     The acceptance of the risk expired at 2021-08-01.
 
@@ -95,25 +95,25 @@ fn what_is_said_where_an_acceptance_does_not_count() {
 }
 
 #[test]
-fn a_risk_that_changed_since_it_was_accepted_is_shown_as_such() {
-    let mut world = World::knowing([("A", Ok(true))]);
-    let evaluated = world.look(vec![queried("A")]);
+fn changed_risk_stays_accepted_and_is_marked() {
+    let mut input = TestInput::with_outcomes([("A", Ok(true))]);
+    let evaluated = input.evaluate(vec![query_risk("A")]);
     let hash = definition_hash(&evaluated.conditional_update_risks[0]);
-    assert_eq!(hash, "aa3ae3d4841f9a99539bef2d0b64f09a", "annotations out there have it");
+    assert_eq!(hash, "aa3ae3d4841f9a99539bef2d0b64f09a", "existing annotations contain this hash");
     let annotation = format!(r#"{{"A": {{"definition": "{hash}"}}}}"#);
-    world.acceptance = Acceptance::read(Some(&update_accepting(&["A"])), Some(&annotation));
-    let same = world.look(vec![queried("A")]);
-    insta::assert_snapshot!(line(recommended(&same)), @"Recommended=True AllExposedRisksAccepted: The update is recommended: all risks that apply or may apply to this cluster are accepted: A.");
+    input.acceptance = Acceptance::read(Some(&update_accepting(&["A"])), Some(&annotation));
+    let same = input.evaluate(vec![query_risk("A")]);
+    insta::assert_snapshot!(condition_line(recommended(&same)), @"Recommended=True AllExposedRisksAccepted: The update is recommended: all risks that apply or may apply to this cluster are accepted: A.");
 
-    let mut changed = queried("A");
+    let mut changed = query_risk("A");
     changed.message.push_str(" And badly.");
-    let changed = world.look(vec![changed]);
-    insta::assert_snapshot!(line(recommended(&changed)), @"Recommended=True AllExposedRisksAccepted: The update is recommended: all risks that apply or may apply to this cluster are accepted: A (content changed since).");
-    insta::assert_snapshot!(line(&changed.conditional_update_risks[0].conditions[0]), @"Applies=True Match: The query returned 1: the risk applies to this cluster. The content of the risk has changed since it was accepted.");
+    let changed = input.evaluate(vec![changed]);
+    insta::assert_snapshot!(condition_line(recommended(&changed)), @"Recommended=True AllExposedRisksAccepted: The update is recommended: all risks that apply or may apply to this cluster are accepted: A (content changed since).");
+    insta::assert_snapshot!(condition_line(&changed.conditional_update_risks[0].conditions[0]), @"Applies=True Match: The query returned 1: the risk applies to this cluster. The content of the risk has changed since it was accepted.");
 }
 
 #[test]
-fn the_next_end_is_known() {
+fn next_end_returns_earliest_expiry() {
     let annotation = r#"{"A": {"until": "2021-09-01T00:00:00Z"}, "B": {"until": "2021-08-30T00:00:00Z"}, "C": {"until": "2021-08-01"}}"#;
     let end = |names: &[&str]| {
         let acceptance = Acceptance::read(Some(&update_accepting(names)), Some(annotation));

@@ -1,9 +1,9 @@
-//! What was asked and what came back, as it is stored.
+//! Stored results of queries.
 
 use std::collections::BTreeMap;
 
-use fairway_risk::evaluations::{Conclusion, Evaluation, Evaluations, EvaluationsError};
-use fairway_risk::{Answer, Failure, ResultType, Sample};
+use fairway_risk::evaluations::{Evaluation, EvaluationOutcome, Evaluations, EvaluationsError};
+use fairway_risk::{QueryFailure, QueryResult, QueryResultType, Sample};
 use jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;
@@ -17,28 +17,28 @@ fn sample(labels: &[(&str, &str)], value: f64) -> Sample {
     Sample { labels: labels.collect(), value }
 }
 
-fn came(query: &str, came: &Result<Answer, Failure>) -> Evaluation {
-    Evaluation::new(query, came, at(0), Some(at(3600)))
+fn evaluation(query: &str, evaluation: &Result<QueryResult, QueryFailure>) -> Evaluation {
+    Evaluation::new(query, evaluation, at(0), Some(at(3600)))
 }
 
-fn stored(all: impl IntoIterator<Item = Evaluation>) -> Evaluations {
+fn evaluations_of(all: impl IntoIterator<Item = Evaluation>) -> Evaluations {
     let all: BTreeMap<_, _> = all.into_iter().map(|one| (one.query.clone(), one)).collect();
     Evaluations::of(&all)
 }
 
 #[test]
-fn every_answer_is_stored_with_its_times_and_read_again() {
+fn evaluations_round_trip() {
     let series = |count: u8| {
         let one = |id: u8| sample(&[("_id", &id.to_string()), ("type", "VSphere")], 1.0);
-        Answer::Samples((0..count).map(one).collect())
+        QueryResult::Samples((0..count).map(one).collect())
     };
-    let evaluations = stored([
-        came("a", &Ok(series(1))),
-        came("b", &Ok(Answer::Samples(vec![0.0.into()]))),
-        came("c", &Ok(series(9))),
-        came("d", &Ok(Answer::Samples(vec![f64::NAN.into()]))),
-        came("e", &Ok(Answer::Other(ResultType::Scalar))),
-        came("f", &Err(Failure::asking(&"connection refused"))),
+    let evaluations = evaluations_of([
+        evaluation("a", &Ok(series(1))),
+        evaluation("b", &Ok(QueryResult::Samples(vec![0.0.into()]))),
+        evaluation("c", &Ok(series(9))),
+        evaluation("d", &Ok(QueryResult::Samples(vec![f64::NAN.into()]))),
+        evaluation("e", &Ok(QueryResult::Other(QueryResultType::Scalar))),
+        evaluation("f", &Err(QueryFailure::request_failed(&"connection refused"))),
     ]);
     let json = evaluations.to_json().unwrap();
     insta::assert_snapshot!(json.replace("},{\"query\"", "},\n{\"query\""), @r#"
@@ -50,13 +50,13 @@ fn every_answer_is_stored_with_its_times_and_read_again() {
     {"query":"f","outcome":"failed","why":"cannot evaluate the query: connection refused","at":"1970-01-01T00:00:00Z","series":0}]}
     "#);
     let read = Evaluations::read(&json).unwrap();
-    assert_eq!(read.to_json().unwrap(), json, "a number that equals nothing is among them");
+    assert_eq!(read.to_json().unwrap(), json, "compared as text because of NaN");
     assert_eq!(read.get("b"), evaluations.get("b"));
     assert_eq!(read.get("z"), None);
 }
 
 #[test]
-fn a_sample_is_shown_as_prometheus_shows_it() {
+fn sample_has_prometheus_text_format() {
     let shown = [
         sample(&[], 1.0),
         sample(&[("type", "VSphere"), ("version", "a\"b\n")], 0.5),
@@ -70,42 +70,47 @@ fn a_sample_is_shown_as_prometheus_shows_it() {
 }
 
 #[test]
-fn that_a_failure_lasts_is_no_news() {
-    let failed = |why: &str| came("a", &Err(Failure::asking(&why)));
-    let good = |value: f64| came("a", &Ok(Answer::Samples(vec![value.into()])));
+fn repeats_detects_same_failure() {
+    let failed = |why: &str| evaluation("a", &Err(QueryFailure::request_failed(&why)));
+    let good = |value: f64| evaluation("a", &Ok(QueryResult::Samples(vec![value.into()])));
     assert!(failed("down").repeats(&failed("down")));
     assert!(!failed("down").repeats(&failed("slow")));
     assert!(!failed("down").repeats(&good(1.0)));
-    assert!(!good(1.0).repeats(&good(1.0)), "an answer is younger than the one before");
+    assert!(!good(1.0).repeats(&good(1.0)), "a success is always new");
 }
 
 #[test]
-fn what_is_too_much_is_left_out_and_counted() {
+fn evaluations_beyond_limits_are_counted() {
     let long = |number: usize| {
-        came(&format!("{number:04} {}", "x".repeat(10_000)), &Ok(Answer::Samples(vec![1.0.into()])))
+        evaluation(
+            &format!("{number:04} {}", "x".repeat(10_000)),
+            &Ok(QueryResult::Samples(vec![1.0.into()])),
+        )
     };
-    let evaluations = stored((0..100).map(long));
+    let evaluations = evaluations_of((0..100).map(long));
     assert_eq!(evaluations.queries.len() + evaluations.omitted, 100);
     assert!(evaluations.omitted > 40 && evaluations.to_json().unwrap().len() < 600_000);
-    let many = stored((0..600).map(|number| came(&number.to_string(), &Err(Failure::NoSeries))));
+    let many = evaluations_of(
+        (0..600).map(|number| evaluation(&number.to_string(), &Err(QueryFailure::NoSeries))),
+    );
     assert_eq!((many.queries.len(), many.omitted), (500, 100));
 
     let label = "l".repeat(10_000);
     let labels: BTreeMap<_, _> =
         (0..100).map(|number| (format!("{number}{label}"), label.clone())).collect();
     let sample = Sample { labels, value: 1.0 };
-    let one = came("a", &Ok(Answer::Samples(vec![sample; 100])));
+    let one = evaluation("a", &Ok(QueryResult::Samples(vec![sample; 100])));
     assert_eq!((one.series, one.samples.len(), one.samples[0].labels.len()), (100, 5, 20));
-    assert!(stored([one]).to_json().unwrap().len() < 50_000);
+    assert!(evaluations_of([one]).to_json().unwrap().len() < 50_000);
 }
 
 #[test]
-fn what_somebody_wrote_is_read_as_far_as_it_makes_sense() {
+fn read_skips_invalid_evaluations() {
     let fine = json!({"query": "a", "outcome": "matches", "at": "2026-01-01T00:00:00Z", "new": 1});
     let read = |document: serde_json::Value| Evaluations::read(&document.to_string());
     let one = read(json!({"version": 1, "queries": [fine], "more": {}})).unwrap();
     assert_eq!((one.queries[0].series, one.omitted), (0, 0));
-    assert_eq!(one.queries[0].conclusion, Conclusion::Matches);
+    assert_eq!(one.queries[0].conclusion, EvaluationOutcome::Matches);
     let some = json!({"version": 1, "omitted": u64::MAX, "queries": [
         fine, null, 7, {}, {"query": "b", "outcome": "matches"},
         {"query": "c", "outcome": "perhaps", "at": "2026-01-01T00:00:00Z"},
@@ -118,7 +123,7 @@ fn what_somebody_wrote_is_read_as_far_as_it_makes_sense() {
     let flood = read(json!({"version": 1, "queries": flood})).unwrap();
     assert_eq!((flood.queries.len(), flood.omitted), (500, 4500));
 
-    let told = [
+    let described = [
         String::new(),
         "hello".to_owned(),
         "[]".to_owned(),
@@ -130,7 +135,7 @@ fn what_somebody_wrote_is_read_as_far_as_it_makes_sense() {
         " ".repeat(2 << 20),
     ]
     .map(|text| Evaluations::read(&text).unwrap_err().to_string());
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(described.join("\n"), @r#"
     cannot parse it: EOF while parsing a value at line 1 column 0
     cannot parse it: expected value at line 1 column 1
     cannot parse it: invalid length 0, expected an object at line 1 column 2
@@ -146,7 +151,7 @@ fn what_somebody_wrote_is_read_as_far_as_it_makes_sense() {
 
 proptest! {
     #[test]
-    fn no_text_breaks_it(text in ".*", json in r#"[\[\]{}",:0-9a-z]*"#) {
+    fn read_of_any_text_does_not_panic(text in ".*", json in r#"[\[\]{}",:0-9a-z]*"#) {
         let _ = Evaluations::read(&text);
         let _ = Evaluations::read(&json);
     }

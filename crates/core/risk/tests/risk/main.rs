@@ -1,18 +1,16 @@
-//! What the ledger decides, and what it says.
+//! Integration tests of the crate.
 
 mod acceptance;
-mod advice;
 mod evaluations;
-mod gate;
+mod example_4_7_4;
+mod invalid_risks;
 mod ledger;
-mod platform;
+mod openshift;
 mod properties;
 mod recorded_versions;
 mod rules;
 mod schedule;
 mod sources;
-mod stand_ins;
-mod story;
 mod support;
 mod upgradeable;
 mod verdicts;

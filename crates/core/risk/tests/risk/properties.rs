@@ -1,10 +1,11 @@
-//! What holds for every input.
+//! Properties that hold for every input.
 
 use std::sync::{Arc, LazyLock};
 
 use fairway_api::ClusterVersion;
 use fairway_risk::{
-    Candidate, Claim, Concern, Evaluated, Ledger, Outcomes, Previous, Risk, Source, Targets,
+    AffectedUpdates, CandidateUpdate, Ledger, LedgerEvaluation, PreviousEvaluation, QueryOutcomes,
+    ReportedRisk, Risk, RiskAssessment, RiskSource,
 };
 use fairway_schema::Schema;
 use proptest::prelude::*;
@@ -35,14 +36,14 @@ fn rule() -> impl Strategy<Value = fairway_api::cluster_version::MatchingRule> {
     prop_oneof![
         Just(always()),
         proptest::sample::select(&["yes", "no", "bad", "waiting", "", "sum("][..]).prop_map(promql),
-        proptest::sample::select(&["Telepathy", ""][..]).prop_map(rule_of),
+        proptest::sample::select(&["Telepathy", ""][..]).prop_map(rule_with_type),
     ]
 }
 
-fn claim() -> impl Strategy<Value = Claim> {
+fn claim() -> impl Strategy<Value = RiskAssessment> {
     let status = proptest::sample::select(&["True", "False", "Unknown", "Perhaps"][..]);
     (status, "[A-Z:]{0,3}", "\\PC{0,8}")
-        .prop_map(|(status, reason, message)| Claim::new(status, reason, message))
+        .prop_map(|(status, reason, message)| RiskAssessment::new(status, reason, message))
 }
 
 fn risks() -> impl Strategy<Value = Risk> {
@@ -62,40 +63,47 @@ fn risks() -> impl Strategy<Value = Risk> {
     )
 }
 
-fn concerns() -> impl Strategy<Value = Concern> {
+fn reported_risks() -> impl Strategy<Value = ReportedRisk> {
     let targets = prop_oneof![
-        Just(Targets::All),
-        Just(Targets::MinorOrMajor),
-        Just(Targets::Range(">=4.7.0".parse().unwrap())),
-        Just(Targets::Images([release("4.7.4").image].into_iter().collect())),
+        Just(AffectedUpdates::All),
+        Just(AffectedUpdates::MinorOrMajor),
+        Just(AffectedUpdates::Range(">=4.7.0".parse().unwrap())),
+        Just(AffectedUpdates::Images([release("4.7.4").image].into_iter().collect())),
     ];
     let source = proptest::sample::select(vec![
-        Source::Preflight,
-        Source::Upgradeable("dns".into()),
-        Source::AdminGate,
-        Source::Alert,
+        RiskSource::Preflight,
+        RiskSource::Upgradeable("dns".into()),
+        RiskSource::AdminGate,
+        RiskSource::Alert,
     ]);
-    (risks(), source, targets).prop_map(|(risk, source, targets)| Concern { risk, source, targets })
+    (risks(), source, targets).prop_map(|(risk, source, targets)| ReportedRisk {
+        risk,
+        source,
+        targets,
+    })
 }
 
-fn candidates() -> impl Strategy<Value = Vec<Candidate>> {
+fn candidates() -> impl Strategy<Value = Vec<CandidateUpdate>> {
     let version = proptest::sample::select(&VERSIONS[..]);
     let one = (version, proptest::collection::vec(risks().prop_map(Arc::new), 0..4))
-        .prop_map(|(version, risks)| Candidate { release: release(version), risks });
+        .prop_map(|(version, risks)| CandidateUpdate { release: release(version), risks });
     proptest::collection::vec(one, 0..6)
 }
 
-fn world() -> World {
+fn input() -> TestInput {
     let known = [("yes", Ok(true)), ("no", Ok(false)), ("bad", failed())];
-    World::knowing(known).accepting(&["B", "D.d"])
+    TestInput::with_outcomes(known).accepting(&["B", "D.d"])
 }
 
-fn look(candidates: Vec<Candidate>, concerns: Vec<Concern>) -> Evaluated {
-    Ledger::new(CURRENT, candidates, concerns).evaluate(world().round())
+fn evaluate(
+    candidates: Vec<CandidateUpdate>,
+    reported_risks: Vec<ReportedRisk>,
+) -> LedgerEvaluation {
+    Ledger::new(CURRENT, candidates, reported_risks).evaluate(input().input())
 }
 
-/// What an API server with the generated CRD says about a status: its schema, and its CEL rules.
-fn refusals(evaluated: &Evaluated) -> Vec<String> {
+/// Errors of an API server with the generated CRD about a status: schema and CEL rules.
+fn refusals(evaluated: &LedgerEvaluation) -> Vec<String> {
     static SCHEMA: LazyLock<(Schema, Value)> = LazyLock::new(|| {
         let crds = fairway_api::crds::all();
         let crd = crds.iter().find(|crd| crd.spec.names.kind == "ClusterVersion").unwrap();
@@ -124,35 +132,35 @@ fn refusals(evaluated: &Evaluated) -> Vec<String> {
     violations.iter().map(|error| format!("{error:?}")).chain(broken).collect()
 }
 
-/// A concern that is shown, and nothing more.
-fn advice() -> impl Strategy<Value = Concern> {
-    (concerns(), claim()).prop_map(|(mut concern, claim)| {
-        concern.risk.claim = Some(claim.as_advice());
-        concern
+/// An informational risk.
+fn advice() -> impl Strategy<Value = ReportedRisk> {
+    (reported_risks(), claim()).prop_map(|(mut reported_risk, claim)| {
+        reported_risk.risk.claim = Some(claim.as_advisory());
+        reported_risk
     })
 }
 
 proptest! {
     #[test]
-    fn advice_changes_nothing_about_what_is_recommended(
+    fn advisory_risks_do_not_change_recommendations(
         candidates in candidates(),
-        concerns in proptest::collection::vec(concerns(), 0..3),
+        reported_risks in proptest::collection::vec(reported_risks(), 0..3),
         advice in proptest::collection::vec(advice(), 1..3),
     ) {
-        let without = look(candidates.clone(), concerns.clone());
-        let with = look(candidates, concerns.into_iter().chain(advice).collect());
+        let without = evaluate(candidates.clone(), reported_risks.clone());
+        let with = evaluate(candidates, reported_risks.into_iter().chain(advice).collect());
         prop_assert_eq!(with.available_updates, without.available_updates);
     }
 
     #[test]
-    fn no_risk_makes_an_update_recommended(
+    fn added_risk_never_makes_update_recommended(
         candidates in candidates(),
-        concerns in proptest::collection::vec(concerns(), 0..3),
+        reported_risks in proptest::collection::vec(reported_risks(), 0..3),
         added in risks(),
         place in any::<proptest::sample::Index>(),
-        concern in concerns(),
+        reported_risk in reported_risks(),
     ) {
-        let without = look(candidates.clone(), concerns.clone()).available_updates;
+        let without = evaluate(candidates.clone(), reported_risks.clone()).available_updates;
         let recommended_without = |release| without.contains(release);
 
         let mut on_an_edge = candidates.clone();
@@ -160,27 +168,27 @@ proptest! {
             let place = place.index(on_an_edge.len());
             on_an_edge[place].risks.push(Arc::new(added));
         }
-        let with = look(on_an_edge, concerns.clone()).available_updates;
+        let with = evaluate(on_an_edge, reported_risks.clone()).available_updates;
         prop_assert!(with.iter().all(recommended_without));
 
-        let raised = concerns.into_iter().chain([concern]).collect();
-        let with = look(candidates, raised).available_updates;
+        let raised = reported_risks.into_iter().chain([reported_risk]).collect();
+        let with = evaluate(candidates, raised).available_updates;
         prop_assert!(with.iter().all(recommended_without));
     }
 
     #[test]
-    fn an_update_is_available_exactly_if_nothing_stands_against_it(
+    fn available_updates_match_verdicts(
         candidates in candidates(),
-        concerns in proptest::collection::vec(concerns(), 0..3),
+        reported_risks in proptest::collection::vec(reported_risks(), 0..3),
     ) {
-        let ledger = Ledger::new(CURRENT, candidates.clone(), concerns);
-        let world = world();
-        let evaluated = ledger.evaluate(world.round());
-        for Candidate { release, .. } in &candidates {
-            let verdict = ledger.verdict(release, world.round());
+        let ledger = Ledger::new(CURRENT, candidates.clone(), reported_risks);
+        let input = input();
+        let evaluated = ledger.evaluate(input.input());
+        for CandidateUpdate { release, .. } in &candidates {
+            let verdict = ledger.verdict(release, input.input());
             let available = evaluated.available_updates.contains(release);
             prop_assert_eq!(available, verdict.is_recommended());
-            prop_assert_eq!(available, fairway_risk::gate::may_update(&verdict).is_ok());
+            prop_assert_eq!(available, fairway_risk::may_update(&verdict).is_ok());
             let conditional = evaluated.conditional_updates.iter().find(|update| update.release == *release);
             if let Some(conditional) = conditional {
                 let status = condition(conditional, "Recommended").status.as_str();
@@ -190,55 +198,55 @@ proptest! {
     }
 
     #[test]
-    fn order_makes_no_difference(
+    fn order_of_input_does_not_change_result(
         (candidates, shuffled) in candidates().prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
-        (concerns, mixed) in proptest::collection::vec(concerns(), 0..5)
+        (reported_risks, mixed) in proptest::collection::vec(reported_risks(), 0..5)
             .prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
     ) {
         let mut backwards = shuffled;
         for candidate in &mut backwards {
             candidate.risks.reverse();
         }
-        prop_assert_eq!(look(candidates, concerns), look(backwards, mixed));
+        prop_assert_eq!(evaluate(candidates, reported_risks), evaluate(backwards, mixed));
     }
 
     #[test]
-    fn saying_it_twice_makes_no_difference(
+    fn duplicate_input_does_not_change_result(
         candidates in candidates(),
-        concerns in proptest::collection::vec(concerns(), 0..4),
+        reported_risks in proptest::collection::vec(reported_risks(), 0..4),
     ) {
-        let twice = |all: &[Candidate]| [all, all].concat();
-        let concerns_twice = [concerns.clone(), concerns.clone()].concat();
-        prop_assert_eq!(look(twice(&candidates), concerns_twice), look(candidates, concerns));
+        let twice = |all: &[CandidateUpdate]| [all, all].concat();
+        let concerns_twice = [reported_risks.clone(), reported_risks.clone()].concat();
+        prop_assert_eq!(evaluate(twice(&candidates), concerns_twice), evaluate(candidates, reported_risks));
     }
 
     #[test]
-    fn everything_can_be_stored(
+    fn evaluation_passes_api_validation(
         candidates in candidates(),
-        concerns in proptest::collection::vec(concerns(), 0..5),
+        reported_risks in proptest::collection::vec(reported_risks(), 0..5),
     ) {
-        prop_assert_eq!(refusals(&look(candidates, concerns)), Vec::<String>::new());
+        prop_assert_eq!(refusals(&evaluate(candidates, reported_risks)), Vec::<String>::new());
     }
 
     #[test]
-    fn a_second_look_changes_nothing(
+    fn second_evaluation_is_equal(
         candidates in candidates(),
-        concerns in proptest::collection::vec(concerns(), 0..3),
+        reported_risks in proptest::collection::vec(reported_risks(), 0..3),
     ) {
-        let ledger = Ledger::new(CURRENT, candidates, concerns);
-        let mut world = world();
-        let first = ledger.evaluate(world.round());
-        world.previous = Previous::from(&first);
-        world.second = 1000;
-        prop_assert_eq!(ledger.evaluate(world.round()), first);
+        let ledger = Ledger::new(CURRENT, candidates, reported_risks);
+        let mut input = input();
+        let first = ledger.evaluate(input.input());
+        input.previous = PreviousEvaluation::from(&first);
+        input.second = 1000;
+        prop_assert_eq!(ledger.evaluate(input.input()), first);
     }
 
     #[test]
-    fn every_wanted_query_is_one_that_may_decide(candidates in candidates()) {
-        let evaluated = Ledger::new(CURRENT, candidates.clone(), vec![]).evaluate(world().round());
-        let known: Outcomes = evaluated.wanted_queries.iter().map(|query| (query.clone(), Ok(false))).collect();
-        let world = World { outcomes: known, ..World::default() };
-        let after = Ledger::new(CURRENT, candidates, vec![]).evaluate(world.round());
+    fn wanted_queries_shrink_with_outcomes(candidates in candidates()) {
+        let evaluated = Ledger::new(CURRENT, candidates.clone(), vec![]).evaluate(input().input());
+        let known: QueryOutcomes = evaluated.wanted_queries.iter().map(|query| (query.clone(), Ok(false))).collect();
+        let input = TestInput { outcomes: known, ..TestInput::default() };
+        let after = Ledger::new(CURRENT, candidates, vec![]).evaluate(input.input());
         for query in &after.wanted_queries {
             prop_assert!(evaluated.wanted_queries.contains(query), "{query} was not wanted before");
         }

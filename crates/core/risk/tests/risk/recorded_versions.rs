@@ -1,10 +1,10 @@
-//! Annotations and evaluations that released versions wrote: the current reader understands them.
+//! Annotations and evaluations of released versions, which the current reader must accept.
 
 use fairway_api::ClusterVersion;
 use fairway_fixtures::recorded;
 use fairway_risk::evaluations::{CONFIG_MAP, Evaluations, KEY};
-use fairway_risk::sources::{ConfigData, admin_gates};
-use fairway_risk::{Acceptance, Standing};
+use fairway_risk::sources::{ConfigMapData, admin_gates};
+use fairway_risk::{Acceptance, AcceptanceState};
 use serde_json::Value;
 
 #[test]
@@ -21,12 +21,15 @@ fn accepted_risks_of_v0_1_count_on_their_terms() {
     assert_eq!(terms.reason.as_deref(), Some("CHG-2041"));
     assert_eq!(terms.by.as_deref(), Some("fairway-admin"));
     let definition = terms.definition.clone().unwrap();
-    let standing = |version: &str, now: &str| {
-        acceptance.standing(name, version, &definition, now.parse().unwrap())
+    let state = |version: &str, now: &str| {
+        acceptance.state(name, version, &definition, now.parse().unwrap())
     };
-    assert_eq!(standing("5.2.0", "2027-01-01T00:00:00Z"), Standing::Accepted { changed: false });
-    assert!(matches!(standing("5.3.0", "2027-01-01T00:00:00Z"), Standing::OutOfScope(_)));
-    assert!(matches!(standing("5.2.0", "2100-01-01T00:00:00Z"), Standing::Expired(_)));
+    assert_eq!(
+        state("5.2.0", "2027-01-01T00:00:00Z"),
+        AcceptanceState::Accepted { changed: false }
+    );
+    assert!(matches!(state("5.3.0", "2027-01-01T00:00:00Z"), AcceptanceState::OutOfScope(_)));
+    assert!(matches!(state("5.2.0", "2100-01-01T00:00:00Z"), AcceptanceState::Expired(_)));
 }
 
 #[test]
@@ -43,21 +46,21 @@ fn evaluations_of_v0_1_are_read_in_full() {
 
 #[test]
 fn admin_gate_of_v0_1_is_open_until_acknowledged() {
-    let data = |file: &str| -> ConfigData {
-        let data: Option<ConfigData> =
+    let data = |file: &str| -> ConfigMapData {
+        let data: Option<ConfigMapData> =
             serde_json::from_value(fixture(file)["data"].clone()).unwrap();
         data.unwrap_or_default()
     };
     let gates = data("config-maps/admin-gates.json");
     let mut acks = data("config-maps/admin-acks.json");
-    let open = |version: &str, acks: &ConfigData| -> Vec<String> {
-        let concerns = admin_gates(version, Ok(&gates), Ok(acks));
-        concerns.into_iter().map(|concern| concern.risk.name).collect()
+    let open = |version: &str, acks: &ConfigMapData| -> Vec<String> {
+        let reported_risks = admin_gates(version, Ok(&gates), Ok(acks));
+        reported_risks.into_iter().map(|reported_risk| reported_risk.risk.name).collect()
     };
     let gate = "ack-5.1-backups-v1beta1-removal-in-5.2";
     assert_eq!(gates.keys().collect::<Vec<_>>(), [gate]);
     assert_eq!(open("5.1.0", &acks).len(), 1);
-    assert_eq!(open("5.2.0", &acks), Vec::<String>::new(), "the gate is one of 5.1");
+    assert_eq!(open("5.2.0", &acks), Vec::<String>::new(), "the gate is for 5.1 only");
     acks.insert(gate.to_owned(), "true".to_owned());
     assert_eq!(open("5.1.0", &acks), Vec::<String>::new());
 }

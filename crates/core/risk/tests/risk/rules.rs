@@ -1,18 +1,18 @@
-//! Rules in order: the first that can be evaluated decides.
+//! Rules: the first one that can be evaluated decides.
 
 use fairway_api::cluster_version::MatchingRule;
-use fairway_risk::{Answer, Failure, QueryPolicy, ResultType, Sample};
+use fairway_risk::{QueryFailure, QueryPolicy, QueryResult, QueryResultType, Sample};
 
 use crate::support::*;
 
-fn applies(world: &World, rules: Vec<MatchingRule>) -> String {
-    let evaluated = world.look(vec![risk("A", rules)]);
-    line(&evaluated.conditional_update_risks[0].conditions[0])
+fn applies(input: &TestInput, rules: Vec<MatchingRule>) -> String {
+    let evaluated = input.evaluate(vec![risk("A", rules)]);
+    condition_line(&evaluated.conditional_update_risks[0].conditions[0])
 }
 
 #[test]
-fn the_first_rule_that_can_be_evaluated_decides() {
-    let world = World::knowing([("yes", Ok(true)), ("no", Ok(false)), ("bad", failed())]);
+fn first_evaluable_rule_decides() {
+    let input = TestInput::with_outcomes([("yes", Ok(true)), ("no", Ok(false)), ("bad", failed())]);
     for (rules, status) in [
         (vec![always()], "True"),
         (vec![promql("yes")], "True"),
@@ -20,37 +20,37 @@ fn the_first_rule_that_can_be_evaluated_decides() {
         (vec![promql("bad"), promql("yes")], "True"),
         (vec![promql("bad"), promql("no"), always()], "False"),
         (vec![promql("bad"), always()], "True"),
-        (vec![rule_of("Telepathy"), promql("no")], "False"),
-        (vec![rule_of(""), always()], "True"),
+        (vec![rule_with_type("Telepathy"), promql("no")], "False"),
+        (vec![rule_with_type(""), always()], "True"),
         (vec![promql(" "), promql("no")], "False"),
         (vec![promql("bad")], "Unknown"),
-        (vec![rule_of("Telepathy"), promql("bad")], "Unknown"),
+        (vec![rule_with_type("Telepathy"), promql("bad")], "Unknown"),
         (vec![promql("not answered"), always()], "Unknown"),
         (vec![], "True"),
     ] {
-        let found = applies(&world, rules.clone());
+        let found = applies(&input, rules.clone());
         assert!(found.starts_with(&format!("Applies={status} ")), "{rules:?}: {found}");
     }
 }
 
 #[test]
-fn what_is_said_about_them() {
-    let world = World::knowing([("yes", Ok(true)), ("no", Ok(false)), ("bad", failed())]);
+fn applies_message_explains_decision() {
+    let input = TestInput::with_outcomes([("yes", Ok(true)), ("no", Ok(false)), ("bad", failed())]);
     let mut senseless = always();
     senseless.promql = promql("up").promql;
     let long = promql(&"x".repeat(20_000));
-    let said = [
+    let texts = [
         vec![always()],
         vec![promql("yes")],
         vec![promql("no")],
         vec![promql("bad")],
         vec![promql("waiting")],
         vec![],
-        vec![rule_of("Telepathy"), promql("bad"), promql("yes")],
-        vec![senseless, promql(""), long, rule_of("Telepathy"), promql("bad")],
+        vec![rule_with_type("Telepathy"), promql("bad"), promql("yes")],
+        vec![senseless, promql(""), long, rule_with_type("Telepathy"), promql("bad")],
     ]
-    .map(|rules| applies(&world, rules));
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    .map(|rules| applies(&input, rules));
+    insta::assert_snapshot!(texts.join("\n"), @r#"
     Applies=True Match: The risk applies to all clusters.
     Applies=True Match: The query returned 1: the risk applies to this cluster.
     Applies=False NotMatch: The query returned 0: the risk does not apply to this cluster.
@@ -62,13 +62,13 @@ fn what_is_said_about_them() {
     "#);
 }
 
-fn samples<const N: usize>(values: [f64; N]) -> Answer {
-    Answer::Samples(values.map(Sample::from).into())
+fn samples<const N: usize>(values: [f64; N]) -> QueryResult {
+    QueryResult::Samples(values.map(Sample::from).into())
 }
 
 #[test]
-fn an_answer_is_one_sample_of_zero_or_one() {
-    let said = [
+fn outcome_requires_one_sample_of_zero_or_one() {
+    let texts = [
         samples([1.0]),
         samples([0.0]),
         samples([-0.0]),
@@ -78,15 +78,15 @@ fn an_answer_is_one_sample_of_zero_or_one() {
         samples([f64::NAN]),
         samples([f64::INFINITY]),
         samples([-1.0]),
-        Answer::Other(ResultType::Scalar),
-        Answer::Other(ResultType::Range),
-        Answer::Other(ResultType::Text),
+        QueryResult::Other(QueryResultType::Scalar),
+        QueryResult::Other(QueryResultType::Range),
+        QueryResult::Other(QueryResultType::Text),
     ]
     .map(|answer| match answer.outcome() {
         Ok(matches) => matches.to_string(),
         Err(failure) => failure.to_string(),
     });
-    insta::assert_snapshot!(said.join("\n"), @"
+    insta::assert_snapshot!(texts.join("\n"), @"
     true
     false
     false
@@ -100,33 +100,36 @@ fn an_answer_is_one_sample_of_zero_or_one() {
     the query returned a range vector instead of one sample
     the query returned a string instead of one sample
     ");
-    insta::assert_snapshot!(Failure::asking(&"connection refused"), @"cannot evaluate the query: connection refused");
-    assert!(Failure::asking(&"x".repeat(10_000)).to_string().len() < 600);
+    insta::assert_snapshot!(QueryFailure::request_failed(&"connection refused"), @"cannot evaluate the query: connection refused");
+    assert!(QueryFailure::request_failed(&"x".repeat(10_000)).to_string().len() < 600);
 }
 
 #[test]
-fn later_queries_are_wanted_only_once_the_earlier_ones_failed() {
+fn later_queries_are_wanted_after_failures() {
     let rules = || vec![promql("one"), promql("two"), always(), promql("three")];
-    let wanted = |world: World| world.look(vec![risk("A", rules())]).wanted_queries;
-    assert_eq!(wanted(World::default()), ["one"]);
-    assert_eq!(wanted(World::knowing([("one", Ok(false))])), ["one"]);
-    assert_eq!(wanted(World::knowing([("one", failed())])), ["one", "two"]);
-    assert_eq!(wanted(World::knowing([("one", failed()), ("two", failed())])), ["one", "two"]);
+    let wanted = |input: TestInput| input.evaluate(vec![risk("A", rules())]).wanted_queries;
+    assert_eq!(wanted(TestInput::default()), ["one"]);
+    assert_eq!(wanted(TestInput::with_outcomes([("one", Ok(false))])), ["one"]);
+    assert_eq!(wanted(TestInput::with_outcomes([("one", failed())])), ["one", "two"]);
+    assert_eq!(
+        wanted(TestInput::with_outcomes([("one", failed()), ("two", failed())])),
+        ["one", "two"]
+    );
 }
 
 #[test]
-fn a_query_that_costs_too_much_is_not_wanted() {
+fn expensive_query_is_not_wanted() {
     let deep = format!("{}up{}", "(".repeat(100), ")".repeat(100));
-    let world = World::default();
-    let evaluated = world.look(vec![risk("A", vec![promql(&deep)])]);
+    let input = TestInput::default();
+    let evaluated = input.evaluate(vec![risk("A", vec![promql(&deep)])]);
     assert_eq!(evaluated.wanted_queries, Vec::<String>::new());
-    insta::assert_snapshot!(line(&evaluated.conditional_update_risks[0].conditions[0]), @"Applies=Unknown EvaluationFailed: The query is not allowed: brackets are nested more than 32 levels deep.");
-    let odd = world.look(vec![risk("A", vec![promql("sum(")])]);
-    assert_eq!(odd.wanted_queries, ["sum("], "that is for the cluster's Prometheus to judge");
+    insta::assert_snapshot!(condition_line(&evaluated.conditional_update_risks[0].conditions[0]), @"Applies=Unknown EvaluationFailed: The query is not allowed: brackets are nested more than 32 levels deep.");
+    let odd = input.evaluate(vec![risk("A", vec![promql("sum(")])]);
+    assert_eq!(odd.wanted_queries, ["sum("], "the cluster's Prometheus may support it");
 }
 
 #[test]
-fn only_allowed_metrics_are_read() {
+fn query_policy_allows_listed_metrics_only() {
     let policy = QueryPolicy { metrics: Some(vec!["up".into(), "cluster_*".into()]) };
     for allowed in ["up", "max(cluster_proxy_enabled) or 0 * up", "vector(1)"] {
         assert_eq!(policy.check(allowed), Ok(()), "{allowed}");

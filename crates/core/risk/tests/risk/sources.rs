@@ -1,4 +1,4 @@
-//! What parts of the cluster say, as concerns.
+//! Risks that the state of the cluster causes.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use fairway_fixtures::environment;
 use fairway_risk::sources::{
     admin_gates, alerts, cluster_operators, deletions, overrides, updating,
 };
-use fairway_risk::{Concern, Ledger};
+use fairway_risk::{Ledger, ReportedRisk};
 use serde_json::{Value, json};
 
 use crate::support::*;
 
-/// `Name [targets] from source: message url`, and what is claimed.
-fn told(concerns: &[Concern]) -> String {
-    let told = concerns.iter().map(|Concern { risk, source, targets }| {
+/// `Name [targets] from source: message url`, and the assessment.
+fn described(reported_risks: &[ReportedRisk]) -> String {
+    let described = reported_risks.iter().map(|ReportedRisk { risk, source, targets }| {
         let claim = risk.claim.as_ref().map(|claim| {
             format!("\n  Applies={} {}: {}", claim.status, claim.reason, claim.message)
         });
@@ -27,7 +27,7 @@ fn told(concerns: &[Concern]) -> String {
             claim.unwrap_or_default()
         )
     });
-    told.collect::<Vec<_>>().join("\n")
+    described.collect::<Vec<_>>().join("\n")
 }
 
 fn operator(name: &str, status: &Value) -> ClusterOperator {
@@ -41,7 +41,7 @@ fn not_upgradeable(name: &str, extension: &Value) -> ClusterOperator {
 }
 
 #[test]
-fn operators_that_are_not_upgradeable() {
+fn upgradeable_false_blocks_minor_updates() {
     let condition = |status: &str, more: Value| {
         let mut condition = json!({"type": "Upgradeable", "status": status});
         condition.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -55,7 +55,7 @@ fn operators_that_are_not_upgradeable() {
         operator("unsure", &condition("Unknown", json!({}))),
         operator("quiet", &json!({})),
     ];
-    insta::assert_snapshot!(told(&cluster_operators(&operators)), @"
+    insta::assert_snapshot!(described(&cluster_operators(&operators)), @"
     ClusterOperatorUpgradeable-dns MinorOrMajor from the cluster operator dns: Wait for the migration. https://fairway.dev/docs/risks#cluster-operators
     ClusterOperatorUpgradeable-reason MinorOrMajor from the cluster operator reason: Cluster operator reason is not upgradeable: Busy. https://fairway.dev/docs/risks#cluster-operators
     ClusterOperatorUpgradeable-silent MinorOrMajor from the cluster operator silent: Cluster operator silent is not upgradeable, without a message. https://fairway.dev/docs/risks#cluster-operators
@@ -63,14 +63,14 @@ fn operators_that_are_not_upgradeable() {
 }
 
 #[test]
-fn risk_reports_replace_the_blanket_condition() {
+fn risk_report_replaces_upgradeable() {
     let report = json!({"kind": "RiskReport", "version": "v1", "risks": [
         {"name": "OldOperators", "message": "Some operators do not run on 4.8.", "url": "https://example.com/old", "targets": ">=4.8.0"},
         {"name": "Everywhere", "message": "This concerns all updates."},
         {"name": "Confused", "message": "Something is wrong.", "targets": "soon"},
     ]});
-    insta::assert_snapshot!(told(&cluster_operators(&[not_upgradeable("olm", &report)])), @r#"
-    OldOperators Range(Range { text: ">=4.8.0", alternatives: [[AtLeast(Version(Version { major: 4, minor: 8, patch: 0 }))]] }) from the risk report of olm: Some operators do not run on 4.8. https://example.com/old
+    insta::assert_snapshot!(described(&cluster_operators(&[not_upgradeable("olm", &report)])), @r#"
+    OldOperators Range(VersionRange { text: ">=4.8.0", alternatives: [[AtLeast(Version(Version { major: 4, minor: 8, patch: 0 }))]] }) from the risk report of olm: Some operators do not run on 4.8. https://example.com/old
     Everywhere All from the risk report of olm: This concerns all updates. https://fairway.dev/docs/risks#risk-reports
     Confused All from the risk report of olm: Something is wrong. The risk counts for all updates, because its targets are invalid: "soon" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x. https://fairway.dev/docs/risks#risk-reports
     "#);
@@ -82,7 +82,7 @@ fn risk_reports_replace_the_blanket_condition() {
 }
 
 #[test]
-fn unreadable_reports_are_concerns_of_their_own() {
+fn invalid_report_is_a_risk() {
     let report = |rest: Value| {
         let mut report = json!({"kind": "RiskReport"});
         report.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
@@ -90,15 +90,15 @@ fn unreadable_reports_are_concerns_of_their_own() {
     };
     let huge = json!({"version": "v1", "risks": [{"name": "A", "message": "x".repeat(100_000)}]});
     let many = json!({"version": "v1", "risks": vec![json!({"name": "A"}); 51]});
-    let said = [
+    let texts = [
         report(json!({})),
         report(json!({"version": "v2"})),
         report(json!({"version": "v1", "risks": {"name": "A"}})),
         report(huge),
         report(many),
     ]
-    .map(|concerns| concerns[0].risk.message.clone());
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    .map(|reported_risks| reported_risks[0].risk.message.clone());
+    insta::assert_snapshot!(texts.join("\n"), @r#"
     Cannot read the risk report of cluster operator olm: it has no `version`.
     Cannot read the risk report of cluster operator olm: unsupported version "v2"; the supported version is v1.
     Cannot read the risk report of cluster operator olm: `risks` is not a list.
@@ -106,15 +106,15 @@ fn unreadable_reports_are_concerns_of_their_own() {
     Cannot read the risk report of cluster operator olm: it has 51 risks; the limit is 50.
     "#);
     let kept = json!({"kind": "RiskReport"});
-    assert_eq!(cluster_operators(&[not_upgradeable("olm", &kept)]).len(), 2, "both count");
+    assert_eq!(cluster_operators(&[not_upgradeable("olm", &kept)]).len(), 2, "both are reported");
 
     let odd = report(json!({"version": "v1", "risks": [5, {"name": 7}, {}]}));
     let ledger = Ledger::new(CURRENT, vec![candidate("4.6.30", vec![])], odd);
-    assert_eq!(ledger.evaluate(World::default().round()).available_updates, []);
+    assert_eq!(ledger.evaluate(TestInput::default().input()).available_updates, []);
 }
 
 #[test]
-fn gates_that_nobody_has_confirmed() {
+fn unacknowledged_gates_block_minor_updates() {
     let data = |entries: &[(&str, &str)]| {
         let owned = entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         owned.collect::<BTreeMap<_, _>>()
@@ -129,7 +129,7 @@ fn gates_that_nobody_has_confirmed() {
         ("nonsense", "Odd."),
     ]);
     let acks = data(&[("ack-4.6-confirmed", "true"), ("ack-4.6-denied", "yes")]);
-    insta::assert_snapshot!(told(&admin_gates(CURRENT, Ok(&gates), Ok(&acks))), @r#"
+    insta::assert_snapshot!(described(&admin_gates(CURRENT, Ok(&gates), Ok(&acks))), @r#"
     AdminAck-ack-4.6--x MinorOrMajor from the admin gates: Admin gate ack-4.6--x in ConfigMap openshift-config-managed/admin-gates has an invalid name: expected ack-X.Y-WHAT. To acknowledge: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6--x":"true"}}' https://fairway.dev/docs/risks#admin-gates
     AdminAck-ack-4.6-apis MinorOrMajor from the admin gates: APIs are removed. See https://example.com/apis. To acknowledge: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-apis":"true"}}' https://example.com/apis
     AdminAck-ack-4.6-denied MinorOrMajor from the admin gates: Denied. To acknowledge: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-denied":"true"}}' https://fairway.dev/docs/risks#admin-gates
@@ -137,11 +137,11 @@ fn gates_that_nobody_has_confirmed() {
     AdminAck-nonsense MinorOrMajor from the admin gates: Admin gate nonsense in ConfigMap openshift-config-managed/admin-gates has an invalid name: expected ack-X.Y-WHAT. To acknowledge: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"nonsense":"true"}}' https://fairway.dev/docs/risks#admin-gates
     "#);
 
-    insta::assert_snapshot!(told(&admin_gates(CURRENT, Err("not found"), Ok(&acks))), @"
+    insta::assert_snapshot!(described(&admin_gates(CURRENT, Err("not found"), Ok(&acks))), @"
     AdminAckUnknown MinorOrMajor from the admin gates: Cannot determine whether an administrator has to acknowledge an admin gate before an update to a later minor or major version. https://fairway.dev/docs/risks#admin-gates
       Applies=Unknown EvaluationFailed: Cannot read ConfigMap openshift-config-managed/admin-gates: not found.
     ");
-    insta::assert_snapshot!(told(&admin_gates(CURRENT, Ok(&gates), Err("not found"))), @"
+    insta::assert_snapshot!(described(&admin_gates(CURRENT, Ok(&gates), Err("not found"))), @"
     AdminAckUnknown MinorOrMajor from the admin gates: Cannot determine whether an administrator has to acknowledge an admin gate before an update to a later minor or major version. https://fairway.dev/docs/risks#admin-gates
       Applies=Unknown EvaluationFailed: Cannot read ConfigMap openshift-config/admin-acks: not found.
     ");
@@ -149,12 +149,12 @@ fn gates_that_nobody_has_confirmed() {
     assert_eq!(admin_gates("odd", Ok(&data(&[("ack-4.7-later", "x")])), Ok(&acks)).len(), 1);
     let many: BTreeMap<String, String> =
         (0..60).map(|number| (format!("ack-4.6-{number}"), "x".to_owned())).collect();
-    let concerns = admin_gates(CURRENT, Ok(&many), Ok(&acks));
-    insta::assert_snapshot!(told(&concerns[50..]), @"AdminAck-more MinorOrMajor from the admin gates: 10 more admin gates are not acknowledged. https://fairway.dev/docs/risks#admin-gates");
+    let reported_risks = admin_gates(CURRENT, Ok(&many), Ok(&acks));
+    insta::assert_snapshot!(described(&reported_risks[50..]), @"AdminAck-more MinorOrMajor from the admin gates: 10 more admin gates are not acknowledged. https://fairway.dev/docs/risks#admin-gates");
 }
 
 #[test]
-fn overrides_and_updates_in_progress() {
+fn overrides_and_updates_in_progress_block_minor_updates() {
     let object = |number: usize, unmanaged| ComponentOverride {
         kind: "Deployment".into(),
         namespace: if number == 0 { String::new() } else { "openshift-dns".into() },
@@ -164,22 +164,22 @@ fn overrides_and_updates_in_progress() {
     };
     assert_eq!(overrides(&[object(0, false)]), None);
     let two = overrides(&[object(0, true), object(1, true), object(2, false)]).unwrap();
-    insta::assert_snapshot!(told(&[two]), @"ClusterVersionOverrides MinorOrMajor from spec.overrides: spec.overrides excludes objects from management, so an update to a later minor or major version would not change them: Deployment object-0, Deployment openshift-dns/object-1. Remove the overrides before such an update. https://fairway.dev/docs/risks#overrides");
+    insta::assert_snapshot!(described(&[two]), @"ClusterVersionOverrides MinorOrMajor from spec.overrides: spec.overrides excludes objects from management, so an update to a later minor or major version would not change them: Deployment object-0, Deployment openshift-dns/object-1. Remove the overrides before such an update. https://fairway.dev/docs/risks#overrides");
     let many: Vec<_> = (0..9).map(|number| object(number, true)).collect();
     assert!(overrides(&many).unwrap().risk.message.contains("and 4 more."));
 
     let progressing = |status| [OperatorCondition::new("Progressing", status)];
     assert_eq!(updating(&[]), None);
     assert_eq!(updating(&progressing(false)), None);
-    insta::assert_snapshot!(told(&[updating(&progressing(true)).unwrap()]), @"ClusterVersionUpdating MinorOrMajor from the update in progress: An update is in progress; see the condition Progressing. Until it completes, only updates to patch releases are recommended. https://fairway.dev/docs/risks#update-in-progress");
+    insta::assert_snapshot!(described(&[updating(&progressing(true)).unwrap()]), @"ClusterVersionUpdating MinorOrMajor from the update in progress: An update is in progress; see the condition Progressing. Until it completes, only updates to patch releases are recommended. https://fairway.dev/docs/risks#update-in-progress");
 }
 
 #[test]
-fn objects_that_are_not_gone_yet_stand_against_minor_versions() {
+fn deletions_block_minor_updates() {
     assert_eq!(deletions(&[]), None);
     let objects: Vec<String> = (1..=7).map(|number| format!("secret \"a/{number}\"")).collect();
     let some = [deletions(&objects[..2]).unwrap(), deletions(&objects).unwrap()];
-    insta::assert_snapshot!(told(&some), @r#"
+    insta::assert_snapshot!(described(&some), @r#"
     ResourceDeletionInProgress MinorOrMajor from the deletions in progress: The operator is still deleting objects that the release removes: secret "a/1", secret "a/2". Until then, only updates to patch releases are recommended. https://fairway.dev/docs/risks#deletions-in-progress
     ResourceDeletionInProgress MinorOrMajor from the deletions in progress: The operator is still deleting objects that the release removes: secret "a/1", secret "a/2", secret "a/3", secret "a/4", secret "a/5" and 2 more. Until then, only updates to patch releases are recommended. https://fairway.dev/docs/risks#deletions-in-progress
     "#);
@@ -203,7 +203,7 @@ fn answer(alerts: &[Value]) -> Vec<u8> {
 }
 
 #[test]
-fn alerts_that_matter_for_an_update() {
+fn relevant_alerts_are_risks() {
     let mut runbook = alert("Critical", &[("severity", "critical")], "firing");
     runbook["annotations"]["runbook_url"] = json!("https://example.com/runbook");
     let mut again = alert("Critical", &[("severity", "critical"), ("pod", "b")], "firing");
@@ -222,8 +222,8 @@ fn alerts_that_matter_for_an_update() {
         alert("Precheck", &[("openShiftUpdatePrecheck", "true")], "firing"),
         alert("Harmless", &[("severity", "warning")], "firing"),
     ];
-    let concerns = alerts(&answer(&list)).unwrap();
-    insta::assert_snapshot!(told(&concerns), @"
+    let reported_risks = alerts(&answer(&list)).unwrap();
+    insta::assert_snapshot!(described(&reported_risks), @"
     Critical All from the alerts: Critical is unwell. https://example.com/runbook
       Applies=True Alert:firing: critical alert Critical firing, suggesting significant cluster issues worth investigating. Critical is unwell. The alert description is: Elsewhere. https://github.com/openshift/runbooks/tree/master/alerts?runbook=notfound; critical alert Critical firing, suggesting significant cluster issues worth investigating. Critical is unwell. The alert description is: Look at it. https://example.com/runbook
     KubeNodeNotReady All from the alerts: KubeNodeNotReady is unwell. https://github.com/openshift/runbooks/tree/master/alerts?runbook=notfound
@@ -234,16 +234,16 @@ fn alerts_that_matter_for_an_update() {
       Applies=True Alert:firing: alert Precheck firing, suggesting issues worth investigating before updating the cluster. Precheck is unwell. The alert description is: Look at it. https://github.com/openshift/runbooks/tree/master/alerts?runbook=notfound
     ");
     assert_eq!(
-        concerns[0].risk.claim.as_ref().unwrap().since.unwrap().to_string(),
+        reported_risks[0].risk.claim.as_ref().unwrap().since.unwrap().to_string(),
         "2021-08-27T22:00:00Z"
     );
     let mut reversed = list.to_vec();
     reversed.reverse();
-    assert_eq!(alerts(&answer(&reversed)).unwrap(), concerns);
+    assert_eq!(alerts(&answer(&reversed)).unwrap(), reported_risks);
 }
 
 #[test]
-fn alerts_that_cannot_be_read() {
+fn invalid_alerts_fail() {
     let refusals = [
         alerts(b"no"),
         alerts(br#"{"status": "success", "data": {"alerts": [{"labels": 5}]}}"#),
@@ -260,29 +260,30 @@ fn alerts_that_cannot_be_read() {
 }
 
 #[test]
-fn more_alerts_than_can_be_shown_are_counted() {
+fn alerts_beyond_limit_are_counted() {
     let many: Vec<Value> = (0..103)
         .map(|number| alert(&format!("Alert{number:03}"), &[("severity", "critical")], "firing"))
         .collect();
-    let concerns = alerts(&answer(&many)).unwrap();
-    insta::assert_snapshot!(told(&concerns[100..]), @"
+    let reported_risks = alerts(&answer(&many)).unwrap();
+    insta::assert_snapshot!(described(&reported_risks[100..]), @"
     MoreAlerts All from the alerts: 3 more firing alerts to investigate before an update: Alert100, Alert101, Alert102 https://fairway.dev/docs/risks#alerts
       Applies=True Alert:firing: 3 more firing alerts to investigate before an update: Alert100, Alert101, Alert102
     ");
 }
 
 #[test]
-fn the_alerts_of_a_real_cluster() {
+fn alerts_of_recorded_cluster() {
     let Some(folder) = environment::conformance("oc") else { return };
     let file = folder.join("recommend/4.16.27-degraded-monitoring-alerts.json");
-    let concerns = alerts(&std::fs::read(file).unwrap()).unwrap();
-    let names: Vec<&str> = concerns.iter().map(|concern| concern.risk.name.as_str()).collect();
+    let reported_risks = alerts(&std::fs::read(file).unwrap()).unwrap();
+    let names: Vec<&str> =
+        reported_risks.iter().map(|reported_risk| reported_risk.risk.name.as_str()).collect();
     assert_eq!(names, ["ClusterOperatorDown", "PodDisruptionBudgetAtLimit"]);
     let expected =
         std::fs::read_to_string(folder.join("recommend/4.16.27-degraded-monitoring.output"))
             .unwrap();
-    for concern in concerns {
-        let claim = concern.risk.claim.unwrap();
+    for reported_risk in reported_risks {
+        let claim = reported_risk.risk.claim.unwrap();
         assert!(
             expected.contains(&format!("Reason: {}\n  Message: {}\n", claim.reason, claim.message)),
             "{}",

@@ -1,4 +1,4 @@
-//! What several of these tests need.
+//! Shared helpers.
 
 use std::sync::Arc;
 
@@ -7,12 +7,13 @@ use fairway_api::cluster_version::{
 };
 use fairway_api::{Condition, Conditions as _};
 use fairway_risk::{
-    Acceptance, Candidate, Concern, Evaluated, Failure, Ledger, Outcome, Outcomes, Previous,
-    QueryPolicy, Risk, Round, Source, Targets,
+    Acceptance, AffectedUpdates, CandidateUpdate, EvaluationInput, Ledger, LedgerEvaluation,
+    PreviousEvaluation, QueryFailure, QueryOutcome, QueryOutcomes, QueryPolicy, ReportedRisk, Risk,
+    RiskSource,
 };
 use jiff::Timestamp;
 
-/// The version of the cluster in these tests.
+/// Version of the cluster.
 pub(crate) const CURRENT: &str = "4.6.23";
 
 pub(crate) fn at(second: i64) -> Timestamp {
@@ -37,11 +38,11 @@ pub(crate) fn always() -> MatchingRule {
     MatchingRule { type_: MatchingRuleType::Always, ..MatchingRule::default() }
 }
 
-pub(crate) fn rule_of(type_: &str) -> MatchingRule {
+pub(crate) fn rule_with_type(type_: &str) -> MatchingRule {
     MatchingRule { type_: type_.into(), ..MatchingRule::default() }
 }
 
-/// A risk with texts made of its name.
+/// A risk with texts derived from its name.
 pub(crate) fn risk(name: &str, matching_rules: Vec<MatchingRule>) -> Risk {
     Risk {
         name: name.to_owned(),
@@ -52,25 +53,25 @@ pub(crate) fn risk(name: &str, matching_rules: Vec<MatchingRule>) -> Risk {
     }
 }
 
-/// A risk of which `outcomes` knows whether it applies: its query is its name.
-pub(crate) fn queried(name: &str) -> Risk {
+/// A risk with its name as query, so that `outcomes` determines whether it applies.
+pub(crate) fn query_risk(name: &str) -> Risk {
     risk(name, vec![promql(name)])
 }
 
-pub(crate) fn candidate(version: &str, risks: Vec<Risk>) -> Candidate {
-    Candidate { release: release(version), risks: risks.into_iter().map(Arc::new).collect() }
+pub(crate) fn candidate(version: &str, risks: Vec<Risk>) -> CandidateUpdate {
+    CandidateUpdate { release: release(version), risks: risks.into_iter().map(Arc::new).collect() }
 }
 
-pub(crate) fn concern(risk: Risk, targets: Targets) -> Concern {
-    Concern { risk, source: Source::Preflight, targets }
+pub(crate) fn reported_risk(risk: Risk, targets: AffectedUpdates) -> ReportedRisk {
+    ReportedRisk { risk, source: RiskSource::Preflight, targets }
 }
 
-pub(crate) fn outcomes<const N: usize>(outcomes: [(&str, Outcome); N]) -> Outcomes {
+pub(crate) fn outcomes<const N: usize>(outcomes: [(&str, QueryOutcome); N]) -> QueryOutcomes {
     outcomes.into_iter().map(|(query, outcome)| (query.to_owned(), outcome)).collect()
 }
 
-pub(crate) fn failed() -> Outcome {
-    Err(Failure::NoSeries)
+pub(crate) fn failed() -> QueryOutcome {
+    Err(QueryFailure::NoSeries)
 }
 
 pub(crate) fn accepting(names: &[&str]) -> Acceptance {
@@ -82,18 +83,18 @@ pub(crate) fn update_accepting(names: &[&str]) -> Update {
     Update { accept_risks: names.iter().map(accept).collect(), ..Update::default() }
 }
 
-/// Everything that one look at a ledger depends on, with nothing in it.
+/// Input of an evaluation; the default is empty.
 #[derive(Default)]
-pub(crate) struct World {
-    pub(crate) outcomes: Outcomes,
+pub(crate) struct TestInput {
+    pub(crate) outcomes: QueryOutcomes,
     pub(crate) policy: QueryPolicy,
     pub(crate) acceptance: Acceptance,
-    pub(crate) previous: Previous,
+    pub(crate) previous: PreviousEvaluation,
     pub(crate) second: i64,
 }
 
-impl World {
-    pub(crate) fn knowing<const N: usize>(known: [(&str, Outcome); N]) -> Self {
+impl TestInput {
+    pub(crate) fn with_outcomes<const N: usize>(known: [(&str, QueryOutcome); N]) -> Self {
         Self { outcomes: outcomes(known), ..Self::default() }
     }
 
@@ -101,20 +102,20 @@ impl World {
         Self { acceptance: accepting(names), ..self }
     }
 
-    pub(crate) fn round(&self) -> Round<'_> {
+    pub(crate) fn input(&self) -> EvaluationInput<'_> {
         let Self { outcomes, policy, acceptance, previous, second } = self;
-        Round { outcomes, policy, acceptance, previous, now: at(*second) }
+        EvaluationInput { outcomes, policy, acceptance, previous, now: at(*second) }
     }
 
-    /// One look at a ledger with one update.
-    pub(crate) fn look(&self, risks: Vec<Risk>) -> Evaluated {
+    /// Evaluates a ledger with one update.
+    pub(crate) fn evaluate(&self, risks: Vec<Risk>) -> LedgerEvaluation {
         let ledger = Ledger::new(CURRENT, vec![candidate("4.7.4", risks)], vec![]);
-        ledger.evaluate(self.round())
+        ledger.evaluate(self.input())
     }
 }
 
 /// The only update with risks.
-pub(crate) fn only(evaluated: &Evaluated) -> &ConditionalUpdate {
+pub(crate) fn only(evaluated: &LedgerEvaluation) -> &ConditionalUpdate {
     let [update] = evaluated.conditional_updates.as_slice() else {
         panic!("one update was expected: {evaluated:?}")
     };
@@ -126,12 +127,12 @@ pub(crate) fn condition<'a>(update: &'a ConditionalUpdate, type_: &str) -> &'a C
     update.conditions.find(type_).unwrap()
 }
 
-pub(crate) fn recommended(evaluated: &Evaluated) -> &Condition {
+pub(crate) fn recommended(evaluated: &LedgerEvaluation) -> &Condition {
     condition(only(evaluated), "Recommended")
 }
 
 /// `Type=Status Reason: message`.
-pub(crate) fn line(condition: &Condition) -> String {
+pub(crate) fn condition_line(condition: &Condition) -> String {
     let Condition { type_, status, reason, message, .. } = condition;
     format!("{type_}={status} {reason}: {message}")
 }

@@ -1,35 +1,37 @@
-//! `Upgradeable` is a view of the ledger.
+//! The condition `Upgradeable`.
 
 use std::collections::BTreeMap;
 
 use fairway_api::{ConditionStatus, OperatorCondition};
-use fairway_risk::{Claim, Concern, Ledger, Risk, Source, Targets, sources};
+use fairway_risk::{
+    AffectedUpdates, Ledger, ReportedRisk, Risk, RiskAssessment, RiskSource, sources,
+};
 
 use crate::support::*;
 
-fn upgradeable(concerns: Vec<Concern>) -> Option<OperatorCondition> {
-    Ledger::new(CURRENT, vec![], concerns).evaluate(World::default().round()).upgradeable
+fn upgradeable(reported_risks: Vec<ReportedRisk>) -> Option<OperatorCondition> {
+    Ledger::new(CURRENT, vec![], reported_risks).evaluate(TestInput::default().input()).upgradeable
 }
 
-fn said(concerns: Vec<Concern>) -> String {
-    let Some(condition) = upgradeable(concerns) else { return "nothing".to_owned() };
+fn texts(reported_risks: Vec<ReportedRisk>) -> String {
+    let Some(condition) = upgradeable(reported_risks) else { return "nothing".to_owned() };
     let OperatorCondition { type_, status, reason, message, .. } = condition;
     format!("{type_}={status} {}: {}", reason.unwrap(), message.unwrap())
 }
 
-fn operator(name: &str) -> Concern {
-    Concern {
+fn operator(name: &str) -> ReportedRisk {
+    ReportedRisk {
         risk: Risk::always(
             format!("ClusterOperatorUpgradeable-{name}"),
             format!("The {name} operator is busy."),
             "https://example.com",
         ),
-        source: Source::Upgradeable(name.to_owned()),
-        targets: Targets::MinorOrMajor,
+        source: RiskSource::Upgradeable(name.to_owned()),
+        targets: AffectedUpdates::MinorOrMajor,
     }
 }
 
-fn overrides() -> Concern {
+fn overrides() -> ReportedRisk {
     sources::overrides(&[fairway_api::cluster_version::ComponentOverride {
         kind: "Deployment".into(),
         namespace: "openshift-dns".into(),
@@ -41,36 +43,37 @@ fn overrides() -> Concern {
 }
 
 #[test]
-fn what_stands_against_later_versions() {
-    assert_eq!(said(vec![]), "nothing");
-    insta::assert_snapshot!(said(vec![overrides()]), @"Upgradeable=False ClusterVersionOverrides: spec.overrides excludes objects from management, so an update to a later minor or major version would not change them: Deployment openshift-dns/dns. Remove the overrides before such an update.");
-    insta::assert_snapshot!(said(vec![operator("dns")]), @"Upgradeable=False ClusterOperatorNotUpgradeable: ClusterOperatorUpgradeable-dns: The dns operator is busy.");
+fn upgradeable_lists_risks_of_later_versions() {
+    assert_eq!(texts(vec![]), "nothing");
+    insta::assert_snapshot!(texts(vec![overrides()]), @"Upgradeable=False ClusterVersionOverrides: spec.overrides excludes objects from management, so an update to a later minor or major version would not change them: Deployment openshift-dns/dns. Remove the overrides before such an update.");
+    insta::assert_snapshot!(texts(vec![operator("dns")]), @"Upgradeable=False ClusterOperatorNotUpgradeable: ClusterOperatorUpgradeable-dns: The dns operator is busy.");
     let gates = BTreeMap::from([("ack-4.6-apis".to_owned(), "APIs go.".to_owned())]);
     let gate = sources::admin_gates(CURRENT, Ok(&gates), Ok(&BTreeMap::new()));
-    insta::assert_snapshot!(said(gate), @r#"Upgradeable=False AdminAckRequired: AdminAck-ack-4.6-apis: APIs go. To acknowledge: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-apis":"true"}}'"#);
-    insta::assert_snapshot!(said(vec![operator("dns"), overrides(), operator("network")]), @"
+    insta::assert_snapshot!(texts(gate), @r#"Upgradeable=False AdminAckRequired: AdminAck-ack-4.6-apis: APIs go. To acknowledge: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-apis":"true"}}'"#);
+    insta::assert_snapshot!(texts(vec![operator("dns"), overrides(), operator("network")]), @"
     Upgradeable=False MultipleReasons: Several risks block updates to a later minor or major version:
     * ClusterOperatorUpgradeable-dns: The dns operator is busy.
     * ClusterOperatorUpgradeable-network: The network operator is busy.
     * ClusterVersionOverrides: spec.overrides excludes objects from management, so an update to a later minor or major version would not change them: Deployment openshift-dns/dns. Remove the overrides before such an update.
     ");
-    insta::assert_snapshot!(said(vec![sources::unlisted_cluster_operators("forbidden")]), @"Upgradeable=Unknown ClusterOperatorUpgradeableUnknown: Cannot determine whether the cluster operators allow an update to a later minor or major version. Cannot list ClusterOperators: forbidden.");
+    insta::assert_snapshot!(texts(vec![sources::unlisted_cluster_operators("forbidden")]), @"Upgradeable=Unknown ClusterOperatorUpgradeableUnknown: Cannot determine whether the cluster operators allow an update to a later minor or major version. Cannot list ClusterOperators: forbidden.");
 }
 
 #[test]
-fn alerts_and_the_graph_do_not() {
-    let alert = Concern { source: Source::Alert, targets: Targets::All, ..operator("x") };
-    assert_eq!(said(vec![alert]), "nothing");
+fn upgradeable_ignores_alerts_and_graph() {
+    let alert =
+        ReportedRisk { source: RiskSource::Alert, targets: AffectedUpdates::All, ..operator("x") };
+    assert_eq!(texts(vec![alert]), "nothing");
     let candidates = vec![candidate("4.7.4", vec![risk("A", vec![always()])])];
-    let evaluated = Ledger::new(CURRENT, candidates, vec![]).evaluate(World::default().round());
+    let evaluated = Ledger::new(CURRENT, candidates, vec![]).evaluate(TestInput::default().input());
     assert_eq!(evaluated.upgradeable, None);
 }
 
 #[test]
-fn a_report_counts_if_it_is_about_the_next_minor_version() {
-    let report = |range: &str| Concern {
-        source: Source::RiskReport("olm".into()),
-        targets: Targets::Range(range.parse().unwrap()),
+fn upgradeable_includes_reports_for_next_minor_version() {
+    let report = |range: &str| ReportedRisk {
+        source: RiskSource::RiskReport("olm".into()),
+        targets: AffectedUpdates::Range(range.parse().unwrap()),
         ..operator("olm")
     };
     assert!(upgradeable(vec![report(">=4.7.0")]).is_some());
@@ -80,15 +83,15 @@ fn a_report_counts_if_it_is_about_the_next_minor_version() {
 }
 
 #[test]
-fn a_minor_version_with_two_names_is_one() {
-    let counts = |current: &str, range: &str| {
-        let report = Concern {
-            source: Source::RiskReport("olm".into()),
-            targets: Targets::Range(range.parse().unwrap()),
+fn upgradeable_treats_renamed_minor_version_as_one() {
+    let is_reported = |current: &str, range: &str| {
+        let report = ReportedRisk {
+            source: RiskSource::RiskReport("olm".into()),
+            targets: AffectedUpdates::Range(range.parse().unwrap()),
             ..operator("olm")
         };
         let ledger = Ledger::new(current, vec![], vec![report]);
-        ledger.evaluate(World::default().round()).upgradeable.is_some()
+        ledger.evaluate(TestInput::default().input()).upgradeable.is_some()
     };
     for (current, range, expected) in [
         ("4.22.1", ">=4.23.0", true),
@@ -98,25 +101,25 @@ fn a_minor_version_with_two_names_is_one() {
         ("4.23.1", "5.0.x", false),
         ("5.0.1", ">=5.1.0", true),
     ] {
-        assert_eq!(counts(current, range), expected, "{range} on {current}");
+        assert_eq!(is_reported(current, range), expected, "{range} on {current}");
     }
 }
 
 #[test]
-fn what_does_not_apply_does_not_stand_against_it() {
-    let mut concern = operator("dns");
-    concern.risk.claim = Some(Claim::new(false, "NotMatch", "Done."));
-    assert_eq!(upgradeable(vec![concern]), None);
+fn upgradeable_ignores_risks_that_do_not_apply() {
+    let mut reported_risk = operator("dns");
+    reported_risk.risk.claim = Some(RiskAssessment::new(false, "NotMatch", "Done."));
+    assert_eq!(upgradeable(vec![reported_risk]), None);
 }
 
 #[test]
-fn its_transition_time_survives() {
-    let ledger = |concerns| Ledger::new(CURRENT, vec![], concerns);
-    let mut world = World::default();
-    let first = ledger(vec![operator("dns")]).evaluate(world.round());
-    world.previous = (&first).into();
-    world.second = 60;
-    let second = ledger(vec![operator("dns"), overrides()]).evaluate(world.round());
+fn upgradeable_keeps_transition_time() {
+    let ledger = |reported_risks| Ledger::new(CURRENT, vec![], reported_risks);
+    let mut input = TestInput::default();
+    let first = ledger(vec![operator("dns")]).evaluate(input.input());
+    input.previous = (&first).into();
+    input.second = 60;
+    let second = ledger(vec![operator("dns"), overrides()]).evaluate(input.input());
     let time = |condition: &Option<OperatorCondition>| {
         condition.as_ref().unwrap().last_transition_time.clone().unwrap().0
     };

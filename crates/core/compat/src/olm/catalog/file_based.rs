@@ -1,4 +1,4 @@
-//! Catalogs as their maintainers have them: files with packages, channels and bundles.
+//! File-based catalogs: files with packages, channels and bundles.
 
 use std::collections::BTreeMap;
 
@@ -9,27 +9,30 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use serde_saphyr::Spanned;
 
-use super::super::{Declaration, MAX_OPENSHIFT_VERSION, MaximumError, Origin, Stream, maximum};
+use super::super::declaration::parse_maximum;
+use super::super::{
+    DeclarationSource, MAX_OPENSHIFT_VERSION, MaximumError, MaximumVersion, MinorVersion,
+};
 use super::{Bundle, CatalogError, Catalogs, Package};
 
-/// A file of a catalog, with everything in it that matters here.
+/// A file of a catalog.
 #[derive(Clone, Debug, Default)]
-pub struct File {
+pub struct CatalogFile {
     blobs: Vec<Blob>,
-    /// Maximum versions that are numbers.
-    pub unquoted: Vec<Unquoted>,
+    /// Maximum versions that are numbers instead of strings.
+    pub unquoted: Vec<UnquotedVersion>,
 }
 
-/// A maximum version that is a number: tools on the way to a cluster read 4.10 as 4.1.
+/// A maximum version that is a number: tools parse 4.10 as 4.1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unquoted {
-    /// The bundle.
+pub struct UnquotedVersion {
+    /// Name of the bundle.
     pub bundle: String,
-    /// Where it is.
+    /// Position in the file.
     pub place: Place,
-    /// How it is written.
+    /// Text of the number.
     pub text: String,
-    /// Whether it means something else after somebody has read it as a number.
+    /// Whether parsing as a number changes the value.
     pub changes: bool,
 }
 
@@ -37,7 +40,7 @@ pub struct Unquoted {
 enum Blob {
     Package { name: String, default_channel: Option<String> },
     Channel { package: String, name: String, bundles: Vec<String> },
-    Bundle { package: String, name: String, version: Option<Version>, found: Vec<Found> },
+    Bundle { package: String, name: String, version: Option<Version>, found: Vec<FoundMaximum> },
 }
 
 impl Blob {
@@ -55,63 +58,63 @@ impl Blob {
                 package.channels.entry(name).or_default().extend(bundles);
             }
             Self::Bundle { name, version, found, .. } => {
-                let origin = || Origin::Catalog(package.catalog.clone());
+                let origin = || DeclarationSource::Catalog(package.catalog.clone());
                 let found = found.into_iter().map(|found| (origin(), found));
-                let declared = Some(Declaration::agreed(found));
+                let declared = Some(MaximumVersion::combined(found));
                 package.bundles.insert(name, Bundle { version, declared });
             }
         }
     }
 }
 
-/// What one place of a bundle says.
-type Found = Result<Stream, MaximumError>;
+/// A maximum version of a bundle.
+type FoundMaximum = Result<MinorVersion, MaximumError>;
 
-// One type for everything that catalogs hold: what it is, `schema` says.
+// One type for all blobs; `schema` determines the kind.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Raw {
+struct RawBlob {
     schema: String,
     name: String,
     package: String,
     default_channel: Option<String>,
-    entries: Option<Vec<Entry>>,
-    properties: Option<Vec<Property>>,
+    entries: Option<Vec<ChannelEntry>>,
+    properties: Option<Vec<BundleProperty>>,
     #[serde(rename = "operators.coreos.com/maxOpenShiftVersion")]
     maximum: Option<Spanned<Value>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Entry {
+struct ChannelEntry {
     name: String,
 }
 
 #[derive(Deserialize)]
-struct Property {
+struct BundleProperty {
     #[serde(rename = "type", default)]
     kind: String,
     value: Option<Spanned<Value>>,
 }
 
-impl File {
-    /// Reads a file, YAML or JSON, of any number of documents.
+impl CatalogFile {
+    /// Reads a YAML or JSON file with any number of documents.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self, CatalogError> {
         let mut file = Self::default();
-        // What is not UTF-8, the reader refuses, with the place.
+        // The reader rejects invalid UTF-8 with its position.
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         if text.is_empty() {
-            file.add(&Source { name, text, lines_before: 0 }, bytes)?;
+            file.add(&FilePart { name, text, lines_before: 0 }, bytes)?;
         }
         for (lines_before, text) in json_documents(text).unwrap_or_else(|| yaml_documents(text)) {
-            file.add(&Source { name, text, lines_before }, text.as_bytes())?;
+            file.add(&FilePart { name, text, lines_before }, text.as_bytes())?;
         }
         Ok(file)
     }
 
-    fn add(&mut self, source: &Source<'_>, bytes: &[u8]) -> Result<(), CatalogError> {
+    fn add(&mut self, source: &FilePart<'_>, bytes: &[u8]) -> Result<(), CatalogError> {
         let documents = read::documents(source.name, bytes);
-        let documents: Vec<Raw> = documents.map_err(|error| source.in_file(error))?;
+        let documents: Vec<RawBlob> = documents.map_err(|error| source.locate(error))?;
         for raw in documents {
             match raw.schema.as_str() {
                 "olm.package" => self
@@ -134,7 +137,7 @@ impl File {
         Ok(())
     }
 
-    fn add_bundle(&mut self, raw: Raw, source: &Source<'_>) {
+    fn add_bundle(&mut self, raw: RawBlob, source: &FilePart<'_>) {
         let properties = raw.properties.unwrap_or_default();
         let of_type = |kind: &'static str| {
             let of_type = properties.iter().filter(move |property| property.kind == kind);
@@ -147,31 +150,31 @@ impl File {
             self.unquoted.extend(source.unquoted(&raw.name, value));
         }
         let values = values.iter().map(|value| match value {
-            Some(value) => maximum::parse(&source.written(value)),
+            Some(value) => parse_maximum(&source.text_of(value)),
             None => Err(MaximumError::Empty),
         });
         let metadata = of_type("olm.csv.metadata").flatten();
         let annotations = metadata.filter_map(|it| it.value.get("annotations"));
         let annotations = annotations.filter_map(|it| BTreeMap::deserialize(it).ok());
-        let annotated = annotations.filter_map(|it| match Declaration::read(&it) {
-            Declaration::Missing => None,
-            Declaration::Maximum(maximum, _) => Some(Ok(maximum)),
-            Declaration::Invalid(why) => Some(Err(MaximumError::Unreadable(why.to_string()))),
+        let annotated = annotations.filter_map(|it| match MaximumVersion::read(&it) {
+            MaximumVersion::Missing => None,
+            MaximumVersion::Maximum(maximum, _) => Some(Ok(maximum)),
+            MaximumVersion::Invalid(why) => Some(Err(MaximumError::Unreadable(why.to_string()))),
         });
         let version = of_type("olm.package")
             .flatten()
             .find_map(|it| Version::parse_tolerant(it.value.get("version")?.as_str()?).ok());
         let found = repeated.into_iter().chain(values).chain(annotated).collect();
-        let Raw { package, name, .. } = raw;
+        let RawBlob { package, name, .. } = raw;
         self.blobs.push(Blob::Bundle { package, name, version, found });
     }
 }
 
 impl Catalogs {
-    /// The packages of a catalog of files, by the name that people call it.
-    pub fn of_files(
+    /// The packages of a file-based catalog with a name.
+    pub fn from_files(
         catalog: &str,
-        files: impl IntoIterator<Item = File>,
+        files: impl IntoIterator<Item = CatalogFile>,
     ) -> Result<Self, CatalogError> {
         let mut packages: BTreeMap<String, Package> = BTreeMap::new();
         for blob in files.into_iter().flat_map(|file| file.blobs) {
@@ -181,14 +184,22 @@ impl Catalogs {
         }
         let mut catalogs = Self::default();
         for package in packages.into_values() {
-            catalogs.add(package.vetted()?)?;
+            catalogs.add(package.within_limits()?)?;
         }
         Ok(catalogs)
     }
+
+    #[doc(hidden)]
+    pub fn of_files(
+        catalog: &str,
+        files: impl IntoIterator<Item = CatalogFile>,
+    ) -> Result<Self, CatalogError> {
+        Self::from_files(catalog, files)
+    }
 }
 
-/// The documents of a file in JSON, which follow each other without a sign between them, each with
-/// the number of lines before it; `None` if it is something else.
+/// The documents of a JSON file, which are concatenated, each with the number of lines before it;
+/// `None` if the file is not JSON.
 fn json_documents(text: &str) -> Option<Vec<(u64, &str)>> {
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
     let (mut documents, mut lines, mut counted) = (Vec::new(), 0, 0);
@@ -202,8 +213,8 @@ fn json_documents(text: &str) -> Option<Vec<(u64, &str)>> {
     (!documents.is_empty()).then_some(documents)
 }
 
-/// The documents of a file in YAML, each with the number of lines before it. A whole catalog may be
-/// in one file, and is far larger than what one document may be.
+/// The documents of a YAML file, each with the number of lines before it. A catalog in one file is
+/// larger than the size limit of a document.
 fn yaml_documents(text: &str) -> Vec<(u64, &str)> {
     let (mut documents, mut start, mut lines_before) = (Vec::new(), 0, 0);
     let (mut end, mut lines) = (0, 0);
@@ -220,22 +231,22 @@ fn yaml_documents(text: &str) -> Vec<(u64, &str)> {
     documents
 }
 
-/// Whether it only comes before a document: comments, and directives such as `%YAML 1.2`, which the
-/// document cannot do without.
+/// Whether a text contains only comments and directives such as `%YAML 1.2`, which belong to the
+/// next document.
 fn is_preamble(text: &str) -> bool {
     text.lines().all(|line| line.trim().is_empty() || line.starts_with(['#', '%']))
 }
 
-/// A part of a file, to see how something in it is written.
-struct Source<'a> {
+/// A part of a file, for the text of its values.
+struct FilePart<'a> {
     name: &'a str,
     text: &'a str,
     lines_before: u64,
 }
 
-impl Source<'_> {
-    /// An error, with the place that it has in the file.
-    fn in_file(&self, mut error: ReadError) -> ReadError {
+impl FilePart<'_> {
+    /// Adds the lines before the part to the position of an error.
+    fn locate(&self, mut error: ReadError) -> ReadError {
         if let ReadError::Malformed { place: Place { position: Some((line, _)), .. }, .. } =
             &mut error
         {
@@ -244,8 +255,8 @@ impl Source<'_> {
         error
     }
 
-    /// A value as it is written, a string without its quotes.
-    fn written(&self, value: &Spanned<Value>) -> String {
+    /// Text of a value; a string without its quotes.
+    fn text_of(&self, value: &Spanned<Value>) -> String {
         match &value.value {
             Value::String(text) => text.clone(),
             Value::Number(number) => {
@@ -262,10 +273,10 @@ impl Source<'_> {
         Some(&rest[..end.unwrap_or(rest.len())])
     }
 
-    fn unquoted(&self, bundle: &str, value: &Spanned<Value>) -> Option<Unquoted> {
+    fn unquoted(&self, bundle: &str, value: &Spanned<Value>) -> Option<UnquotedVersion> {
         let Value::Number(number) = &value.value else { return None };
-        let (text, at) = (self.written(value), value.defined);
-        Some(Unquoted {
+        let (text, at) = (self.text_of(value), value.defined);
+        Some(UnquotedVersion {
             bundle: bundle.to_owned(),
             place: Place {
                 source: self.name.to_owned(),
@@ -283,17 +294,17 @@ mod tests {
 
     use super::*;
 
-    /// `bundle version: what it declares`, for the only package.
-    fn told(text: &str) -> (String, Vec<Unquoted>) {
-        let file = File::read("catalog.yaml", text.as_bytes()).unwrap();
+    /// `bundle version: declaration` for the only package.
+    fn declarations(text: &str) -> (String, Vec<UnquotedVersion>) {
+        let file = CatalogFile::read("catalog.yaml", text.as_bytes()).unwrap();
         let unquoted = file.unquoted.clone();
-        let catalogs = Catalogs::of_files("catalog", [file]).unwrap();
+        let catalogs = Catalogs::from_files("catalog", [file]).unwrap();
         let [package] = catalogs.packages() else { panic!("{catalogs:?}") };
         let bundles = package.bundles.iter().map(|(name, bundle)| {
             let declared = match bundle.declared.as_ref().unwrap() {
-                Declaration::Missing => "nothing".to_owned(),
-                Declaration::Maximum(maximum, origin) => format!("{maximum} in {origin}"),
-                Declaration::Invalid(why) => why.to_string(),
+                MaximumVersion::Missing => "nothing".to_owned(),
+                MaximumVersion::Maximum(maximum, origin) => format!("{maximum} in {origin}"),
+                MaximumVersion::Invalid(why) => why.to_string(),
             };
             let version = bundle.version.as_ref().map(ToString::to_string);
             format!("{name} {}: {declared}", version.unwrap_or_default())
@@ -363,8 +374,8 @@ phases: []
 "#;
 
     #[test]
-    fn every_bundle_is_known() {
-        let (bundles, unquoted) = told(YAML);
+    fn all_bundles_are_read() {
+        let (bundles, unquoted) = declarations(YAML);
         insta::assert_snapshot!(bundles, @r#"
         etcd.v1.0.0 1.0.0: 4.8 in catalog catalog
         etcd.v1.1.0 1.1.0: 4.10 in catalog catalog
@@ -384,10 +395,10 @@ phases: []
     }
 
     #[test]
-    fn json_is_read_as_well() {
+    fn json_catalogs_are_read() {
         let json = r#"{"schema":"olm.bundle","package":"e","name":"a","properties":[{"type":"olm.maxOpenShiftVersion","value":4.20}]}
 {"schema":"olm.bundle","package":"e","name":"b","properties":[{"type":"olm.maxOpenShiftVersion","value": "4.20" }]}"#;
-        let (bundles, unquoted) = told(json);
+        let (bundles, unquoted) = declarations(json);
         insta::assert_snapshot!(bundles, @"
         a : 4.20 in catalog catalog
         b : 4.20 in catalog catalog
@@ -398,7 +409,7 @@ phases: []
     }
 
     #[test]
-    fn a_catalog_in_one_file_is_read_document_by_document() {
+    fn yaml_documents_are_split_with_line_numbers() {
         let lines = yaml_documents("# a catalog\n---\na: 1\n\n--- \nb: |\n  ---\n---\n");
         let expected =
             [(0, "# a catalog\n---\na: 1\n\n"), (4, "--- \nb: |\n  ---\n"), (7, "---\n")];
@@ -406,23 +417,26 @@ phases: []
     }
 
     #[test]
-    fn what_comes_before_a_document_belongs_to_it() {
+    fn preamble_belongs_to_next_document() {
         let bundle = "schema: olm.bundle\nname: a.v1\npackage: a\n";
         for before in
             ["", "---\n", "# a catalog\n---\n", "%YAML 1.2\n---\n", "\n# a\n%YAML 1.2\n---\n"]
         {
             let text = format!("{before}{bundle}---\nschema: olm.package\nname: a\n");
-            assert!(File::read("catalog", text.as_bytes()).is_ok(), "{before:?}");
+            assert!(CatalogFile::read("catalog", text.as_bytes()).is_ok(), "{before:?}");
         }
     }
 
     #[test]
-    fn what_is_no_catalog_says_where() {
-        let told = |text: &str| File::read("catalog", text.as_bytes()).unwrap_err().to_string();
+    fn invalid_catalog_reports_position() {
+        let declarations =
+            |text: &str| CatalogFile::read("catalog", text.as_bytes()).unwrap_err().to_string();
         let all = [
-            told("schema: olm.bundle\nproperties: 7\n"),
-            told("{\"schema\":\"olm.package\"}\n\n{\"schema\":\"olm.bundle\",\"properties\":7}"),
-            told("---\nschema: olm.package\n--- \nschema: olm.bundle\nproperties: 7\n"),
+            declarations("schema: olm.bundle\nproperties: 7\n"),
+            declarations(
+                "{\"schema\":\"olm.package\"}\n\n{\"schema\":\"olm.bundle\",\"properties\":7}",
+            ),
+            declarations("---\nschema: olm.package\n--- \nschema: olm.bundle\nproperties: 7\n"),
         ];
         insta::assert_snapshot!(all.join("\n"), @"
         catalog:2:13: expected sequence start
@@ -433,12 +447,12 @@ phases: []
 
     proptest! {
         #[test]
-        fn nothing_makes_it_panic(value in "\\PC{0,40}") {
+        fn any_value_does_not_panic(value in "\\PC{0,40}") {
             let text = format!(
                 "schema: olm.bundle\nname: a\nproperties:\n- type: olm.maxOpenShiftVersion\n  value: {value}\n"
             );
-            if let Ok(file) = File::read("x", text.as_bytes()) {
-                let _ = Catalogs::of_files("x", [file]);
+            if let Ok(file) = CatalogFile::read("x", text.as_bytes()) {
+                let _ = Catalogs::from_files("x", [file]);
             }
         }
     }

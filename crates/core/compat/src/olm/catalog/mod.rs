@@ -1,83 +1,85 @@
-//! Catalogs: which operators there are, in which versions, and what they declare by now.
+//! Catalogs: available operators, their versions and their current declarations.
 //!
-//! A cluster shows them as PackageManifests, which tell about the newest bundle of each channel;
-//! maintainers have them as files, which tell about every bundle.
+//! A cluster provides them as PackageManifests, with declarations of the newest bundle of each
+//! channel. Maintainers have them as files, with declarations of all bundles.
 
 mod file_based;
 mod package_manifest;
-mod source;
 mod subscription;
-mod way_out;
+
+pub use file_based::{CatalogFile, UnquotedVersion};
+pub use subscription::{PackageSource, Subscription, is_object_name};
+
+#[doc(hidden)]
+pub use self::{CatalogFile as File, PackageSource as Source, UnquotedVersion as Unquoted};
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use fairway_api::Version;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-pub use file_based::{File, Unquoted};
-pub use source::Source;
-pub use subscription::Subscription;
-pub use way_out::OperatorUpgrade;
+use super::{MaximumVersion, OlmOperator};
 
-use super::{Declaration, Operator};
-
-/// Packages, channels of one, and bundles of one that are read: ten times what the largest
-/// catalogs have.
+/// Limits of packages, channels of a package and bundles of a package: ten times the largest
+/// catalogs.
 const MAX_PACKAGES: usize = 10_000;
 const MAX_CHANNELS: usize = 1_000;
 const MAX_BUNDLES: usize = 10_000;
 
-/// Everything that can be installed.
+/// Packages of all catalogs.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogs {
     packages: Vec<Package>,
 }
 
-/// An operator in a catalog, in all its versions.
+/// A package in a catalog, with all versions of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// The catalog, as `namespace/name` or by its directory.
+    /// The catalog: `namespace/name` or a directory.
     pub catalog: String,
-    /// The name of the package.
+    /// Name of the package.
     pub name: String,
-    /// The channel of those who do not choose one.
+    /// Default channel.
     pub default_channel: Option<String>,
-    /// The names of bundles, by channel.
+    /// Names of bundles, by channel.
     pub channels: BTreeMap<String, Vec<String>>,
-    /// What is known about bundles, by name.
+    /// Bundles, by name.
     pub bundles: BTreeMap<String, Bundle>,
-    /// Whether it says something about those only who subscribe to it: anybody can bring a catalog
-    /// into a cluster, and what it says about the operators of others is nothing.
+    /// Whether the package applies to its subscribers only. Users can add catalogs to a cluster, so
+    /// a catalog must not affect operators from other catalogs.
     pub is_for_subscribers: bool,
 }
 
-/// One version of an operator in a catalog.
+/// A version of an operator in a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bundle {
-    /// Its version, where it has one that can be read.
+    /// Version, if it is valid.
     pub version: Option<Version>,
-    /// What it declares; `None` where the catalog does not tell.
-    pub declared: Option<Declaration>,
+    /// Declared maximum version; `None` if the catalog does not contain it.
+    pub declared: Option<MaximumVersion>,
 }
 
-/// Why a part of a catalog cannot be read.
+/// Reason why a part of a catalog cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogError {
-    /// It says nothing about what it is.
+    /// A PackageManifest has no such field.
     #[error("the package manifest has no {0}")]
     Incomplete(&'static str),
-    /// There is too much of something.
+    /// The catalog exceeds a limit.
     #[error("the {what} has {count} {of}; the limit is {most}")]
     TooMany {
-        /// What has too much.
+        /// Object that exceeds the limit.
         what: String,
-        /// How much there is.
+        /// Number of items.
         count: usize,
-        /// Of what.
+        /// Kind of the items.
         of: &'static str,
-        /// How much is read.
+        /// The limit.
         most: usize,
     },
-    /// A file is not what it should be.
+    /// A file is invalid.
     #[error(transparent)]
     File(#[from] fairway_api::read::ReadError),
 }
@@ -99,8 +101,8 @@ impl Catalogs {
         &self.packages
     }
 
-    /// What the catalogs say about an operator: what it declares by now, and the ways out.
-    pub fn tell_about(&self, operator: Operator, subscriptions: &[Subscription]) -> Operator {
+    /// Adds the catalogs' current declaration and newer versions to an operator.
+    pub fn apply_to(&self, operator: OlmOperator, subscriptions: &[Subscription]) -> OlmOperator {
         let subscription = subscriptions.iter().find(|it| it.installed(&operator));
         let Some(package) = self.package_of(&operator, subscription) else { return operator };
         let declared = package.bundles.get(&operator.name).and_then(|it| it.declared.as_ref());
@@ -108,15 +110,20 @@ impl Catalogs {
             Some(declared) => operator.updated_by(declared),
             None => operator,
         };
-        let ways_out = way_out::all(package, &operator.name, subscription);
-        Operator { ways_out, ..operator }
+        let ways_out = newer_versions(package, &operator.name, subscription);
+        OlmOperator { ways_out, ..operator }
     }
 
-    /// The package that an operator was installed from. Without a subscription, it is the one of
-    /// files that has its bundle, if there is only one.
+    #[doc(hidden)]
+    pub fn tell_about(&self, operator: OlmOperator, subscriptions: &[Subscription]) -> OlmOperator {
+        self.apply_to(operator, subscriptions)
+    }
+
+    /// The package of an operator. Without a subscription, it is the only package of a file-based
+    /// catalog with the operator's bundle.
     fn package_of(
         &self,
-        operator: &Operator,
+        operator: &OlmOperator,
         subscription: Option<&Subscription>,
     ) -> Option<&Package> {
         let is_it = |package: &&Package| match subscription {
@@ -141,14 +148,14 @@ impl Package {
         }
     }
 
-    /// The newest bundle of a channel: the one with the highest version.
+    /// The bundle of a channel with the highest version.
     pub fn head(&self, channel: &str) -> Option<&str> {
         let bundles = self.channels.get(channel)?.iter();
         let version = |name: &&String| self.bundles.get(*name).and_then(|it| it.version.clone());
         bundles.max_by_key(version).map(String::as_str)
     }
 
-    fn vetted(self) -> Result<Self, CatalogError> {
+    fn within_limits(self) -> Result<Self, CatalogError> {
         for (count, of, most) in [
             (self.channels.len(), "channels", MAX_CHANNELS),
             (self.bundles.len(), "bundles", MAX_BUNDLES),
@@ -162,14 +169,98 @@ impl Package {
     }
 }
 
+/// Version of an operator that supports a target release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OperatorUpgrade {
+    /// Name of the ClusterServiceVersion.
+    pub name: String,
+    /// Version of the operator.
+    pub version: Version,
+    /// Channel that contains the version.
+    pub channel: String,
+    /// Catalog that contains the version.
+    pub catalog: String,
+    /// Maximum cluster version that it declares.
+    #[serde(skip)]
+    pub declared: MaximumVersion,
+    /// Whether the channel is not the one of the subscription.
+    pub channel_change: bool,
+    /// Whether the install plan needs manual approval.
+    pub manual_approval: bool,
+}
+
+/// The newer versions of an operator in a package, nearest first. Versions in the subscribed
+/// channel come first.
+fn newer_versions(
+    package: &Package,
+    installed: &str,
+    subscription: Option<&Subscription>,
+) -> Vec<OperatorUpgrade> {
+    let Some(current) = package.bundles.get(installed).and_then(|it| it.version.as_ref()) else {
+        return Vec::new();
+    };
+    let followed = subscription.and_then(|it| it.channel.as_ref());
+    let followed = followed.or(package.default_channel.as_ref());
+    // A bundle in several channels is listed once: in the subscribed channel, otherwise in the
+    // first one.
+    let mut channel_of: BTreeMap<&String, &String> = BTreeMap::new();
+    for (channel, names) in &package.channels {
+        for name in names {
+            let known = channel_of.entry(name).or_insert(channel);
+            if followed == Some(channel) {
+                *known = channel;
+            }
+        }
+    }
+    let ways_out = channel_of.into_iter().filter_map(|(name, channel)| {
+        let bundle = package.bundles.get(name)?;
+        let version = bundle.version.clone().filter(|version| version > current)?;
+        Some(OperatorUpgrade {
+            name: name.clone(),
+            version,
+            channel: channel.clone(),
+            catalog: package.catalog.clone(),
+            declared: bundle.declared.clone()?,
+            channel_change: followed != Some(channel),
+            manual_approval: subscription.is_some_and(|it| it.is_manual),
+        })
+    });
+    let mut all: Vec<OperatorUpgrade> = ways_out.collect();
+    all.sort_by(|one, other| {
+        (one.channel_change, &one.version).cmp(&(other.channel_change, &other.version))
+    });
+    all
+}
+
+impl fmt::Display for OperatorUpgrade {
+    /// Instruction to update the operator.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, version: _, channel, catalog, declared, channel_change, manual_approval } =
+            self;
+        if *channel_change {
+            write!(f, "switch to channel {channel} of {catalog} and update to {name}")?;
+        } else {
+            write!(f, "update to {name} in channel {channel} of {catalog}")?;
+        }
+        if *manual_approval {
+            f.write_str(", which requires manual approval")?;
+        }
+        if declared.maximum().is_none() {
+            f.write_str(" (it declares no maximum version)")?;
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
-    use serde_json::json;
-
-    use super::super::{MAXIMUM_ANNOTATION, MissingPolicy, Origin, Policy, Stream};
+    use super::super::{
+        DeclarationSource, MAXIMUM_ANNOTATION, MinorVersion, MissingPolicy, OlmPolicy,
+    };
     use super::*;
+    use serde_json::json;
+    use std::collections::BTreeSet;
 
     const CATALOG: &str = r#"
 {"schema":"olm.package","name":"etcd","defaultChannel":"stable"}
@@ -183,13 +274,13 @@ mod tests {
 "#;
 
     fn catalogs() -> Catalogs {
-        let file = File::read("catalog.json", CATALOG.as_bytes()).unwrap();
-        Catalogs::of_files("market/main", [file]).unwrap()
+        let file = CatalogFile::read("catalog.json", CATALOG.as_bytes()).unwrap();
+        Catalogs::from_files("market/main", [file]).unwrap()
     }
 
-    fn etcd(maximum: &str) -> Operator {
+    fn etcd(maximum: &str) -> OlmOperator {
         let annotations = [(MAXIMUM_ANNOTATION.to_owned(), maximum.to_owned())];
-        Operator::read("team", "etcd.v1.0.0", &annotations.into())
+        OlmOperator::read("team", "etcd.v1.0.0", &annotations.into())
     }
 
     fn subscription(channel: &str, approval: &str) -> Subscription {
@@ -203,27 +294,29 @@ mod tests {
     }
 
     #[test]
-    fn what_the_catalog_says_by_now_counts() {
-        let told = catalogs().tell_about(etcd("4.7"), &[]);
-        let catalog = Origin::Catalog("market/main".to_owned());
-        assert_eq!(told.declared, Declaration::Maximum(Stream::new(4, 8), catalog));
-        assert_eq!(told.superseded, Some(etcd("4.7").declared));
+    fn apply_to_replaces_declaration() {
+        let operator = catalogs().apply_to(etcd("4.7"), &[]);
+        let catalog = DeclarationSource::Catalog("market/main".to_owned());
+        assert_eq!(operator.declared, MaximumVersion::Maximum(MinorVersion::new(4, 8), catalog));
+        assert_eq!(operator.superseded, Some(etcd("4.7").declared));
     }
 
     #[test]
-    fn the_nearest_way_out_is_in_the_channel_that_is_followed() {
-        let way_out = |subscription: Option<Subscription>, target| {
-            let told = catalogs().tell_about(etcd("4.8"), &Vec::from_iter(subscription));
-            let found = told.way_out(Policy::default(), Stream::new(4, 8), target);
+    fn nearest_upgrade_prefers_subscribed_channel() {
+        let nearest_upgrade = |subscription: Option<Subscription>, target| {
+            let operator = catalogs().apply_to(etcd("4.8"), &Vec::from_iter(subscription));
+            let found =
+                operator.nearest_upgrade(OlmPolicy::default(), MinorVersion::new(4, 8), target);
             found.map_or("none".to_owned(), ToString::to_string)
         };
-        let (next, skip, far) = (Stream::new(4, 9), Stream::new(4, 10), Stream::new(5, 0));
+        let (next, skip, far) =
+            (MinorVersion::new(4, 9), MinorVersion::new(4, 10), MinorVersion::new(5, 0));
         let all = [
-            way_out(None, next),
-            way_out(Some(subscription("stable", "Automatic")), next),
-            way_out(Some(subscription("stable", "Manual")), skip),
-            way_out(Some(subscription("fast", "Manual")), next),
-            way_out(Some(subscription("fast", "Automatic")), far),
+            nearest_upgrade(None, next),
+            nearest_upgrade(Some(subscription("stable", "Automatic")), next),
+            nearest_upgrade(Some(subscription("stable", "Manual")), skip),
+            nearest_upgrade(Some(subscription("fast", "Manual")), next),
+            nearest_upgrade(Some(subscription("fast", "Automatic")), far),
         ];
         insta::assert_snapshot!(all.join("\n"), @"
         update to etcd.v1.2.0 in channel stable of market/main
@@ -235,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_in_many_channels_is_one_way_out() {
+    fn bundle_in_several_channels_is_listed_once() {
         let mut package = catalogs().packages.remove(0);
         let names: Vec<String> = package.bundles.keys().cloned().collect();
         for channel in ["a", "fast", "stable", "z"] {
@@ -243,7 +336,7 @@ mod tests {
         }
         let channels = |followed: &str| {
             let ways_out =
-                way_out::all(&package, "etcd.v1.0.0", Some(&subscription(followed, "Manual")));
+                newer_versions(&package, "etcd.v1.0.0", Some(&subscription(followed, "Manual")));
             assert_eq!(ways_out.len(), names.len() - 1);
             ways_out.iter().map(|it| it.channel.clone()).collect::<BTreeSet<_>>()
         };
@@ -252,25 +345,28 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_declares_nothing_is_a_way_out_where_no_other_is_known() {
+    fn bundle_without_declaration_is_last_choice() {
         let silent = r#"
 {"schema":"olm.package","name":"etcd","defaultChannel":"stable"}
 {"schema":"olm.channel","package":"etcd","name":"stable","entries":[{"name":"etcd.v1.0.0"},{"name":"etcd.v2.0.0"}]}
 {"schema":"olm.bundle","package":"etcd","name":"etcd.v1.0.0","properties":[{"type":"olm.package","value":{"version":"1.0.0"}}]}
 {"schema":"olm.bundle","package":"etcd","name":"etcd.v2.0.0","properties":[{"type":"olm.package","value":{"version":"2.0.0"}}]}
 "#;
-        let file = File::read("catalog.json", silent.as_bytes()).unwrap();
-        let told = Catalogs::of_files("market/main", [file]).unwrap().tell_about(etcd("4.8"), &[]);
-        let way_out = |policy| {
-            told.way_out(policy, Stream::new(4, 8), Stream::new(4, 9)).map(ToString::to_string)
+        let file = CatalogFile::read("catalog.json", silent.as_bytes()).unwrap();
+        let operator =
+            Catalogs::from_files("market/main", [file]).unwrap().apply_to(etcd("4.8"), &[]);
+        let nearest_upgrade = |policy| {
+            operator
+                .nearest_upgrade(policy, MinorVersion::new(4, 8), MinorVersion::new(4, 9))
+                .map(ToString::to_string)
         };
-        insta::assert_snapshot!(way_out(Policy::default()).unwrap(), @"update to etcd.v2.0.0 in channel stable of market/main (it declares no maximum version)");
-        let strict = Policy { missing: MissingPolicy::Block, ..Policy::default() };
-        assert_eq!(way_out(strict), None);
+        insta::assert_snapshot!(nearest_upgrade(OlmPolicy::default()).unwrap(), @"update to etcd.v2.0.0 in channel stable of market/main (it declares no maximum version)");
+        let strict = OlmPolicy { missing: MissingPolicy::Block, ..OlmPolicy::default() };
+        assert_eq!(nearest_upgrade(strict), None);
     }
 
     #[test]
-    fn a_catalog_of_a_cluster_speaks_to_its_subscribers_alone() {
+    fn package_manifest_applies_to_subscribers_only() {
         let manifest = json!({"status": {
             "catalogSource": "main", "catalogSourceNamespace": "market", "packageName": "etcd",
             "channels": [{"name": "stable", "currentCSV": "etcd.v1.0.0", "currentCSVDesc": {
@@ -279,15 +375,15 @@ mod tests {
         }});
         let mut catalogs = Catalogs::default();
         catalogs.add(Package::read(&manifest).unwrap()).unwrap();
-        assert_eq!(catalogs.tell_about(etcd("4.7"), &[]), etcd("4.7"));
-        let told = catalogs.tell_about(etcd("4.7"), &[subscription("stable", "Automatic")]);
-        assert_eq!(told.declared.maximum(), Some(Stream::new(4, 20)));
+        assert_eq!(catalogs.apply_to(etcd("4.7"), &[]), etcd("4.7"));
+        let operator = catalogs.apply_to(etcd("4.7"), &[subscription("stable", "Automatic")]);
+        assert_eq!(operator.declared.maximum(), Some(MinorVersion::new(4, 20)));
     }
 
     #[test]
-    fn an_operator_of_another_catalog_is_not_ours() {
+    fn operator_of_other_catalog_is_unchanged() {
         let mut other = subscription("stable", "Automatic");
         other.catalog = "market/other".to_owned();
-        assert_eq!(catalogs().tell_about(etcd("4.7"), &[other]), etcd("4.7"));
+        assert_eq!(catalogs().apply_to(etcd("4.7"), &[other]), etcd("4.7"));
     }
 }

@@ -1,4 +1,4 @@
-//! Packages as a cluster shows them.
+//! PackageManifests of a cluster.
 
 use std::collections::BTreeMap;
 
@@ -6,51 +6,51 @@ use fairway_api::Version;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::{Declaration, Origin};
+use super::super::{DeclarationSource, MaximumVersion};
 use super::{Bundle, CatalogError, Package};
 
-// What is missing, or of another type than it should be, is not there.
+// Fields that are missing count as empty.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Status {
+struct PackageStatus {
     catalog_source: String,
     catalog_source_namespace: String,
     package_name: String,
     default_channel: String,
-    channels: Vec<Channel>,
+    channels: Vec<PackageChannel>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Channel {
+struct PackageChannel {
     name: String,
     #[serde(rename = "currentCSV")]
     current_csv: String,
     #[serde(rename = "currentCSVDesc")]
-    current_csv_desc: Description,
-    entries: Option<Vec<Entry>>,
+    current_csv_desc: BundleDescription,
+    entries: Option<Vec<ChannelEntry>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Description {
+struct BundleDescription {
     annotations: Option<BTreeMap<String, String>>,
     version: String,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Entry {
+struct ChannelEntry {
     name: String,
     version: String,
 }
 
 impl Package {
-    /// Reads a PackageManifest. What a bundle declares is known of the newest one of each channel.
+    /// Reads a PackageManifest. Declarations are known for the newest bundle of each channel.
     pub fn read(manifest: &Value) -> Result<Self, CatalogError> {
         let status = manifest.get("status").ok_or(CatalogError::Incomplete("status"))?;
-        let status =
-            Status::deserialize(status).map_err(|_| CatalogError::Incomplete("valid status"))?;
+        let status = PackageStatus::deserialize(status)
+            .map_err(|_| CatalogError::Incomplete("valid status"))?;
         if status.package_name.is_empty() {
             return Err(CatalogError::Incomplete("status.packageName"));
         }
@@ -61,13 +61,13 @@ impl Package {
         for channel in status.channels {
             package.add_channel(channel);
         }
-        package.vetted()
+        package.within_limits()
     }
 
-    fn add_channel(&mut self, channel: Channel) {
+    fn add_channel(&mut self, channel: PackageChannel) {
         let names = self.channels.entry(channel.name).or_default();
         let version = |text: &str| Version::parse_tolerant(text).ok();
-        for Entry { name, version: text } in channel.entries.unwrap_or_default() {
+        for ChannelEntry { name, version: text } in channel.entries.unwrap_or_default() {
             names.push(name.clone());
             let unknown = Bundle { version: version(&text), declared: None };
             self.bundles.entry(name).or_insert(unknown);
@@ -75,11 +75,11 @@ impl Package {
         if !names.contains(&channel.current_csv) {
             names.push(channel.current_csv.clone());
         }
-        let Description { annotations, version: text } = channel.current_csv_desc;
-        let declared = Declaration::read(&annotations.unwrap_or_default());
+        let BundleDescription { annotations, version: text } = channel.current_csv_desc;
+        let declared = MaximumVersion::read(&annotations.unwrap_or_default());
         let declared = match declared {
-            Declaration::Maximum(maximum, _) => {
-                Declaration::Maximum(maximum, Origin::Catalog(self.catalog.clone()))
+            MaximumVersion::Maximum(maximum, _) => {
+                MaximumVersion::Maximum(maximum, DeclarationSource::Catalog(self.catalog.clone()))
             }
             other => other,
         };
@@ -93,11 +93,11 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::super::super::{MAXIMUM_ANNOTATION, Stream};
+    use super::super::super::{MAXIMUM_ANNOTATION, MinorVersion};
     use super::*;
 
     #[test]
-    fn the_newest_bundle_of_a_channel_is_known_best() {
+    fn package_manifest_declares_newest_bundles() {
         let manifest = json!({"metadata": {"name": "etcd"}, "status": {
             "catalogSource": "community", "catalogSourceNamespace": "marketplace",
             "packageName": "etcd", "defaultChannel": "stable",
@@ -115,20 +115,23 @@ mod tests {
         assert_eq!(package.channels["stable"], ["etcd.v0.9.4", "etcd.v0.9.2"]);
         assert_eq!(package.head("stable"), Some("etcd.v0.9.4"));
         let declared = |name: &str| package.bundles[name].declared.clone().unwrap();
-        let catalog = Origin::Catalog("marketplace/community".to_owned());
-        assert_eq!(declared("etcd.v0.9.4"), Declaration::Maximum(Stream::new(4, 9), catalog));
-        assert_eq!(declared("etcd.v0.9.2"), Declaration::Missing);
+        let catalog = DeclarationSource::Catalog("marketplace/community".to_owned());
+        assert_eq!(
+            declared("etcd.v0.9.4"),
+            MaximumVersion::Maximum(MinorVersion::new(4, 9), catalog)
+        );
+        assert_eq!(declared("etcd.v0.9.2"), MaximumVersion::Missing);
     }
 
     #[test]
-    fn what_is_no_package_manifest_says_why() {
-        let told = |manifest: Value| Package::read(&manifest).unwrap_err().to_string();
+    fn invalid_package_manifest_fails() {
+        let error_of = |manifest: Value| Package::read(&manifest).unwrap_err().to_string();
         let channels: Vec<Value> = (0..1001).map(|n| json!({"name": n.to_string()})).collect();
         let all = [
-            told(json!({})),
-            told(json!({"status": {"channels": 7}})),
-            told(json!({"status": {}})),
-            told(json!({"status": {"packageName": "etcd", "channels": channels}})),
+            error_of(json!({})),
+            error_of(json!({"status": {"channels": 7}})),
+            error_of(json!({"status": {}})),
+            error_of(json!({"status": {"packageName": "etcd", "channels": channels}})),
         ];
         insta::assert_snapshot!(all.join("\n"), @"
         the package manifest has no status
@@ -140,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_makes_it_panic(name in "\\PC{0,9}", version in "\\PC{0,9}", value in "\\PC{0,9}") {
+        fn any_value_does_not_panic(name in "\\PC{0,9}", version in "\\PC{0,9}", value in "\\PC{0,9}") {
             let _ = Package::read(&json!({"status": {"packageName": name, "channels": [
                 {"name": name, "currentCSV": name, "currentCSVDesc": {
                     "version": version, "annotations": {MAXIMUM_ANNOTATION: value}}},

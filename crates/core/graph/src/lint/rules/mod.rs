@@ -1,43 +1,40 @@
-//! The rules: a file each.
+//! The lint rules, by topic.
 
-mod ambiguous;
-mod extension;
-mod feeder;
-mod keys;
-mod matcher;
-mod name;
-mod number;
-mod outcome;
-mod pattern;
-mod query;
-mod schema;
-mod stranded;
-mod target;
-mod tombstone;
-mod unexplained;
-mod url;
+mod channels;
+mod queries;
+mod risks;
+mod syntax;
+mod versions;
 
-use super::{Context, Finding, Rule};
+use super::{LintContext, LintFinding, LintRule};
 
-/// Rules of one file, and what finds their violations.
-type Check = (&'static [&'static Rule], fn(&Context<'_>) -> Vec<Finding>);
+/// Rules and the function that checks them.
+type Check = (&'static [&'static LintRule], fn(&LintContext<'_>) -> Vec<LintFinding>);
 
-/// All rules.
+/// All rules. The order is the `ruleIndex` of SARIF.
 pub(super) const ALL: [Check; 16] = [
-    (&[&schema::RULE], schema::check),
-    (&[&keys::RULE], keys::check),
-    (&[&number::RULE], number::check),
-    (&[&unexplained::RULE], unexplained::check),
-    (&[&url::RULE], url::check),
-    (&[&name::RULE], name::check),
-    (&[&ambiguous::RULE], ambiguous::check),
-    (&[&target::RULE], target::check),
-    (&[&pattern::IDLE, &pattern::LOOSE], pattern::check),
-    (&[&query::RULE], query::check),
-    (&[&outcome::RESULT, &outcome::SERIES, &outcome::VALUES, &outcome::COVERAGE], outcome::check),
-    (&[&matcher::RULE], matcher::check),
-    (&[&extension::RULE], extension::check),
-    (&[&feeder::RULE], feeder::check),
-    (&[&tombstone::RULE], tombstone::check),
-    (&[&stranded::RULE], stranded::check),
+    (&[&syntax::SCHEMA], syntax::schema),
+    (&[&syntax::UNKNOWN_KEY], syntax::unknown_keys),
+    (&[&syntax::NUMBER], syntax::unquoted_numbers),
+    (&[&risks::UNEXPLAINED], risks::unexplained),
+    (&[&risks::URL], risks::urls),
+    (&[&risks::NAME], risks::names),
+    (&[&risks::AMBIGUOUS_NAME], risks::ambiguous_names),
+    (&[&versions::UNKNOWN_TARGET], versions::unknown_targets),
+    (&[&versions::IDLE_PATTERN, &versions::LOOSE_PATTERN], versions::patterns),
+    (&[&queries::PROMQL], queries::promql),
+    (
+        &[
+            &queries::QUERY_RESULT,
+            &queries::QUERY_SERIES,
+            &queries::QUERY_VALUES,
+            &queries::QUERY_COVERAGE,
+        ],
+        queries::outcomes,
+    ),
+    (&[&queries::LITERAL_PATTERN], queries::literal_patterns),
+    (&[&risks::NOT_EXTENDED], risks::not_extended),
+    (&[&channels::FEEDER], channels::feeders),
+    (&[&channels::TOMBSTONE], channels::tombstones),
+    (&[&versions::STRANDED], versions::stranded_versions),
 ];

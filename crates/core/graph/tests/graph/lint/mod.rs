@@ -1,21 +1,19 @@
-//! The linter: what each rule finds, and what it leaves alone.
+//! Tests of the linter: findings of each rule, and valid input without findings.
 
-mod base;
-mod blocks;
-mod channels;
 mod print;
-mod queries;
-mod real;
-mod versions;
+mod rules;
 
+use std::collections::BTreeMap;
+
+use fairway_graph::Files;
+use fairway_graph::data::Severity;
 use fairway_graph::lint::print::{Style, text};
-use fairway_graph::lint::{Report, lint};
-use fairway_graph::{Files, Graph};
+use fairway_graph::lint::{FileRegion, LintFinding, LintReport, lint};
 use proptest::prelude::*;
 
-use crate::support;
+use crate::support::{self, directory_files};
 
-/// A block without fault, for a risk of that name.
+/// A valid file with blocked edges for a risk.
 fn block(to: &str, name: &str) -> String {
     format!(
         "to: {to}\n\
@@ -29,7 +27,7 @@ fn block(to: &str, name: &str) -> String {
     )
 }
 
-/// Graph-data with these files, a channel with some versions, and all it needs besides.
+/// Graph-data with these files, a schema version and a channel.
 fn files(texts: &[(&str, &str)]) -> Files {
     let versions = "name: stable-4.7\nversions: [4.6.22, 4.6.23, 4.7.3, 4.7.4, 4.7.5]\n";
     let mut all = vec![("version", "1.1.0\n"), ("channels/stable-4.7.yaml", versions)];
@@ -37,23 +35,38 @@ fn files(texts: &[(&str, &str)]) -> Files {
     support::files(all)
 }
 
-fn checked(files: &Files, declared: Option<&Graph>) -> (Report, String) {
-    let report = lint(files, declared);
-    let shown = text(&report, files, Style::Plain);
-    (report, shown)
+/// The findings in one or more lines each: position, severity, rule and message, other files, help.
+fn compact(report: &LintReport) -> String {
+    let mut lines = Vec::new();
+    for LintFinding { rule, severity, file, region, message, help, also, .. } in &report.findings {
+        let position =
+            region.as_ref().map_or_else(String::new, |FileRegion { start, end, .. }| {
+                assert_eq!(start.line, end.line);
+                format!(":{}:{}-{}", start.line, start.column, end.column.max(start.column + 1))
+            });
+        let severity = match severity {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error | Severity::Open => "error",
+        };
+        lines.push(format!("{file}{position}: {severity}[{}]: {message}", rule.id));
+        lines.extend((!also.is_empty()).then(|| format!("  also in {}", also.join(", "))));
+        lines.extend(help.as_ref().map(|help| format!("  help: {help}")));
+    }
+    lines.join("\n")
 }
 
-/// What people get to see about graph-data with these files.
-fn shown(texts: &[(&str, &str)]) -> String {
-    checked(&files(texts), None).1
+/// The findings in graph-data with these files.
+fn report_of(texts: &[(&str, &str)]) -> String {
+    compact(&lint(&files(texts), None))
 }
 
-/// What people get to see about one block.
-fn shown_of(text: &str) -> String {
-    shown(&[("blocked-edges/4.7.4-Risk.yaml", text)])
+/// The findings in one file with blocked edges.
+fn report_of_block(text: &str) -> String {
+    report_of(&[("blocked-edges/4.7.4-Risk.yaml", text)])
 }
 
-/// A block with one line replaced, or added where there is none of that key.
+/// A valid file with one line replaced or added.
 fn with(key: &str, value: &str) -> String {
     let block = block("4.7.4", "Risk");
     let is_key = |line: &str| line.split(':').next() == Some(key);
@@ -63,29 +76,29 @@ fn with(key: &str, value: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A block that asks this query.
-fn asking(query: &str) -> String {
+/// A file with a PromQL query.
+fn block_with_query(query: &str) -> String {
     let indented = query.replace('\n', "\n      ");
     let rule = format!("- type: PromQL\n  promql:\n    promql: |\n      {indented}\n");
     block("4.7.4", "Risk").replace("- type: Always\n", &rule)
 }
 
 #[test]
-fn nothing_is_found_where_nothing_is_wrong() {
-    assert_eq!(shown_of(&block("4.7.4", "Risk")), "no findings\n");
-    let question = asking("group(up{job=\"a\"})\nor\n0 * group(up)");
-    assert_eq!(shown_of(&question), "no findings\n");
+fn lint_valid_files_finds_nothing() {
+    assert_eq!(report_of_block(&block("4.7.4", "Risk")), "");
+    let query_block = block_with_query("group(up{job=\"a\"})\nor\n0 * group(up)");
+    assert_eq!(report_of_block(&query_block), "");
 }
 
 #[test]
-fn every_rule_has_a_name_of_its_own() {
+fn rule_ids_are_unique() {
     let mut ids: Vec<&str> = fairway_graph::lint::rules().iter().map(|rule| rule.id).collect();
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), fairway_graph::lint::rules().len());
 }
 
-/// Separated by blanks.
+/// Separated by whitespace.
 const WORDS: &str = r#"
     to: from: url: name: message: matchingRules: fixedIn: - { } [ ] , : ' " | > & * # type: PromQL
     promql: 4.7.4 4.10 .* 4[.] group(up) or ( ä \u0000 versions: tombstones: feeder: filter: delay:
@@ -93,13 +106,77 @@ const WORDS: &str = r#"
 
 proptest! {
     #[test]
-    fn no_file_makes_it_panic(
+    fn lint_of_any_file_does_not_panic(
         words in prop::collection::vec(prop::sample::select(WORDS.split_whitespace().collect::<Vec<_>>()), 0..30),
         glue in prop::sample::select(vec![" ", "\n", "\n  "]),
     ) {
-        let text = words.join(glue);
-        let files = files(&[("blocked-edges/a.yaml", &text), ("channels/a.yaml", &text)]);
-        let (report, _) = checked(&files, None);
+        let file = words.join(glue);
+        let files = files(&[("blocked-edges/a.yaml", &file), ("channels/a.yaml", &file)]);
+        let report = lint(&files, None);
+        let _ = text(&report, &files, Style::Plain);
         prop_assert!(report.findings.iter().all(|finding| !finding.message.is_empty()));
     }
+}
+
+fn new_rules(now: &Files, base: &Files) -> Vec<(&'static str, String)> {
+    let report = lint(now, None).new_since(&lint(base, None));
+    report.findings.into_iter().map(|finding| (finding.rule.id, finding.file)).collect()
+}
+
+#[test]
+fn new_since_with_moved_lines_is_empty() {
+    let bad = with("name", "snake_case");
+    let moved = format!("# A comment.\n{bad}");
+    let before = files(&[("blocked-edges/a.yaml", &bad)]);
+    let after = files(&[("blocked-edges/a.yaml", &moved)]);
+    assert_eq!(new_rules(&after, &before), []);
+}
+
+#[test]
+fn new_since_with_same_finding_in_other_file_returns_it() {
+    let bad = with("name", "snake_case");
+    let before = files(&[("blocked-edges/a.yaml", &bad)]);
+    let after = files(&[("blocked-edges/a.yaml", &bad), ("blocked-edges/b.yaml", &bad)]);
+    assert_eq!(new_rules(&after, &before), [("name", "blocked-edges/b.yaml".to_owned())]);
+}
+
+#[test]
+fn new_since_with_extended_risk_is_empty() {
+    let bad = block_with_query("group(up{job=\"a\"})");
+    let before = files(&[("blocked-edges/4.7.4-Risk.yaml", &bad)]);
+    let extended = bad.replace("to: 4.7.4", "to: 4.7.3");
+    let after = files(&[
+        ("blocked-edges/4.7.3-Risk.yaml", &extended),
+        ("blocked-edges/4.7.4-Risk.yaml", &bad),
+    ]);
+    assert_eq!(new_rules(&after, &before), []);
+}
+
+#[test]
+fn new_since_with_same_state_is_empty() {
+    let state = files(&[
+        ("blocked-edges/a.yaml", "to: 4.9.9\nfrom: x.1.0$\nurl: y\n"),
+        ("blocked-edges/b.yaml", &block("4.7.4", "risk")),
+    ]);
+    assert!(!lint(&state, None).findings.is_empty());
+    assert_eq!(lint(&state, None).new_since(&lint(&state, None)), LintReport::default());
+}
+
+#[test]
+fn lint_openshift_graph_data_finds_no_errors() {
+    let Some(data) = fairway_fixtures::environment::data() else { return };
+    let files = directory_files(&data.join("graph-data-2026-08"));
+    let report = lint(&files, None);
+    assert_eq!(report.worst(), Some(Severity::Warning));
+    let expected = BTreeMap::from([
+        ("literal-pattern", 1),
+        ("name", 1),
+        ("not-extended", 15),
+        ("query-series", 20),
+        ("query-values", 2),
+        ("tombstone", 10),
+        ("unexplained", 116),
+        ("unknown-target", 3),
+    ]);
+    assert_eq!(report.counts(), expected);
 }

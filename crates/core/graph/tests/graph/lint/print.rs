@@ -1,21 +1,56 @@
-//! What machines get to see.
+//! Text, JSON and SARIF output.
 
 use fairway_graph::lint::lint;
-use fairway_graph::lint::print::{json, sarif};
+use fairway_graph::lint::print::{Style, json, sarif, text};
 use serde_json::Value;
 
-use super::{asking, files};
+use super::{block_with_query, files};
 
 fn example() -> fairway_graph::Files {
-    let question = asking("group(up{job=\"ä\"})\nor * x");
+    let query_block = block_with_query("group(up{job=\"ä\"})\nor * x");
     files(&[
-        ("blocked-edges/4.7.4-Risk.yaml", &question),
-        ("blocked-edges/4.7.4-Two.yaml", &question.replace("to: 4.7.4", "to: 4.7.3")),
+        ("blocked-edges/4.7.4-Risk.yaml", &query_block),
+        ("blocked-edges/4.7.4-Two.yaml", &query_block.replace("to: 4.7.4", "to: 4.7.3")),
     ])
 }
 
 #[test]
-fn json_has_every_place() {
+fn text_contains_excerpts_help_and_summary() {
+    let block = block_with_query("group(up{job=\"a\"})");
+    let names: Vec<String> = (0..5).map(|n| format!("blocked-edges/4.7.4-{n}.yaml")).collect();
+    let texts: Vec<(&str, &str)> = names.iter().map(|name| (&**name, &*block)).collect();
+    let files = files(&texts);
+    insta::assert_snapshot!(text(&lint(&files, None), &files, Style::Plain), @r#"
+    warning[query-coverage]: the query returns no sample on clusters to which the risk does not apply
+      --> blocked-edges/4.7.4-0.yaml:11:7
+       |
+    11 |       group(up{job="a"})
+       |       ^^^^^^^^^^^^^^^^^^
+       |
+       = note: also in blocked-edges/4.7.4-1.yaml, blocked-edges/4.7.4-2.yaml, blocked-edges/4.7.4-3.yaml and 1 more
+       = help: add an alternative that returns 0: … or 0 * group(…)
+
+    1 warning
+    "#);
+    let files = super::files(&[
+        ("blocked-edges/4.7.4.yml", &super::block("4.7.4", "Risk")),
+        ("blocked-edges/4.7.4.txt", ""),
+    ]);
+    insta::assert_snapshot!(text(&lint(&files, None), &files, Style::Plain), @"
+    note[schema]: skipped: not a .yaml file
+    --> blocked-edges/4.7.4.txt
+
+    warning[schema]: other tools skip .yml files; rename it to .yaml
+    --> blocked-edges/4.7.4.yml
+
+    1 warning, 1 note
+    ");
+    let files = super::files(&[]);
+    assert_eq!(text(&lint(&files, None), &files, Style::Plain), "no findings\n");
+}
+
+#[test]
+fn json_contains_positions() {
     let report = lint(&example(), None);
     insta::assert_snapshot!(serde_json::to_string_pretty(&json(&report)).unwrap(), @r#"
     {
@@ -49,7 +84,7 @@ fn json_has_every_place() {
 }
 
 #[test]
-fn sarif_names_rules_and_places() {
+fn sarif_contains_rules_and_locations() {
     let mut log: Value = serde_json::from_str(&sarif(&lint(&example(), None)).unwrap()).unwrap();
     let rules = log["runs"][0]["tool"]["driver"]["rules"].take();
     assert_eq!(rules.as_array().unwrap().len(), fairway_graph::lint::rules().len());

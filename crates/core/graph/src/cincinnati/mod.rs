@@ -1,0 +1,10 @@
+//! JSON of the Cincinnati protocol: lenient reader, strict writer.
+
+mod read;
+mod write;
+
+pub use read::{GraphReadError, MAX_BYTES, read};
+pub use write::GraphSerializer;
+
+#[doc(hidden)]
+pub use self::{GraphReadError as WireError, GraphSerializer as View};
