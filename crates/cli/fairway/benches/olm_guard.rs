@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _};
-use fairway_testkit::measure::{Figure, Table};
+use fairway_testkit::measure::{Figure, Table, option};
 use fairway_testkit::testbed::process::{peak_bytes, processor_time, resident_bytes};
 use fairway_testkit::testbed::wait::Stopwatch;
 use fairway_testkit::{Requests, TestCluster, TestNamespace, objects, wait};
@@ -74,7 +74,7 @@ async fn bench() -> Result<()> {
     table.row("from a changed operator to the report", Figure::Time(watch.elapsed()), None);
 
     let (mark, before) = (log.mark()?, processor_time(guard.pid())?);
-    let idle = idle_time()?;
+    let idle = option("--idle=")?.map_or(DEFAULT_IDLE, Duration::from_secs);
     sleep_until(Instant::now() + idle).await;
     let requests = Requests::since(&log, mark)?;
     println!("while nothing happens for {} s", idle.as_secs());
@@ -88,14 +88,6 @@ async fn bench() -> Result<()> {
     table.row("other API requests", Figure::Count(requests.count(others)), None);
     println!("  ({requests})");
     Ok(())
-}
-
-/// The duration in `--idle`.
-fn idle_time() -> Result<Duration> {
-    let given =
-        std::env::args().find_map(|argument| Some(argument.strip_prefix("--idle=")?.to_owned()));
-    let Some(seconds) = given else { return Ok(DEFAULT_IDLE) };
-    Ok(Duration::from_secs(seconds.parse().context("--idle is a number of seconds")?))
 }
 
 /// A cluster with many operators.

@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
 use fairway_testkit::Requests;
-use fairway_testkit::measure::{Figure, Table};
+use fairway_testkit::measure::{Figure, Table, option};
 use fairway_testkit::platform::Platform;
 use fairway_testkit::testbed::process::{peak_bytes, processor_time, resident_bytes};
 use fairway_testkit::testbed::wait::Stopwatch;
@@ -36,7 +36,7 @@ const DEFAULT_IDLE: Duration = Duration::from_mins(1);
 const MAX_MEMORY: Figure = Figure::Bytes(40 << 20);
 
 fn main() -> Result<()> {
-    let idle = idle_time()?;
+    let idle = option("--idle=")?.map_or(DEFAULT_IDLE, Duration::from_secs);
     // An error means that it is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let platform = Platform::find()?;
@@ -52,14 +52,6 @@ fn main() -> Result<()> {
         let [_, platform] = &cases;
         measure_idle(&cluster, platform, idle).await
     })
-}
-
-/// The duration in `--idle`.
-fn idle_time() -> Result<Duration> {
-    let given =
-        std::env::args().find_map(|argument| Some(argument.strip_prefix("--idle=")?.to_owned()));
-    let Some(seconds) = given else { return Ok(DEFAULT_IDLE) };
-    Ok(Duration::from_secs(seconds.parse().context("--idle is a number of seconds")?))
 }
 
 /// Measurements from a new graph to the written status.

@@ -10,12 +10,12 @@ mod requests;
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use fairway_api::Conditions as _;
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_findings::labels;
 use fairway_install::manifests::own_manifests;
-use fairway_testkit::measure::{Figure, Table};
+use fairway_testkit::measure::{Figure, Table, option};
 use fairway_testkit::testbed::wait::Stopwatch;
 use fairway_testkit::{TestPlatform, wait};
 use k8s_openapi::api::core::v1::Pod;
@@ -26,7 +26,7 @@ use memory::PeakMonitor;
 use requests::PreflightRequests;
 
 /// Number of preflights without `--turns`; the median counts.
-const DEFAULT_TURNS: usize = 5;
+const DEFAULT_TURNS: u64 = 5;
 
 /// Goal for the duration: users wait for it in a terminal.
 const MAX_DURATION: Duration = Duration::from_secs(10);
@@ -39,18 +39,15 @@ const MAX_CHECK_MEMORY: Figure = Figure::Bytes(100 << 20);
 const RELEASE: &str = "5.1.0";
 
 fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     if filter.is_some_and(|filter| !"preflight".contains(&filter)) {
         return Ok(());
     }
-    let turns = arguments.find_map(|argument| Some(argument.strip_prefix("--turns=")?.to_owned()));
-    let turns =
-        turns.map_or(Ok(DEFAULT_TURNS), |turns| turns.parse()).context("--turns takes a number")?;
+    let turns = option("--turns=")?.unwrap_or(DEFAULT_TURNS);
     tokio::runtime::Runtime::new()?.block_on(measure(turns))
 }
 
-async fn measure(turns: usize) -> Result<()> {
+async fn measure(turns: u64) -> Result<()> {
     let platform = TestPlatform::start(own_manifests(), "5.0.0", "stable-5.2").await?;
     let place = if platform.cluster.is_sandbox() { "a sandbox" } else { "Kubernetes" };
     let build = if cfg!(debug_assertions) { "debug" } else { "release" };

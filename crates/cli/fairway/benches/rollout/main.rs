@@ -17,9 +17,9 @@ mod reporter;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use fairway_release::Manifest;
-use fairway_testkit::measure::{Figure, Table};
+use fairway_testkit::measure::{Figure, Table, option};
 use fairway_testkit::testbed::process::{peak_bytes, processor_time, resident_bytes};
 use fairway_testkit::testbed::wait::Stopwatch;
 use fairway_testkit::{Requests, TestOperator, environment};
@@ -43,7 +43,7 @@ const DRIFTS: usize = 9;
 const MAX_MEMORY: Figure = Figure::Bytes(50 << 20);
 
 fn main() -> Result<()> {
-    let (turns, idle) = (argument("--turns=")?.unwrap_or(DEFAULT_TURNS), argument("--idle=")?);
+    let (turns, idle) = (option("--turns=")?.unwrap_or(DEFAULT_TURNS), option("--idle=")?);
     let idle = Duration::from_secs(idle.unwrap_or(DEFAULT_IDLE));
     match std::env::var_os(environment::PAYLOADS).map(PathBuf::from) {
         Some(payloads) if is_selected("real payload") => {
@@ -76,14 +76,6 @@ fn main() -> Result<()> {
 fn is_selected(name: &str) -> bool {
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     filter.is_none_or(|filter| name.contains(&filter))
-}
-
-/// The number of an option.
-fn argument(option: &str) -> Result<Option<u64>> {
-    let given = std::env::args().find_map(|given| Some(given.strip_prefix(option)?.to_owned()));
-    given
-        .map(|number| number.parse().with_context(|| format!("{option} takes a number")))
-        .transpose()
 }
 
 /// Two releases, and the manifests that differ in the second.

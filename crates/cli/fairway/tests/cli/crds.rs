@@ -29,9 +29,9 @@ fn crds_as_json_prints_a_list() {
 fn crds_with_dir_writes_files() {
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("a/b");
-    let said = transcript(fairway().arg("crds").arg("--dir").arg(&target));
-    let said = said.replace(dir.path().to_str().unwrap(), "[DIR]");
-    insta::assert_snapshot!(said, @"
+    let printed = transcript(fairway().arg("crds").arg("--dir").arg(&target));
+    let printed = printed.replace(dir.path().to_str().unwrap(), "[DIR]");
+    insta::assert_snapshot!(printed, @"
     exit code: 0
     ----- stderr -----
     wrote [DIR]/a/b/clusteroperators.yaml
@@ -46,9 +46,9 @@ fn crds_with_dir_writes_files() {
 #[test]
 fn crds_with_invalid_dir_fails() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let said = transcript(fairway().arg("crds").arg("--dir").arg(file.path().join("x")));
-    let said = said.replace(file.path().to_str().unwrap(), "[FILE]");
-    insta::assert_snapshot!(said, @"
+    let printed = transcript(fairway().arg("crds").arg("--dir").arg(file.path().join("x")));
+    let printed = printed.replace(file.path().to_str().unwrap(), "[FILE]");
+    insta::assert_snapshot!(printed, @"
     exit code: 1
     ----- stderr -----
     error: cannot create directory [FILE]/x

@@ -190,10 +190,10 @@ async fn preflight_skips_clusters_without_support() -> Result<()> {
         (create_idle_cluster(&fleet.prod).await?, create_cluster_version(&fleet.lab).await?);
     let asked = fleet.document(&["preflight", "--all-contexts", "--to=5.2.0", "--no-wait"]);
     let outcomes = asked["clusters"].as_array().context("no clusters")?;
-    let told: Vec<_> =
+    let printed: Vec<_> =
         outcomes.iter().map(|one| (&one["exitCode"], &one["outcome"]["action"])).collect();
     let (made, none) = (Value::from("requested"), Value::Null);
-    assert_eq!(told, [(&0.into(), &made), (&4.into(), &none), (&4.into(), &none)]);
+    assert_eq!(printed, [(&0.into(), &made), (&4.into(), &none), (&4.into(), &none)]);
     ensure!(desired(&prod).await?.is_some_and(|update| update.mode.is_some()), "no request");
     ensure!(desired(&lab).await?.is_none(), "that would have been an update");
     Ok(())

@@ -5,8 +5,8 @@ use crate::{fairway, transcript};
 #[test]
 fn manual_pages() {
     let dir = tempfile::tempdir().unwrap();
-    let said = transcript(fairway().arg("man").arg(dir.path()));
-    assert!(said.starts_with("exit code: 0\n"), "{said}");
+    let printed = transcript(fairway().arg("man").arg(dir.path()));
+    assert!(printed.starts_with("exit code: 0\n"), "{printed}");
     let mut pages: Vec<String> = std::fs::read_dir(dir.path())
         .unwrap()
         .map(|page| page.unwrap().file_name().into_string().unwrap())

@@ -60,14 +60,14 @@ fn invalid_arguments_are_refused() {
         &["crds", "-o", "json", "--dir=d"],
         &["-q", "-v", "crds"],
     ];
-    let said = mistakes.map(|arguments| transcript(fairway().args(arguments)));
-    insta::assert_snapshot!(said.join("\n"));
+    let printed = mistakes.map(|arguments| transcript(fairway().args(arguments)));
+    insta::assert_snapshot!(printed.join("\n"));
 }
 
 #[test]
 fn invalid_log_filter_is_refused() {
-    let said = transcript(fairway().arg("crds").env("FAIRWAY_LOG", "fairway=loud"));
-    insta::assert_snapshot!(said, @r#"
+    let printed = transcript(fairway().arg("crds").env("FAIRWAY_LOG", "fairway=loud"));
+    insta::assert_snapshot!(printed, @r#"
     exit code: 1
     ----- stderr -----
     error: invalid log filter FAIRWAY_LOG="fairway=loud"

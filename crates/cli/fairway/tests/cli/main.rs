@@ -61,8 +61,8 @@ fn transcript(command: &mut Command) -> String {
 /// The standard output of a run as JSON.
 fn document(command: &mut Command) -> Value {
     let output = command.output().expect("the program starts");
-    let (text, said) =
+    let (text, printed) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     schema::check_printed(command, &text);
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {said}"))
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {printed}"))
 }

@@ -70,8 +70,8 @@ fn second_signal_exits_at_once() {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let _request = silent.accept().unwrap();
     send_signal(&child, Signal::TERM);
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    let stopping = said.find(|line| line.as_ref().unwrap().starts_with("shutting down"));
+    let mut printed = BufReader::new(child.stderr.take().unwrap()).lines();
+    let stopping = printed.find(|line| line.as_ref().unwrap().starts_with("shutting down"));
     assert_eq!(stopping.unwrap().unwrap(), "shutting down; a second signal stops immediately");
     send_signal(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -120,7 +120,7 @@ fn invalid_settings_are_refused() {
         command.current_dir(directory.path()).args(["--kubeconfig=kubeconfig", "--pod-uid=uid"]);
         transcript(command.args(arguments)).replace(&address, "ADDRESS")
     };
-    let said = [
+    let printed = [
         run(&["--listen", &address]),
         run(&["--listen=9099"]),
         run(&["--lease-duration=100s"]),
@@ -131,5 +131,5 @@ fn invalid_settings_are_refused() {
         run(&["--metrics-url=https://me:secret@prometheus.example"]),
         run(&["--update-service=updates.example"]),
     ];
-    insta::assert_snapshot!(said.join("\n"));
+    insta::assert_snapshot!(printed.join("\n"));
 }

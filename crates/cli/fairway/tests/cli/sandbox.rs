@@ -41,16 +41,16 @@ impl Sandbox {
     fn interrupt(mut self) -> (Option<i32>, String) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
         let code = self.child.wait().unwrap().code();
-        let mut said = String::new();
-        self.stdout.read_to_string(&mut said).unwrap();
-        (code, said + &rest(&mut self.child))
+        let mut printed = String::new();
+        self.stdout.read_to_string(&mut printed).unwrap();
+        (code, printed + &rest(&mut self.child))
     }
 }
 
 fn rest(child: &mut Child) -> String {
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    said
+    let mut printed = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut printed).unwrap();
+    printed
 }
 
 #[test]
@@ -83,14 +83,14 @@ fn commands_of_the_greeting_create_a_running_deployment() {
     let hints = sandbox.greeting.lines().filter_map(|line| line.strip_prefix("  "));
     let script: Vec<&str> = hints.collect();
     let followed = Command::new("sh").args(["-ec", &script.join("\n")]).output().unwrap();
-    let said = String::from_utf8(followed.stdout).unwrap();
-    assert!(followed.status.success(), "{said}{}", String::from_utf8_lossy(&followed.stderr));
+    let printed = String::from_utf8(followed.stdout).unwrap();
+    assert!(followed.status.success(), "{printed}{}", String::from_utf8_lossy(&followed.stderr));
     for expected in [
         "clusterversion.config.openshift.io/version",
         "successfully rolled out",
         "hello from hello-",
     ] {
-        assert!(said.contains(expected), "{expected} is missing in:\n{said}");
+        assert!(printed.contains(expected), "{expected} is missing in:\n{printed}");
     }
     assert_eq!(sandbox.interrupt(), (Some(0), "stopping\n".to_owned()));
 }
@@ -111,12 +111,12 @@ fn without_dir_no_files_remain() {
 fn invalid_settings_are_refused() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let said = [
+    let printed = [
         transcript(fairway().args(["sandbox", "--port", &port])).replace(&port, "PORT"),
         transcript(fairway().args(["sandbox", "--dir", "/proc/nowhere"])),
         transcript(fairway().args(["sandbox", "--nodes", "100"])),
     ];
-    insta::assert_snapshot!(said.join("\n"), @"
+    insta::assert_snapshot!(printed.join("\n"), @"
     exit code: 1
     ----- stderr -----
     error: cannot start the sandbox
@@ -141,14 +141,14 @@ fn invalid_settings_are_refused() {
 #[test]
 fn tour_updates_the_platform() {
     let toured = fairway().args(["sandbox", "--tour"]).output().unwrap();
-    let said = String::from_utf8(toured.stdout).unwrap();
-    assert!(toured.status.success(), "{said}{}", String::from_utf8_lossy(&toured.stderr));
+    let printed = String::from_utf8(toured.stdout).unwrap();
+    assert!(toured.status.success(), "{printed}{}", String::from_utf8_lossy(&toured.stderr));
     for expected in [
         "The operator accepted the release. Working towards 5.0.1",
         "error: 5.2.0 is not recommended for this cluster",
         "Cluster version is 5.2.0",
         "The tour is complete.",
     ] {
-        assert!(said.contains(expected), "{expected} is missing in:\n{said}");
+        assert!(printed.contains(expected), "{expected} is missing in:\n{printed}");
     }
 }

@@ -57,12 +57,12 @@ impl SigningFiles {
     fn run(&self, arguments: &[&str]) -> String {
         let mut command = fairway();
         command.current_dir(self.path()).arg("release").args(arguments);
-        let said = transcript(&mut command).replace(self.image.hex(), "HEX");
-        let said = said.replace(&self.path().display().to_string(), "DESK");
+        let printed = transcript(&mut command).replace(self.image.hex(), "HEX");
+        let printed = printed.replace(&self.path().display().to_string(), "DESK");
         let is_print =
             |word: &&str| word.len() == 40 && word.bytes().all(|digit| digit.is_ascii_hexdigit());
-        let words = said.split(|char: char| !char.is_ascii_alphanumeric()).filter(is_print);
-        words.fold(said.clone(), |text, key| text.replace(key, "KEY"))
+        let words = printed.split(|char: char| !char.is_ascii_alphanumeric()).filter(is_print);
+        words.fold(printed.clone(), |text, key| text.replace(key, "KEY"))
     }
 
     fn sign(&self, arguments: &[&str]) -> String {
@@ -83,13 +83,13 @@ impl SigningFiles {
 #[test]
 fn signatures_of_fairway_and_gpg_are_interchangeable() {
     let Some(files) = SigningFiles::new() else { return };
-    let said = [
+    let printed = [
         files.verify(&["--keyring=team.asc", "--store=store"]),
         files.sign(&["--store=store"]),
         files.verify(&["--keyring=team.asc", "--store=store"]),
         files.verify(&["--keyring=team.asc", "--keyring=partner.asc", "--store=store"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @"
+    insta::assert_snapshot!(printed.join("\n"), @"
     exit code: 3
     ----- stdout -----
     releases@sha256:HEX is not verified: no valid signature for team.asc
@@ -157,7 +157,7 @@ fn verify_uses_the_keys_of_the_previous_release() {
     let directory = "running/release-manifests";
     files.write(&format!("{directory}/release-metadata"), metadata.to_string().as_bytes());
     files.write(&format!("{directory}/image-references"), references.to_string().as_bytes());
-    let mut said = vec![files.verify(&["--from-release=running"])];
+    let mut printed = vec![files.verify(&["--from-release=running"])];
     let verification = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {
@@ -173,11 +173,11 @@ fn verify_uses_the_keys_of_the_previous_release() {
         },
     });
     files.write(&format!("{directory}/0000_90_keys.yaml"), verification.to_string().as_bytes());
-    said.push(files.verify(&["--from-release=running"]));
+    printed.push(files.verify(&["--from-release=running"]));
     files.sign(&["--store=store", "-o=json"]);
-    said.push(files.verify(&["--from-release=running"]));
-    said.push(files.verify(&["--from-release=running", "--store=elsewhere"]));
-    insta::assert_snapshot!(said.join("\n"), @"
+    printed.push(files.verify(&["--from-release=running"]));
+    printed.push(files.verify(&["--from-release=running", "--store=elsewhere"]));
+    insta::assert_snapshot!(printed.join("\n"), @"
     exit code: 1
     ----- stderr -----
     error: running does not configure signature verification
@@ -215,10 +215,10 @@ fn verify_with_real_signatures_agrees_with_the_go_operator() {
             command.current_dir(&vectors).args(["release", "verify", "--store=signatures"]);
             command.arg(format!("registry.invalid/releases@{image}"));
             let output = command.arg(format!("--keyring=keyrings/{keyring}")).output().unwrap();
-            let said = String::from_utf8(output.stdout).unwrap();
-            let said = said.replace(red_hat, "RED-HAT").replace(ci, "CI");
+            let printed = String::from_utf8(output.stdout).unwrap();
+            let printed = printed.replace(red_hat, "RED-HAT").replace(ci, "CI");
             // The vectors include the docker-reference.
-            let lines = said.lines().map(|line| line.split(", as ").next().unwrap());
+            let lines = printed.lines().map(|line| line.split(", as ").next().unwrap());
             verdicts.push(format!("{}", output.status.code().unwrap()));
             verdicts.extend(lines.map(str::to_owned));
         }
@@ -275,7 +275,7 @@ fn sign_writes_at_most_nine_signatures() {
 fn invalid_sign_and_verify_are_refused() {
     let Some(files) = SigningFiles::new() else { return };
     let sign = |arguments: &[&str]| files.run(&[&["sign"], arguments].concat());
-    let said = [
+    let printed = [
         sign(&["oci:releases:5.1.0", "--key=team.secret.asc", "--store=store"]),
         sign(&["oci:releases:5.2.0", "--key=team.secret.asc", IDENTITY, "--store=store"]),
         sign(&["oci:releases:5.1.0", "--key=team.asc", IDENTITY, "--store=store"]),
@@ -284,7 +284,7 @@ fn invalid_sign_and_verify_are_refused() {
         files.verify(&["--keyring=team.secret.asc", "--store=store"]),
         files.verify(&["--keyring=team.asc"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @"
+    insta::assert_snapshot!(printed.join("\n"), @"
     exit code: 2
     ----- stderr -----
     error: an image in an OCI image layout needs --identity

@@ -195,7 +195,7 @@ fn invalid_settings_are_refused() {
         let inputs = ["update-service", "--graph-data=d", "--releases=r"];
         transcript(fairway().args(inputs).args(arguments)).replace(&address, "ADDRESS")
     };
-    let said = [
+    let printed = [
         run(&["--address", &address]),
         run(&["--address=127.0.0.1:0", "--path-prefix=graphs/"]),
         run(&["--address=127.0.0.1:0", "--tls-cert=missing.crt", "--tls-key=missing.key"]),
@@ -205,7 +205,7 @@ fn invalid_settings_are_refused() {
         run(&["--graph-data-image=registry.example/graph-data"]),
         transcript(fairway().args(["update-service", "--graph-data=d"])),
     ];
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(printed.join("\n"), @r#"
     exit code: 1
     ----- stderr -----
     error: cannot start the update service

@@ -5,8 +5,8 @@ use super::{GRAPH, GraphFiles};
 #[test]
 fn build_for_channel_prints_the_response_of_an_update_service() {
     let files = GraphFiles::new();
-    let said = files.query(&["build", "--channel=stable-5.1", "--arch=amd64"]);
-    insta::assert_snapshot!(said, @r#"
+    let printed = files.query(&["build", "--channel=stable-5.1", "--arch=amd64"]);
+    insta::assert_snapshot!(printed, @r#"
     exit code: 0
     ----- stdout -----
     {"version":1,"nodes":[{"version":"5.0.1","payload":"registry.example.com/release@sha256:5.0.1-amd64","metadata":{"io.openshift.upgrades.graph.release.channels":"fast-5.1,stable-5.1","io.openshift.upgrades.graph.release.manifestref":"sha256:5.0.1-amd64"}},{"version":"5.0.2","payload":"registry.example.com/release@sha256:5.0.2-amd64","metadata":{"io.openshift.upgrades.graph.release.channels":"fast-5.1,stable-5.1","io.openshift.upgrades.graph.release.manifestref":"sha256:5.0.2-amd64"}},{"version":"5.1.0","payload":"registry.example.com/release@sha256:5.1.0-amd64","metadata":{"io.openshift.upgrades.graph.release.channels":"fast-5.1,stable-5.1","io.openshift.upgrades.graph.release.manifestref":"sha256:5.1.0-amd64"}},{"version":"5.1.1","payload":"registry.example.com/release@sha256:5.1.1-amd64","metadata":{"io.openshift.upgrades.graph.release.channels":"fast-5.1,stable-5.1","io.openshift.upgrades.graph.release.manifestref":"sha256:5.1.1-amd64"}}],"edges":[[0,1],[2,3]],"conditionalEdges":[{"edges":[{"from":"5.0.1","to":"5.1.0"},{"from":"5.0.2","to":"5.1.0"}],"risks":[{"url":"https://bugs.example.com/1","name":"LeakyProxy","message":"On clusters with a proxy, the gateway loses connections.","matchingRules":[{"type":"PromQL","promql":{"promql":"max(gateway_uses_proxy)\nor\n0 * group(gateway_info)\n"}}]}]}]}

@@ -18,7 +18,7 @@ fn write_newer_graph_data(files: &GraphFiles) {
 fn diff_of_graph_data() {
     let files = GraphFiles::new();
     write_newer_graph_data(&files);
-    let said = [
+    let printed = [
         files.run(&["diff", "graph-data", "write_newer_graph_data"]),
         files.run(&[
             "diff",
@@ -29,7 +29,7 @@ fn diff_of_graph_data() {
         ]),
         files.run(&["diff", "graph-data", "graph-data", "--exit-code"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @"
+    insta::assert_snapshot!(printed.join("\n"), @"
     exit code: 0
     ----- stdout -----
     ~ blocked-edges/5.1.0-LeakyProxy.yaml
@@ -114,8 +114,8 @@ fn diff_of_graphs() {
         let graph = files.json(&["build", GRAPH[0], "--graph-data", data]);
         files.write(file, &graph.to_string());
     }
-    let said = files.run(&["diff", "old.json", "new.json", "--exit-code"]);
-    insta::assert_snapshot!(said, @"
+    let printed = files.run(&["diff", "old.json", "new.json", "--exit-code"]);
+    insta::assert_snapshot!(printed, @"
     exit code: 3
     ----- stdout -----
     ~ 5.1.2

@@ -5,7 +5,7 @@ use super::{GRAPH, GraphFiles};
 #[test]
 fn unknown_names_are_refused_with_hints() {
     let files = GraphFiles::new();
-    let said = [
+    let printed = [
         files.query(&["path", "5.0.1", "5.2.0"]),
         files.query(&["path", "5.0.1", "5.0.5"]),
         files.query(&["path", "5.0.1", "5.1.2", "--channel=stable-5.1"]),
@@ -17,7 +17,7 @@ fn unknown_names_are_refused_with_hints() {
         files.query(&["latest", "fast-5.1", "--arch=s390x"]),
         files.run(&["build", GRAPH[0], "--channel=stable-5.1"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(printed.join("\n"), @r#"
     exit code: 4
     ----- stderr -----
     error: cannot find version 5.2.0 for amd64
@@ -77,7 +77,7 @@ fn unreadable_files_are_refused() {
     files.write("empty/version", "2.0.0\n");
     files.write("list.json", "[{\"image\": ");
     files.write("graph.json", "{\"nodes\": [{}]}");
-    let said = [
+    let printed = [
         files.run(&["build", "--releases=nothing.json"]),
         files.run(&["build", "--releases=list.json"]),
         files.run(&["build", "--from-graph=graph.json"]),
@@ -85,7 +85,7 @@ fn unreadable_files_are_refused() {
         files.run(&["build", GRAPH[0], "--graph-data=empty"]),
         files.run(&["lint", "nowhere"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(printed.join("\n"), @r#"
     exit code: 1
     ----- stderr -----
     error: cannot read releases
@@ -134,12 +134,12 @@ fn findings_are_printed_beside_the_result() {
     let unreadable: Vec<u32> = (0..7).collect();
     files.write("releases.json", &format!("{unreadable:?}"));
     files.write("graph.json", "{\"nodes\": [{\"version\": \"5.1.0\"}], \"edges\": [[0, 1]]}");
-    let said = [
+    let printed = [
         files.query(&["build"]),
         files.query(&["build", "--quiet"]),
         files.run(&["show", "--from-graph=graph.json"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(printed.join("\n"), @r#"
     exit code: 0
     ----- stdout -----
     {"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}
@@ -171,12 +171,12 @@ fn findings_are_printed_beside_the_result() {
 #[test]
 fn invalid_arguments_are_refused() {
     let files = GraphFiles::new();
-    let said = [
+    let printed = [
         files.run(&["build"]),
         files.run(&["build", GRAPH[0], "--from-graph=raw.json"]),
         files.run(&["path", "5.0", "5.1.0", GRAPH[0]]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(printed.join("\n"), @r#"
     exit code: 2
     ----- stderr -----
     error: the following required arguments were not provided:

@@ -114,9 +114,9 @@ fn special_files_and_links_are_refused() {
 
 #[test]
 fn too_many_files_are_refused() {
-    let said =
+    let printed =
         run(|blocks| (0..8_193).for_each(|number| block(blocks, &format!("{number}.yaml"), "")));
-    insta::assert_snapshot!(said, @"
+    insta::assert_snapshot!(printed, @"
     exit code: 1
     ----- stderr -----
     error: cannot read graph-data in graph-data

@@ -17,9 +17,9 @@ fn build_from_images() {
     let entry = entry.replace("5.1.1", "broken");
     fs::write(&index, text.replacen('[', &format!("[{entry},"), 1)).unwrap();
 
-    let said = files.run(&[&["show", "--channel=stable-5.1"][..], &IMAGES].concat());
-    let said = said.replace(&files.path().display().to_string(), "DESK");
-    insta::assert_snapshot!(said, @"
+    let printed = files.run(&[&["show", "--channel=stable-5.1"][..], &IMAGES].concat());
+    let printed = printed.replace(&files.path().display().to_string(), "DESK");
+    insta::assert_snapshot!(printed, @"
     exit code: 0
     ----- stdout -----
     stable-5.1, amd64
@@ -50,7 +50,7 @@ fn invalid_images_are_refused() {
     files.write("authorities.pem", "none");
     let build = |arguments: &[&str]| files.run(&[&["build"], arguments].concat());
     let layout = "--oci-layout=release-images";
-    let said = [
+    let printed = [
         build(&["--registry=releases"]),
         build(&["--registry=user:password@registry.example/releases"]),
         build(&["--registry=http://registry.example/releases"]),
@@ -67,9 +67,9 @@ fn invalid_images_are_refused() {
             "--graph-data-signatures=signatures",
         ]),
     ];
-    let said = without_digests(&said.join("\n"));
-    assert!(!said.contains("password@"), "{said}");
-    insta::assert_snapshot!(said, @r#"
+    let printed = without_digests(&printed.join("\n"));
+    assert!(!printed.contains("password@"), "{printed}");
+    insta::assert_snapshot!(printed, @r#"
     exit code: 1
     ----- stderr -----
     error: cannot read releases
@@ -138,12 +138,12 @@ fn invalid_images_are_refused() {
 fn unused_image_options_are_refused() {
     let files = GraphFiles::new();
     let build = |arguments: &[&str]| files.run(&[&["build", "--oci-layout=l"], arguments].concat());
-    let said = [
+    let printed = [
         build(&["--graph-data-image=oci:g", "--graph-data-keyring=keys.gpg"]),
         build(&["--graph-data=graph-data", "--graph-data-image=oci:g"]),
         build(&["--releases=releases.json"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @"
+    insta::assert_snapshot!(printed.join("\n"), @"
     exit code: 2
     ----- stderr -----
     error: the following required arguments were not provided:
@@ -178,8 +178,8 @@ fn unsigned_graph_data_is_refused() {
     let keys = include_str!("../../../../../io/registry/src/signature/fixtures/plain.asc");
     files.write("keys.asc", keys);
     let signed = ["--graph-data-keyring=keys.asc", "--graph-data-signatures=signatures"];
-    let said = files.run(&[&["build"][..], &IMAGES, &signed].concat());
-    insta::assert_snapshot!(without_digests(&said), @"
+    let printed = files.run(&[&["build"][..], &IMAGES, &signed].concat());
+    insta::assert_snapshot!(without_digests(&printed), @"
     exit code: 1
     ----- stderr -----
     error: cannot read graph-data image oci:graph-data-image:latest

@@ -99,8 +99,8 @@ fn lint_with_baseline_prints_new_findings() {
 fn lint_without_argument_reads_the_current_directory() {
     let files = GraphFiles::new();
     let mut lint = files.fairway(&["lint", "--allow=unexplained"]);
-    let said = crate::transcript(lint.current_dir(files.path().join("graph-data")));
-    assert_eq!(said, "exit code: 0\n----- stdout -----\nno findings\n");
+    let printed = crate::transcript(lint.current_dir(files.path().join("graph-data")));
+    assert_eq!(printed, "exit code: 0\n----- stdout -----\nno findings\n");
 }
 
 #[test]

@@ -15,11 +15,11 @@ fn graph(command: &str) -> Option<Command> {
 fn queries_of_a_large_platform() {
     let inputs = ["--releases=releases-2026-08.json", "--graph-data=graph-data-2026-08"];
     let Some(mut latest) = graph("latest") else { return };
-    let said = transcript(latest.arg("stable-4.18").args(inputs));
-    assert_eq!(said, "exit code: 0\n----- stdout -----\n4.18.52\n");
+    let printed = transcript(latest.arg("stable-4.18").args(inputs));
+    assert_eq!(printed, "exit code: 0\n----- stdout -----\n4.18.52\n");
     let Some(mut why) = graph("why") else { return };
-    let said = transcript(why.args(["4.16.1", "4.16.7"]).args(inputs));
-    insta::assert_snapshot!(said, @"
+    let printed = transcript(why.args(["4.16.1", "4.16.7"]).args(inputs));
+    insta::assert_snapshot!(printed, @"
     exit code: 0
     ----- stdout -----
     4.16.1+amd64 -> 4.16.7+amd64: conditional: recommended if its risks do not apply
@@ -31,9 +31,9 @@ fn queries_of_a_large_platform() {
 #[test]
 fn lint_of_a_large_platform() {
     let Some(mut lint) = graph("lint") else { return };
-    let said = transcript(lint.arg("graph-data-2026-08"));
-    let end = said.rfind("\n\n").unwrap();
-    insta::assert_snapshot!(said[end..].trim(), @"
+    let printed = transcript(lint.arg("graph-data-2026-08"));
+    let end = printed.rfind("\n\n").unwrap();
+    insta::assert_snapshot!(printed[end..].trim(), @"
     148 warnings, 20 notes
         1 literal-pattern
         1 name

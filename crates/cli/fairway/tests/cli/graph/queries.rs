@@ -5,12 +5,12 @@ use super::{GRAPH, GraphFiles};
 #[test]
 fn path_between_two_versions() {
     let files = GraphFiles::new();
-    let said = [
+    let printed = [
         files.query(&["path", "5.0.1", "5.1.1", "--channel=stable-5.1"]),
         files.query(&["path", "5.0.1", "5.0.2"]),
         files.query(&["path", "5.1.1", "5.0.1"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @"
+    insta::assert_snapshot!(printed.join("\n"), @"
     exit code: 0
     ----- stdout -----
     the best way: 2 steps, 1 risk
@@ -111,7 +111,7 @@ fn documents_of_paths() {
 #[test]
 fn why_names_the_reason_for_a_missing_update() {
     let files = GraphFiles::new();
-    let said = [
+    let printed = [
         files.query(&["why", "5.0.1", "5.0.2"]),
         files.query(&["why", "5.0.1", "5.1.0"]),
         files.query(&["why", "5.0.1", "5.1.1"]),
@@ -119,7 +119,7 @@ fn why_names_the_reason_for_a_missing_update() {
         files.query(&["why", "5.0.9", "5.1.2"]),
         files.query(&["why", "5.1.1", "5.1.2", "--channel=stable-5.1"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @"
+    insta::assert_snapshot!(printed.join("\n"), @"
     exit code: 0
     ----- stdout -----
     5.0.1+amd64 -> 5.0.2+amd64: recommended for all clusters
@@ -217,13 +217,13 @@ fn why_without_release_in_channel_prints_each_key_once() {
 #[test]
 fn channels_and_latest_list_releases() {
     let files = GraphFiles::new();
-    let said = [
+    let printed = [
         files.query(&["channels", "5.1.1"]),
         files.query(&["channels", "5.1.2", "-o", "yaml"]),
         files.query(&["latest", "stable-5.1"]),
         files.query(&["latest", "stable-5.1", "--arch=arm64", "-o", "yaml"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(printed.join("\n"), @r#"
     exit code: 0
     ----- stdout -----
     fast-5.1

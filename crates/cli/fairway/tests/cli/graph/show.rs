@@ -81,8 +81,8 @@ fn show_reads_a_graph_from_standard_input() {
         files.json(&[&["build", "--arch=amd64", "--channel=stable-5.1"], &GRAPH[..]].concat());
     files.write("answer.json", &answer.to_string());
     let mut show = files.fairway(&["show", "--from-graph=-"]);
-    let said = transcript(show.stdin(File::open(files.path().join("answer.json")).unwrap()));
-    insta::assert_snapshot!(said, @"
+    let printed = transcript(show.stdin(File::open(files.path().join("answer.json")).unwrap()));
+    insta::assert_snapshot!(printed, @"
     exit code: 0
     ----- stdout -----
     all channels

@@ -41,16 +41,16 @@ properties:
 #[test]
 fn newest_bundle_of_a_channel_decides() -> Result<()> {
     let directory = tempfile::tempdir()?;
-    let mut said = Vec::new();
+    let mut printed = Vec::new();
     for (maximum, version) in [("\"4.10\"", "4.9"), ("\"4.10\"", "4.11"), ("4.10", "4.9")] {
         std::fs::write(directory.path().join("a.yaml"), CATALOG.replace("MAXIMUM", maximum))?;
         let mut command = fairway();
         command.current_dir(&directory).args(["olm", "check", "--catalog=."]);
-        said.push(transcript(command.arg(format!("--cluster-version={version}"))));
+        printed.push(transcript(command.arg(format!("--cluster-version={version}"))));
         let report = document(command.arg("--output=json"));
         assert_eq!(report["packages"][0]["bundles"][0]["headChannels"], json!(["stable"]));
     }
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(printed.join("\n"), @r#"
     exit code: 0
     ----- stdout -----
     Platform 4.9:

@@ -35,14 +35,14 @@ async fn deployed_guard_is_reached_through_its_service() -> Result<()> {
     let rehearsal = PostParams { dry_run: true, ..PostParams::default() };
     let too_old = olm::object(OPERATORS, "old.v1", json!({"metadata": up_to("5.0"), "spec": {}}))?;
     let api = olm::objects(&cluster.client(), OPERATORS, "default")?;
-    let told = wait::until("the webhook to refuse", || async {
+    let printed = wait::until("the webhook to refuse", || async {
         match api.create(&rehearsal, &too_old).await {
             Err(kube::Error::Api(status)) => Ok(Some(status.message)),
             _ => Ok(None),
         }
     })
     .await?;
-    insta::assert_snapshot!(told, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator default/old.v1 supports OpenShift up to 5.0, and this cluster runs 5.1: choose a version of the operator that supports 5.1"#);
+    insta::assert_snapshot!(printed, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator default/old.v1 supports OpenShift up to 5.0, and this cluster runs 5.1: choose a version of the operator that supports 5.1"#);
     install(&cluster, "default", "same.v1", up_to("5.1")).await?;
 
     // The report names the operator without a maximum version.

@@ -25,8 +25,8 @@ async fn recording_gives_the_same_list_as_the_cluster() -> Result<()> {
         install(&cluster, namespace.name(), name, metadata).await?;
     }
     let list = |arguments: &[&str]| {
-        let said = run(cluster.kubeconfig(), &[&["olm", "list"], arguments].concat());
-        said.replace(namespace.name(), "NS")
+        let printed = run(cluster.kubeconfig(), &[&["olm", "list"], arguments].concat());
+        printed.replace(namespace.name(), "NS")
     };
     let live = list(&[]);
     insta::assert_snapshot!(live, @r#"
@@ -74,8 +74,8 @@ async fn recording_gives_the_same_list_as_the_cluster() -> Result<()> {
         (["--to=5.2.0", "--missing=block"], 3),
         (["--to=5.2.0", "-v"], 3),
     ] {
-        let said = list(&arguments);
-        assert!(said.starts_with(&format!("exit code: {code}\n")), "{arguments:?}: {said}");
+        let printed = list(&arguments);
+        assert!(printed.starts_with(&format!("exit code: {code}\n")), "{arguments:?}: {printed}");
     }
     cluster.clean_up(|client| async move {
         olm::remove(&client).await;
@@ -100,8 +100,9 @@ async fn state(cluster: &TestCluster, namespace: &str) -> Result<Vec<Value>> {
 
 #[test]
 fn missing_file_is_reported() {
-    let said = crate::transcript(crate::fairway().args(["olm", "list", "--from-file=/nowhere/a"]));
-    insta::assert_snapshot!(said, @"
+    let printed =
+        crate::transcript(crate::fairway().args(["olm", "list", "--from-file=/nowhere/a"]));
+    insta::assert_snapshot!(printed, @"
     exit code: 1
     ----- stderr -----
     error: /nowhere/a does not exist

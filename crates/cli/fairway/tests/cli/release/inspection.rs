@@ -36,8 +36,8 @@ fn info_describes_a_release() {
     let files = ReleaseFiles::new();
     add_details(&files);
     let image = files.release("5.1.0", &DETAILS);
-    let said = files.run(&["info", &image]);
-    insta::assert_snapshot!(said, @r#"
+    let shown = files.run(&["info", &image]);
+    insta::assert_snapshot!(shown, @r#"
     exit code: 0
     ----- stdout -----
     release 5.1.0
@@ -56,7 +56,7 @@ fn info_describes_a_release() {
     warning: 0000_50_storage_02.yaml:1: configmap "storage/forgotten" is not included in any cluster: no annotation include.release.openshift.io/… is "true"
     "#);
     for name in ["releases", "oci:releases", "oci:releases:5.1.0"] {
-        assert_eq!(files.run(&["info", name]), said, "{name}");
+        assert_eq!(files.run(&["info", name]), shown, "{name}");
     }
     let document = files.run(&["info", &image, "-o", "json"]);
     insta::assert_snapshot!(document, @r#"
@@ -213,7 +213,7 @@ fn unknown_releases_and_files_are_refused() {
     files.run(&["extract", &image, "--to=files"]);
     let broken = "files/release-manifests/0000_50_network_01_deployment.yaml";
     files.write(broken, "kind: Deployment\n---\na: [\n");
-    let said = [
+    let shown = [
         files.run(&["info", "files"]),
         files.run(&["info", "missing"]),
         files.run(&["info", "oci:releases:5.2.0"]),
@@ -222,7 +222,7 @@ fn unknown_releases_and_files_are_refused() {
         files.run(&["extract", &image, "--file=../../etc/passwd"]),
         files.run(&["diff", &image, "files"]),
     ];
-    insta::assert_snapshot!(said.join("\n"));
+    insta::assert_snapshot!(shown.join("\n"));
 }
 
 #[test]

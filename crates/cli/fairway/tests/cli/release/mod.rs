@@ -114,13 +114,13 @@ spec:
 /// Replaces digests that depend on this host. Those of the operators repeat one digit.
 fn without_digests(text: &str) -> String {
     let mut parts = text.split("sha256:");
-    let mut told = parts.next().unwrap_or_default().to_owned();
+    let mut printed = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let digits = part.chars().take_while(char::is_ascii_hexdigit).count();
         let (digest, rest) = part.split_at(digits);
         let repeats = digest.chars().all(|digit| digest.starts_with(digit));
-        told.push_str(if repeats { "sha256:" } else { "DIGEST" });
-        told.push_str(if repeats { part } else { rest });
+        printed.push_str(if repeats { "sha256:" } else { "DIGEST" });
+        printed.push_str(if repeats { part } else { rest });
     }
-    told
+    printed
 }

@@ -10,7 +10,7 @@ use super::{NETWORK, PROGRAM, ReleaseFiles, STORAGE, deployment};
 fn new_is_reproducible() {
     let files = ReleaseFiles::new();
     let first = files.release("5.1.0", &[]);
-    let said = files.run(&[
+    let printed = files.run(&[
         "new",
         "--version=5.1.0",
         PROGRAM,
@@ -20,7 +20,7 @@ fn new_is_reproducible() {
         "--manifests=storage",
         "--to=again:latest",
     ]);
-    insta::assert_snapshot!(said, @"
+    insta::assert_snapshot!(printed, @"
     exit code: 0
     ----- stdout -----
     oci:again@DIGEST
@@ -73,7 +73,7 @@ fn new_with_invalid_manifests_reports_all_and_writes_nothing() {
     files.write("broken/0000_50_broken_01.yaml", "apiVersion: v1\nkind: ConfigMap\n");
     files.write("broken/0000_50_broken_02.yaml", "a: [\n");
     files.write("broken/0000_50_network_01_deployment.yaml", &deployment("other"));
-    let said = files.run(&[
+    let printed = files.run(&[
         "new",
         "--version=5.1.0",
         "--previous=5.1.0",
@@ -86,7 +86,7 @@ fn new_with_invalid_manifests_reports_all_and_writes_nothing() {
         "--manifests=broken",
         "--to=releases",
     ]);
-    insta::assert_snapshot!(said, @r#"
+    insta::assert_snapshot!(printed, @r#"
     exit code: 1
     ----- stderr -----
     warning: network/0000_50_network_01_deployment.yaml: renamed to 0000_50_network_01_deployment_2.yaml, because broken/0000_50_network_01_deployment.yaml has the same name
@@ -113,7 +113,7 @@ fn new_with_invalid_arguments_is_refused() {
     files.write("twice.txt", "# images\na=b\n\na=c # again\n");
     files.write("odd.txt", "a=b\nb=\n");
     let new = |more: &[&str]| files.run(&[&["new", "--version=5.1.0", PROGRAM], more].concat());
-    let said = [
+    let printed = [
         new(&[]),
         new(&["--to=releases", "--to-image=registry.example/releases"]),
         new(&["--to=releases", "--image=network"]),
@@ -142,7 +142,7 @@ fn new_with_invalid_arguments_is_refused() {
         files.run(&["new", "--version=5.1.0", "--program=missing", "--to=releases"]),
         files.run(&["new", "--version=5.1", "--to=releases"]),
     ];
-    insta::assert_snapshot!(said.join("\n"));
+    insta::assert_snapshot!(printed.join("\n"));
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn incomplete_cluster_version() {
     let directory = tempfile::tempdir().unwrap();
     let head = "apiVersion: config.openshift.io/v1\nkind: ClusterVersion\n\
                 metadata: {name: version}\n";
-    let mut told = String::new();
+    let mut printed = String::new();
     for (what, rest) in [
         ("without spec and status", ""),
         ("with an empty status", "spec: {}\nstatus: {}\n"),
@@ -46,8 +46,8 @@ fn incomplete_cluster_version() {
         let operators = "apiVersion: config.openshift.io/v1\nkind: ClusterOperatorList\n\
                          items: [{metadata: {name: etcd}}, {metadata: {}, status: {conditions: [{}]}}, null]\n";
         std::fs::write(directory.path().join("x-co.yaml"), operators).unwrap();
-        writeln!(told, "--- {what}").unwrap();
-        told += &table(COMMANDS.iter().map(|arguments| {
+        writeln!(printed, "--- {what}").unwrap();
+        printed += &table(COMMANDS.iter().map(|arguments| {
             let mut command = fairway();
             command.current_dir(directory.path()).args(*arguments).arg("--from-file=x-cv.yaml");
             let ended = CommandResult::run(&mut command);
@@ -55,5 +55,5 @@ fn incomplete_cluster_version() {
             (arguments.join(" "), ended)
         }));
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(printed);
 }

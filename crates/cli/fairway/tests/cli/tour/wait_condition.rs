@@ -69,12 +69,12 @@ fn is_risk_evaluated(status: &ClusterVersionStatus, name: &str) -> bool {
 fn unknown_condition_is_an_error() {
     use fairway_api::cluster_version::ClusterVersionSpec;
 
-    let told = |until| {
+    let printed = |until| {
         let mut version = ClusterVersion::new("version", ClusterVersionSpec::default());
         version.status = Some(ClusterVersionStatus::default());
         is_met(&version, until).map_err(|error| error.to_string())
     };
-    assert_eq!(told("5.0.1 is complete"), Ok(false));
-    assert_eq!(told("it is 94% complete, waiting on storage"), Ok(false));
-    assert_eq!(told("pigs fly"), Err("unknown event: pigs fly".to_owned()));
+    assert_eq!(printed("5.0.1 is complete"), Ok(false));
+    assert_eq!(printed("it is 94% complete, waiting on storage"), Ok(false));
+    assert_eq!(printed("pigs fly"), Err("unknown event: pigs fly".to_owned()));
 }

@@ -146,7 +146,7 @@ async fn invalid_arguments_are_refused() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     create_cluster_version(&cluster).await?;
     let upgrade = |arguments: &[&str]| upgrade(cluster.kubeconfig(), arguments);
-    let said = [
+    let printed = [
         upgrade(&["accept"]),
         upgrade(&["accept", "A", "A-"]),
         upgrade(&["accept", "--clear", "A"]),
@@ -155,7 +155,7 @@ async fn invalid_arguments_are_refused() -> Result<()> {
         upgrade(&["accept", "A", "--until=2020-01-01"]),
         upgrade(&["--include-not-recommended", "accept", "A"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(printed.join("\n"), @r#"
     exit code: 2
     ----- stderr -----
     error: no risk is named; run `fairway upgrade accept --export` to list the accepted risks

@@ -34,8 +34,8 @@ const READER: &str = "prometheus-k8s";
 #[tokio::test(flavor = "multi_thread")]
 async fn unreadable_alerts_are_reported() -> Result<()> {
     let cluster = platform(UNREACHABLE).await?;
-    let told = upgrade(cluster.kubeconfig(), &["recommend", "--version=5.1.1"]);
-    insta::assert_snapshot!(told, @r#"
+    let printed = upgrade(cluster.kubeconfig(), &["recommend", "--version=5.1.1"]);
+    insta::assert_snapshot!(printed, @r#"
     exit code: 4
     ----- stdout -----
     Issues for any update:
@@ -89,18 +89,18 @@ async fn alerts_are_read_with_session_or_requested_token() -> Result<()> {
     let graph = format!("--graph={}", graph.path().display());
     let with_token = with_token(cluster.kubeconfig())?;
     for session in [with_token.path(), cluster.kubeconfig()] {
-        let told = document(session, &["recommend", "--version=5.1.1"])?;
-        assert_eq!(told["alerts"], json!({"available": true, "message": null}));
-        assert_eq!(told["unaccepted"], json!(["Fire"]));
+        let printed = document(session, &["recommend", "--version=5.1.1"])?;
+        assert_eq!(printed["alerts"], json!({"available": true, "message": null}));
+        assert_eq!(printed["unaccepted"], json!(["Fire"]));
         let plan = document(session, &["plan", "--to=5.3.0", &graph])?;
         assert_eq!(exposure(&plan, "Asked"), Some("notExposed"));
     }
     component(&cluster).await?;
     begin(&Api::all(cluster.client()), "5.1.1").await?;
-    let told = document(cluster.kubeconfig(), &["status"])?;
-    assert_eq!(told["alerts"], json!({"available": true, "message": null}));
-    let insight = &told["insights"][0];
-    assert_eq!(insight["resources"], json!(["alerts.config.openshift.io: Fire"]), "{told}");
+    let printed = document(cluster.kubeconfig(), &["status"])?;
+    assert_eq!(printed["alerts"], json!({"available": true, "message": null}));
+    let insight = &printed["insights"][0];
+    assert_eq!(insight["resources"], json!(["alerts.config.openshift.io: Fire"]), "{printed}");
     assert_eq!(insight["level"], "Critical");
     server.abort();
     Ok(())

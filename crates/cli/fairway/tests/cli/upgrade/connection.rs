@@ -52,13 +52,13 @@ fn missing_kubeconfig_is_reported() {
     let missing = directory.path().join("missing");
     let empty = kubeconfig("https://127.0.0.1:1");
     std::fs::copy(empty.path(), directory.path().join("good")).unwrap();
-    let said = [
+    let printed = [
         run(&[], "missing"),
         run(&["--kubeconfig", missing.to_str().unwrap()], "good"),
         run(&["--context=production"], "good"),
         run(&[], "broken").lines().take(3).collect::<Vec<_>>().join("\n"),
     ];
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(printed.join("\n"), @r#"
     exit code: 1
     ----- stderr -----
     error: cannot load the cluster configuration
@@ -86,8 +86,8 @@ fn missing_kubeconfig_is_reported() {
 #[test]
 fn unreachable_server_is_reported() {
     let closed = kubeconfig("https://127.0.0.1:1");
-    let said = transcript(fairway().arg("upgrade").env("KUBECONFIG", closed.path()));
-    insta::assert_snapshot!(said, @"
+    let printed = transcript(fairway().arg("upgrade").env("KUBECONFIG", closed.path()));
+    insta::assert_snapshot!(printed, @"
     exit code: 1
     ----- stderr -----
     error: cannot reach the API server at https://127.0.0.1:1
@@ -103,8 +103,8 @@ fn unresponsive_server_times_out() {
     let silent = kubeconfig(&address);
     let mut command = fairway();
     command.args(["upgrade", "--request-timeout=300ms"]).env("KUBECONFIG", silent.path());
-    let said = transcript(&mut command).replace(&address, "ADDRESS");
-    insta::assert_snapshot!(said, @"
+    let printed = transcript(&mut command).replace(&address, "ADDRESS");
+    insta::assert_snapshot!(printed, @"
     exit code: 1
     ----- stderr -----
     error: request to ADDRESS timed out after 300ms
@@ -127,12 +127,12 @@ async fn untrusted_server_and_rejected_client_are_reported() -> Result<()> {
     let powerless = changed(cluster.kubeconfig(), |text| {
         text.replace("    client-key-data", "    as: bob\n    client-key-data")
     });
-    let said = [
+    let printed = [
         upgrade(untrusted.path(), &[]),
         upgrade(unknown.path(), &[]),
         upgrade(powerless.path(), &[]),
     ];
-    insta::assert_snapshot!(said.join("\n").replace(address, "ADDRESS"), @r#"
+    insta::assert_snapshot!(printed.join("\n").replace(address, "ADDRESS"), @r#"
     exit code: 1
     ----- stderr -----
     error: cannot reach the API server at ADDRESS

@@ -44,15 +44,15 @@ async fn refused_commands_print_a_document() -> Result<()> {
         &format!("upgrade status --from-file={broken}"),
     ];
     let directory = format!("{}/", directory.path().display());
-    let mut told = Vec::new();
+    let mut printed = Vec::new();
     for command in commands {
         let (code, document) = refused(cluster.kubeconfig(), command);
         assert_eq!(document["kind"], "Failure", "{command}");
         assert_eq!(document["exitCode"], json!(code), "{command}");
         let (reason, message) = (&document["reason"], &document["message"]);
-        told.push(format!("{command}: {code} {reason} {message}").replace(&directory, ""));
+        printed.push(format!("{command}: {code} {reason} {message}").replace(&directory, ""));
     }
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(printed.join("\n"), @r#"
     upgrade --to=5.2.0: 3 "refused" "5.2.0 is not recommended for this cluster: SlowDisks (applies)"
     upgrade --to=9.9.9: 3 "refused" "9.9.9 is not an available update of this cluster"
     upgrade --dry-run: 2 "usage" "--dry-run needs --to, --to-image, --to-latest, --to-multi-arch, --clear or --clear-preflight"

@@ -56,13 +56,13 @@ pub(crate) async fn create_idle_cluster(cluster: &TestCluster) -> Result<Api<Clu
 /// Sets the preflight conditions for the current request.
 pub(crate) async fn set_conditions(
     api: &Api<ClusterVersion>,
-    said: PreflightConditions<'_>,
+    conditions: PreflightConditions<'_>,
 ) -> Result<()> {
     let mut object = api.get(NAME).await?;
     let generation = object.metadata.generation.context("no generation")?;
     let status = object.status.as_mut().context("no status")?;
     status.observed_generation = generation;
-    for (type_, holds, reason) in said {
+    for (type_, holds, reason) in conditions {
         let condition = OperatorCondition::new(type_, holds).reason(reason).message("So it is.");
         status.conditions.set(condition, objects::beginning().0);
     }

@@ -220,8 +220,8 @@ fn recording_in_any_format_gives_the_same_report() -> Result<()> {
 fn recommend_evaluates_every_update() -> Result<()> {
     let recording = Recording { version: choices(), ..Recording::new()? };
     recording.file("-cv.yaml", &recording.version)?;
-    let told = recording.document(&["recommend"])?;
-    let updates = told["updates"].as_array().context("no updates")?;
+    let shown = recording.document(&["recommend"])?;
+    let updates = shown["updates"].as_array().context("no updates")?;
     let line = |one: &Value| format!("{} {} {}", one["version"], one["recommended"], one["reason"]);
     insta::assert_snapshot!(updates.iter().map(line).collect::<Vec<_>>().join("\n"), @r#"
     "9.2.4" "False" "AdminAckRequired"
@@ -237,12 +237,12 @@ fn recommend_evaluates_every_update() -> Result<()> {
     "#);
 
     let one = |version: &str| {
-        let told = recording.document(&["recommend", "--version", version])?;
+        let shown = recording.document(&["recommend", "--version", version])?;
         anyhow::Ok(format!(
             "{} {} {}",
-            line(&told["target"]),
-            told["unaccepted"],
-            told["notOfferedMessage"]
+            line(&shown["target"]),
+            shown["unaccepted"],
+            shown["notOfferedMessage"]
         ))
     };
     let versions = ["9.1.4", "9.1.1", "9.2.1", "9.1.9", "9.3.0", "10.0.0"];

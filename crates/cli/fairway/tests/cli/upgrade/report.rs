@@ -94,10 +94,10 @@ async fn notes_of_components_are_shown_and_do_not_block() -> Result<()> {
     ");
     let document = document(cluster.kubeconfig(), &[])?;
     insta::assert_snapshot!(document["notes"], @r#"[{"component":"operator-lifecycle-manager","message":"These operators may not run there: team/silent.v1","updates":["5.2.0"]}]"#);
-    let told = upgrade(cluster.kubeconfig(), &["recommend", "--version=5.1.1"]);
-    assert!(!told.contains("may not run"), "{told}");
-    let told = upgrade(cluster.kubeconfig(), &["recommend", "--version=5.2.0"]);
-    assert!(told.contains("\n  5.2.0: These operators may not run there"), "{told}");
+    let printed = upgrade(cluster.kubeconfig(), &["recommend", "--version=5.1.1"]);
+    assert!(!printed.contains("may not run"), "{printed}");
+    let printed = upgrade(cluster.kubeconfig(), &["recommend", "--version=5.2.0"]);
+    assert!(printed.contains("\n  5.2.0: These operators may not run there"), "{printed}");
     Ok(())
 }
 

@@ -157,7 +157,7 @@ async fn invalid_requests_are_refused() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     create_cluster_version(&cluster).await?;
     let upgrade = |arguments: &[&str]| upgrade(cluster.kubeconfig(), arguments);
-    let said = [
+    let printed = [
         upgrade(&["--to=5.1"]),
         upgrade(&["--to=5.1.1", "--to-latest"]),
         upgrade(&["--clear", "--to=5.1.1"]),
@@ -166,7 +166,7 @@ async fn invalid_requests_are_refused() -> Result<()> {
         upgrade(&["--to-image=registry.example/release:5.1.1"]),
         upgrade(&["--to=5.1.1", "accept", "A"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(printed.join("\n"), @r#"
     exit code: 2
     ----- stderr -----
     error: invalid value '5.1' for '--to <VERSION>': "5.1" is not a semantic version such as 5.1.0 or 5.2.0-rc.1

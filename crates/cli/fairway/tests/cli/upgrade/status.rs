@@ -25,12 +25,12 @@ fn status_of_the_same_recording_is_deterministic() {
     let Some(folder) = environment::conformance("oc") else { return };
     let file = folder.join("status/4.15.0-ec2-early-cv.yaml");
     for arguments in [&["-o", "json"][..], &["-o", "yaml"], &["--details=all"]] {
-        let told = || {
+        let printed = || {
             let mut command = crate::fairway();
             command.args(["upgrade", "status", "--from-file"]).arg(&file).args(arguments);
             crate::transcript(&mut command)
         };
-        assert_eq!(told(), told());
+        assert_eq!(printed(), printed());
     }
 }
 
@@ -71,15 +71,15 @@ async fn check_status() -> Result<()> {
     begin(&versions, "5.1.1").await?;
     let watched = upgrade(cluster.kubeconfig(), &["status", "--watch", "--timeout=1s"]);
     assert!(watched.starts_with("exit code: 5\n"), "{watched}");
-    let told = document(cluster.kubeconfig(), &["status"])?;
-    assert_eq!(told["kind"], "UpgradeStatus");
+    let printed = document(cluster.kubeconfig(), &["status"])?;
+    assert_eq!(printed["kind"], "UpgradeStatus");
     assert_eq!(
-        (&told["updating"], &told["controlPlane"]["target"]),
+        (&printed["updating"], &printed["controlPlane"]["target"]),
         (&true.into(), &"5.1.1".into())
     );
-    assert_eq!(told["controlPlane"]["operators"]["waiting"], 1);
-    assert_eq!(told["pendingResources"][0]["kind"], "clusterVersion");
-    assert_eq!(told["alerts"]["available"], false);
+    assert_eq!(printed["controlPlane"]["operators"]["waiting"], 1);
+    assert_eq!(printed["pendingResources"][0]["kind"], "clusterVersion");
+    assert_eq!(printed["alerts"]["available"], false);
     Ok(())
 }
 
