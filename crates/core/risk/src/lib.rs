@@ -54,8 +54,9 @@ pub use version_range::{VersionRange, VersionRangeError};
 pub use self::{
     AcceptanceEnd as Until, AcceptanceState as Standing, AcceptanceTerms as Terms,
     AffectedUpdates as Targets, CandidateUpdate as Candidate, DOCS_URL as DOCS,
-    EvaluationInput as Round, LedgerEvaluation as Evaluated, PreviousEvaluation as Previous,
-    QueryFailure as Failure, QueryOutcome as Outcome, QueryOutcomes as Outcomes,
+    EvaluationInput as Round, LedgerEvaluation as Evaluated, OmissionReason as Because,
+    OmittedUpdate as Withheld, PreviousEvaluation as Previous, QueryFailure as Failure,
+    QueryOutcome as Outcome, QueryOutcomes as Outcomes, QueryRefusal as Refused,
     QueryResult as Answer, QueryResultType as ResultType, ReportedRisk as Concern,
     RiskAssessment as Claim, RiskExposure as Exposure, RiskSource as Source,
     UpdateVerdict as Verdict, VersionRange as Range, VersionRangeError as RangeError,

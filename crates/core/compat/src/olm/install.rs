@@ -2,6 +2,9 @@
 
 use super::{ClusterVersions, MaximumVersion, MinorVersion, OlmOperator};
 
+#[doc(hidden)]
+pub use self::InstallDecision as Decision;
+
 /// Whether an operator may be installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstallDecision {
