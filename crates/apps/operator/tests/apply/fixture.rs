@@ -148,13 +148,13 @@ impl ApplyFixture {
 /// Waits until the applier reports a change of an object.
 pub(crate) async fn await_change(changes: &mut Changes, object: &Value) -> Result<()> {
     let id = manifest(object).id;
-    let changed = async {
-        let mut changed: BTreeSet<ObjectId> = BTreeSet::new();
-        while !changed.contains(&id) {
-            changed.extend(changes.next().await);
+    let is_reported = async {
+        let mut ids: BTreeSet<ObjectId> = BTreeSet::new();
+        while !ids.contains(&id) {
+            ids.extend(changes.next().await);
         }
     };
-    ensure!(timeout(wait::PATIENCE, changed).await.is_ok(), "no change of {id} reported");
+    ensure!(timeout(wait::PATIENCE, is_reported).await.is_ok(), "no change of {id} reported");
     Ok(())
 }
 
