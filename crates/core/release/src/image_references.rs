@@ -33,7 +33,8 @@ pub struct ImageReferences {
 }
 
 impl ImageReferences {
-    /// Decodes the file of a release image, JSON or YAML. `name` is what errors call it.
+    /// Decodes the file of a release image, JSON or YAML. `name` is the name of the input in
+    /// errors.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
         Self::read_with_warnings(name, bytes).map(|(references, _)| references)
     }

@@ -16,7 +16,7 @@ use crate::payload::PayloadWarning;
 pub(crate) const API_VERSION: &str = "image.openshift.io/v1";
 pub(crate) const KIND: &str = "ImageStream";
 
-/// The kind of a tag's source that is pulled as it is.
+/// Kind of a tag whose image is pulled unchanged.
 pub(crate) const DOCKER_IMAGE: &str = "DockerImage";
 
 /// The annotation and image label that lists component versions: `kubernetes=1.31.2,other=1.0.0`.
@@ -71,7 +71,7 @@ pub(crate) struct Origin {
 const MAX_WARNINGS: usize = 1000;
 
 impl ImageStream {
-    /// Decodes JSON or YAML. `name` is what errors and warnings call the input.
+    /// Decodes JSON or YAML. `name` is the name of the input in errors and warnings.
     pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Self, Vec<PayloadWarning>), ReadError> {
         let mut document = go_fields::document(name, bytes)?;
         let mut warnings = go_fields::oddities(name, &document);

@@ -20,7 +20,7 @@ pub use self::problem::{
     BuildError as DraftError, BuildProblem as DraftProblem, BuildWarning as DraftWarning,
 };
 pub use self::substitution::SNAPSHOT;
-use self::substitution::{Reason, Substitution};
+use self::substitution::{Substitution, UnresolvedReason};
 use self::versions::VersionUse;
 use crate::image_references::{self, ComponentVersions, ImageReferences};
 use crate::inclusion::DEFAULT_PROFILE;
@@ -188,7 +188,7 @@ impl ReleaseBuilder {
             let (content, unresolved) = self.substituted(&words, bytes);
             let origin = operator.path(name);
             for found in unresolved.into_iter().take(MAX_PROBLEMS) {
-                if let Reason::NoImage { name, .. } = &found.reason {
+                if let UnresolvedReason::NoImage { name, .. } = &found.reason {
                     missing.remove(name);
                 }
                 if is_manifest_name(name) {

@@ -11,7 +11,7 @@ use crate::payload::PayloadWarning;
 /// The file with which an operator names the images in its manifests.
 pub const PLACEHOLDERS: &str = "image-references";
 
-/// The prefix of files whose names say their level and component.
+/// Prefix of file names with level and component.
 const ORDERED: &str = "0000_";
 
 /// The manifests of one operator, as its image has them in `/manifests`.
@@ -50,7 +50,7 @@ impl Operator {
         files.map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
     }
 
-    /// The components whose versions the manifests want as `0.0.1-snapshot-COMPONENT`.
+    /// The components whose versions the manifests use as `0.0.1-snapshot-COMPONENT`.
     pub fn wanted_components(&self) -> BTreeSet<String> {
         self.manifests().flat_map(|(_, bytes)| wanted_components(bytes)).collect()
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use fairway_api::Version;
 use fairway_api::read::{Place, ReadError};
 
-use super::substitution::{Reason, SNAPSHOT, Unresolved};
+use super::substitution::{SNAPSHOT, Unresolved, UnresolvedReason};
 use crate::manifest::ObjectId;
 
 /// An error that keeps a release from being made.
@@ -45,9 +45,9 @@ impl BuildProblem {
     pub(super) fn unresolved(file: &str, Unresolved { line, reason }: Unresolved) -> Self {
         let place = Place { source: file.to_owned(), position: Some((line, 1)) };
         match reason {
-            Reason::NoImage { word, name } => Self::NoImage { place, word, name },
-            Reason::NoVersion { component } => Self::NoVersion { place, component },
-            Reason::NotSeparate { word } => Self::NotSeparate { place, word },
+            UnresolvedReason::NoImage { word, name } => Self::NoImage { place, word, name },
+            UnresolvedReason::NoVersion { component } => Self::NoVersion { place, component },
+            UnresolvedReason::NotSeparate { word } => Self::NotSeparate { place, word },
         }
     }
 

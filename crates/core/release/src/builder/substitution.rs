@@ -24,7 +24,7 @@ pub(super) struct Substitution<'a> {
     words: Vec<Word<'a>>,
     version: &'a str,
     components: BTreeMap<&'a str, &'a str>,
-    /// Whether the word of an image begins with a byte.
+    /// Bytes with which a word of an image begins.
     first_bytes: [bool; 256],
 }
 
@@ -40,17 +40,17 @@ struct Word<'a> {
 pub(super) struct Unresolved {
     /// The line, counted from one.
     pub(super) line: u64,
-    pub(super) reason: Reason,
+    pub(super) reason: UnresolvedReason,
 }
 
 /// Why a placeholder stays in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum UnresolvedReason {
     /// The release has no image of that name.
     NoImage { word: String, name: String },
     /// The version of the component is not known.
     NoVersion { component: String },
-    /// The word of an image or version does not stand alone.
+    /// The placeholder is part of a longer word.
     NotSeparate { word: String },
 }
 
@@ -96,7 +96,7 @@ impl<'a> Substitution<'a> {
         let is_here = |word: &&Word<'_>| rest.starts_with(word.text.as_bytes());
         let found = self.words.iter().filter(is_here).find_map(|word| {
             let length = word.text.len() + locator(&rest[word.text.len()..])?;
-            let value = word.image.ok_or_else(|| Reason::NoImage {
+            let value = word.image.ok_or_else(|| UnresolvedReason::NoImage {
                 word: lossy(&rest[..length]),
                 name: word.name.to_owned(),
             });
@@ -107,7 +107,7 @@ impl<'a> Substitution<'a> {
                 let next = rest.get(word.text.len()).copied();
                 next.is_none_or(|byte| !is_name_byte(byte))
             })?;
-            let value = Err(Reason::NotSeparate { word: word.text.to_owned() });
+            let value = Err(UnresolvedReason::NotSeparate { word: word.text.to_owned() });
             Some(Placeholder { end: at + word.text.len(), value })
         })
     }
@@ -115,7 +115,7 @@ impl<'a> Substitution<'a> {
     fn version(&self, text: &[u8], at: usize) -> Option<Placeholder<'a>> {
         let after = text[at..].strip_prefix(SNAPSHOT.as_bytes())?;
         let not_separate = |end: usize| {
-            let value = Err(Reason::NotSeparate { word: lossy(&text[at..end]) });
+            let value = Err(UnresolvedReason::NotSeparate { word: lossy(&text[at..end]) });
             Some(Placeholder { end, value })
         };
         let begin = at + SNAPSHOT.len();
@@ -132,7 +132,7 @@ impl<'a> Substitution<'a> {
             Some(component) => {
                 let component = lossy(component);
                 let version = self.components.get(component.as_str()).copied();
-                version.ok_or(Reason::NoVersion { component })
+                version.ok_or(UnresolvedReason::NoVersion { component })
             }
         };
         Some(Placeholder { end, value })
@@ -142,11 +142,11 @@ impl<'a> Substitution<'a> {
 /// A placeholder in a text: where it ends, and its value.
 struct Placeholder<'a> {
     end: usize,
-    value: Result<&'a str, Reason>,
+    value: Result<&'a str, UnresolvedReason>,
 }
 
-/// The text with the placeholders that `find` finds replaced. `begins` tells whether one can begin
-/// with a byte: most bytes begin none, and large CRDs have to be skipped quickly.
+/// Replaces the placeholders that `find` returns. `begins` filters by the first byte, so that large
+/// CRDs are skipped quickly.
 fn replaced<'a>(
     text: &[u8],
     begins: impl Fn(u8) -> bool,
@@ -166,7 +166,9 @@ fn replaced<'a>(
             }
             Some(Placeholder { end, value: Err(reason) }) => {
                 // Comments are not applied, so a word in one needs no value.
-                if !matches!(reason, Reason::NotSeparate { .. }) || !is_in_comment(text, at) {
+                if !matches!(reason, UnresolvedReason::NotSeparate { .. })
+                    || !is_in_comment(text, at)
+                {
                     unresolved.push(Unresolved { line: lines.of(at), reason });
                 }
                 at = end;
@@ -194,13 +196,13 @@ impl Lines<'_> {
     }
 }
 
-/// The components whose versions a text wants.
+/// The components whose versions a text uses.
 pub(super) fn wanted_components(text: &[u8]) -> impl Iterator<Item = String> {
     let nothing = BTreeMap::new();
     let substitution = Substitution::new(&nothing, &nothing, "", BTreeMap::new());
     let (_, unresolved) = substitution.apply(text);
     unresolved.into_iter().filter_map(|Unresolved { reason, .. }| match reason {
-        Reason::NoVersion { component } => Some(component),
+        UnresolvedReason::NoVersion { component } => Some(component),
         _ => None,
     })
 }

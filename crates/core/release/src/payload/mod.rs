@@ -12,7 +12,7 @@ pub(crate) use self::documents::malformed;
 pub use self::problem::{PayloadError, PayloadProblem, PayloadWarning};
 #[doc(hidden)]
 pub use self::problem::{PayloadProblem as Problem, PayloadWarning as Warning};
-use self::template::Values;
+use self::template::TemplateValues;
 use crate::builder::PLACEHOLDERS;
 use crate::image_references::{self, ImageReferences, placeholders};
 use crate::manifest::Manifest;
@@ -115,7 +115,7 @@ impl Release {
             loader.compare(metadata, references);
         }
         let no_images = BTreeMap::new();
-        let values = Values {
+        let values = TemplateValues {
             release_image: image,
             cluster_profile: profile,
             images: image_references.as_ref().map_or(&no_images, |references| &references.images),
@@ -213,7 +213,11 @@ impl PayloadLoader {
     }
 
     /// Reads all manifests, or stops at a limit with that problem.
-    fn manifests(&mut self, files: &Files, values: &Values<'_>) -> Result<(), PayloadProblem> {
+    fn manifests(
+        &mut self,
+        files: &Files,
+        values: &TemplateValues<'_>,
+    ) -> Result<(), PayloadProblem> {
         for directory in [TEMPLATE_DIRECTORY, RELEASE_DIRECTORY] {
             for (path, bytes) in files.iter().filter(|(path, _)| is_manifest(path, directory)) {
                 if directory == RELEASE_DIRECTORY || bytes.len() > MAX_FILE_BYTES {
@@ -287,7 +291,12 @@ impl PayloadLoader {
         Ok(())
     }
 
-    fn rendered(&mut self, path: &str, bytes: &[u8], values: &Values<'_>) -> Option<Vec<u8>> {
+    fn rendered(
+        &mut self,
+        path: &str,
+        bytes: &[u8],
+        values: &TemplateValues<'_>,
+    ) -> Option<Vec<u8>> {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {

@@ -11,7 +11,7 @@ use super::MAX_FILE_BYTES;
 
 /// Values of templates.
 #[derive(Clone, Copy, Debug)]
-pub struct Values<'a> {
+pub struct TemplateValues<'a> {
     /// `.ReleaseImage`: reference of the release image.
     pub release_image: &'a str,
     /// `.ClusterProfile`: the profile of the cluster.
@@ -43,7 +43,7 @@ const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
 /// Renders a template. An error comes with the line, counted from one.
-pub fn render(template: &str, values: &Values<'_>) -> Result<String, (u64, TemplateError)> {
+pub fn render(template: &str, values: &TemplateValues<'_>) -> Result<String, (u64, TemplateError)> {
     let mut out = String::new();
     let mut rest = template;
     while let Some(start) = rest.find(OPEN) {
@@ -77,7 +77,7 @@ struct Action<'a> {
 }
 
 impl<'a> Action<'a> {
-    /// Reads the action at the beginning of a text, which begins with its braces.
+    /// Parses the action at the start of a text.
     fn read(text: &'a str) -> Result<Self, TemplateError> {
         let end = end_of_action(&text[OPEN.len()..]).ok_or(TemplateError::Unclosed)?;
         let inside = &text[OPEN.len()..OPEN.len() + end];
@@ -91,7 +91,7 @@ impl<'a> Action<'a> {
         Ok(Self { body: body.trim(), length, trims_before, trims_after })
     }
 
-    fn value(&self, values: &Values<'_>) -> Result<String, TemplateError> {
+    fn value(&self, values: &TemplateValues<'_>) -> Result<String, TemplateError> {
         let unknown = || TemplateError::Unknown { action: self.body.to_owned() };
         match self.body {
             ".ReleaseImage" => return Ok(values.release_image.to_owned()),
@@ -161,7 +161,7 @@ mod tests {
 
     fn rendered(template: &str) -> Result<String, (u64, TemplateError)> {
         let images = BTreeMap::from([("network".to_owned(), "registry/network@1".to_owned())]);
-        let values = Values {
+        let values = TemplateValues {
             release_image: "registry/release@1",
             cluster_profile: "small",
             images: &images,
@@ -229,7 +229,7 @@ mod tests {
     fn render_beyond_size_limit_fails() {
         let images = BTreeMap::new();
         let long = "x".repeat(1000);
-        let values = Values { release_image: &long, cluster_profile: "", images: &images };
+        let values = TemplateValues { release_image: &long, cluster_profile: "", images: &images };
         let template = "{{.ReleaseImage}}".repeat(MAX_FILE_BYTES / 100);
         assert_eq!(render(&template, &values), Err((1, TemplateError::TooLong)));
     }

@@ -1,4 +1,4 @@
-//! A task graph as a sequence of steps: what is applied in parallel, and what one after the other.
+//! A task graph as a sequence of rollout steps. Components of a step are applied in parallel.
 
 use serde::Serialize;
 

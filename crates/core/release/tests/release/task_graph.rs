@@ -25,7 +25,7 @@ fn manifests(names: &[impl AsRef<str>]) -> Vec<Manifest> {
     names.iter().map(|name| manifest(name.as_ref())).collect()
 }
 
-/// The nodes with their files, what they wait for, and what waits for them.
+/// The nodes with their files, dependencies and dependents.
 fn drawn(names: &[&str], mode: RolloutMode) -> String {
     let graph = TaskGraph::new(&manifests(names), mode);
     let node = |(index, node): (usize, &fairway_release::task_graph::TaskNode)| {
@@ -309,8 +309,8 @@ fn display_and_dot_show_the_graph() {
     insta::assert_snapshot!(serde_json::to_string(&graph.nodes()[0]).unwrap(), @r#"{"tasks":[{"position":3,"total":5,"file":"0000_20_migrate_00.yaml","group":"batch","kind":"Job","namespace":"storage","name":"migrate","isBarrier":true}],"after":[5],"before":[2]}"#);
 }
 
-/// Goes through a graph, ending what is being worked on in an order that the choices make, and
-/// tells for every task when its node began and when it ended.
+/// Executes a graph, completing running nodes in the order of the choices, and returns the start
+/// and end of each task.
 fn times(graph: &TaskGraph, at_once: usize, choices: &[Index]) -> BTreeMap<usize, (usize, usize)> {
     let mut execution = GraphExecution::new(graph, at_once);
     let mut choices = choices.iter().cycle();

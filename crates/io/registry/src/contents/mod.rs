@@ -103,7 +103,7 @@ pub async fn labels(
 }
 
 /// Fetches the manifest of an image. From an index, the image for this host is used; with
-/// `any_machine`, the first image if there is none for this host.
+/// `any_platform`, the first image if there is none for this host.
 pub(crate) async fn manifest(
     source: &Source,
     image: &Digest,

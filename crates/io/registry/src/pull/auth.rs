@@ -123,8 +123,8 @@ impl Auth {
         Ok(format!("Bearer {}", token.ok_or_else(|| malformed("the response has no token"))?))
     }
 
-    /// A request for a token: GET with user and password, or POST with the identity token (OAuth2
-    /// `refresh_token`).
+    /// A request for a token: GET with user and password, or POST with the identity token as
+    /// `refresh_token`.
     fn token_request(
         &self,
         client: &Client,

@@ -86,7 +86,7 @@ impl Certificate {
                 self.subkeys.extend(material.map(subkey));
             }
             tag::SIGNATURE => self.sign(&body),
-            // User attributes. Trust packets and markers stand anywhere and mean nothing.
+            // User attributes. Trust packets and markers may occur anywhere and are ignored.
             17 => self.component = Component::Other,
             _ => {}
         }

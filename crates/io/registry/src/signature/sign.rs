@@ -61,8 +61,9 @@ pub enum SigningError {
     Worthless(#[from] SignatureError),
 }
 
-/// Signs an image under a name with an OpenPGP secret key, armored or binary. With RSA and EdDSA
-/// keys, the same arguments give the same signature. The result is verified before it is returned.
+/// Signs an image under a name with an OpenPGP secret key, armored or binary. With RSA and
+/// `EdDSA` keys, the same arguments give the same signature. The result is verified before it is
+/// returned.
 pub fn sign(
     image: &Digest,
     reference: &str,

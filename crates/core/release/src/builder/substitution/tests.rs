@@ -93,11 +93,14 @@ fn apply_replaces_versions() {
 
 #[test]
 fn apply_reports_placeholders_that_stay() {
-    let not_separate = |word: &str| Reason::NotSeparate { word: word.to_owned() };
+    let not_separate = |word: &str| UnresolvedReason::NotSeparate { word: word.to_owned() };
     for (text, reason) in [
-        ("0.0.1-snapshot-etcd", Reason::NoVersion { component: "etcd".to_owned() }),
-        ("0.0.1-snapshot-", Reason::NoVersion { component: String::new() }),
-        ("0.0.1-snapshot-kubernetes-", Reason::NoVersion { component: "kubernetes-".to_owned() }),
+        ("0.0.1-snapshot-etcd", UnresolvedReason::NoVersion { component: "etcd".to_owned() }),
+        ("0.0.1-snapshot-", UnresolvedReason::NoVersion { component: String::new() }),
+        (
+            "0.0.1-snapshot-kubernetes-",
+            UnresolvedReason::NoVersion { component: "kubernetes-".to_owned() },
+        ),
         ("0.0.1-snapshots", not_separate("0.0.1-snapshots")),
         ("v0.0.1-snapshot", not_separate("0.0.1-snapshot")),
         ("[quay.io/example/network]", not_separate("quay.io/example/network")),
@@ -106,7 +109,7 @@ fn apply_reports_placeholders_that_stay() {
         ("quay.io/example/network@sha256:0", not_separate("quay.io/example/network")),
         (
             "docker.io/example/gone:v1",
-            Reason::NoImage {
+            UnresolvedReason::NoImage {
                 word: "docker.io/example/gone:v1".to_owned(),
                 name: "gone".to_owned(),
             },

@@ -169,7 +169,7 @@ fn altered(gpg: &Gpg) -> Vec<(String, Vec<u8>)> {
         for value in (0..=0x50).filter(|value| *value != signature.1[place]) {
             let signature = with(&signature, place, value);
             let mut announcement = announcement.clone();
-            // The announcement says the same.
+            // The one-pass packet gets the same value.
             if let Some(place) = [None, Some(1), Some(3), Some(2)][place] {
                 announcement = with(&announcement, place, value);
             }

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use anyhow::{Context as _, Result, ensure};
 use tempfile::TempDir;
 
-/// Runs a command with input; the caller looks at its exit status.
+/// Runs a command with input. The caller checks the exit status.
 fn feed(command: &mut Command, input: &[u8]) -> Result<Output> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("cannot run {command:?}"))?;
@@ -28,7 +28,7 @@ pub(crate) struct Gpg {
     home: TempDir,
 }
 
-/// What gpg says about a message.
+/// Verdict of gpg on a message.
 #[derive(Debug)]
 pub(crate) struct GpgVerdict {
     /// At least one signature is good. The key may have expired since.
@@ -40,7 +40,7 @@ pub(crate) struct GpgVerdict {
 }
 
 impl GpgVerdict {
-    /// What gpg says about each signature, in a line.
+    /// Status words of gpg for each signature, in one line.
     pub(crate) fn signatures(&self) -> String {
         let words = self.status.lines().filter_map(|line| line.split(' ').nth(1));
         words.filter(|word| word.ends_with("SIG")).collect::<Vec<_>>().join(" ")
