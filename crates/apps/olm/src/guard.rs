@@ -44,7 +44,7 @@ pub enum GuardError {
     Timing(#[from] TimingError),
     /// A task ended that runs as long as the guard.
     #[error("a task of the guard ended unexpectedly")]
-    BrokeDown,
+    TaskEnded,
 }
 
 /// Runs the guard until `stop` is cancelled. Every replica serves the webhook; the leader writes.
@@ -105,7 +105,7 @@ pub async fn run_on(
     let guard = Guard { client, settings, watches, metrics };
     let ended = tokio::select! {
         ended = async { tokio::try_join!(guard.lead(&stop), last_answer) } => ended.map(drop),
-        _ = &mut serving => Err(GuardError::BrokeDown),
+        _ = &mut serving => Err(GuardError::TaskEnded),
     };
     closing.cancel();
     tasks.close();
@@ -144,7 +144,7 @@ impl Guard {
             let work = async |leadership| {
                 tokio::select! {
                     () = stop.cancelled() => Ok(()),
-                    () = self.work(leadership) => Err(GuardError::BrokeDown),
+                    () = self.work(leadership) => Err(GuardError::TaskEnded),
                 }
             };
             let election = &self.settings.election;

@@ -35,7 +35,7 @@ pub enum OperatorError {
     Timing(#[from] TimingError),
     /// A task ended that runs as long as the operator.
     #[error("a task of the operator failed")]
-    BrokeDown(#[source] Option<JoinError>),
+    TaskFailed(#[source] Option<JoinError>),
     /// The endpoint for metrics and probes cannot start.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
@@ -129,8 +129,8 @@ impl Operator {
         let superseded = CancellationToken::new();
         tokio::select! {
             () = self.stop.cancelled() => Ok(()),
-            () = self.metrics.follow(watches.clone(), running) => Err(OperatorError::BrokeDown(None)),
-            () = self.announce(watches.clone()) => Err(OperatorError::BrokeDown(None)),
+            () = self.metrics.follow(watches.clone(), running) => Err(OperatorError::TaskFailed(None)),
+            () = self.announce(watches.clone()) => Err(OperatorError::TaskFailed(None)),
             // Ending here releases the Lease, so that the operator of the new release starts at once.
             () = superseded.cancelled() => Ok(()),
             failed = self.stages(watches, leadership, superseded.clone()) => Err(failed),
@@ -241,7 +241,7 @@ impl Operator {
             self.metrics.status(),
         ));
         let ended = tasks.join_next().await;
-        OperatorError::BrokeDown(ended.and_then(Result::err))
+        OperatorError::TaskFailed(ended.and_then(Result::err))
     }
 
     /// Where preflights run, and how they retrieve their release.

@@ -64,7 +64,7 @@ pub(crate) enum RetrieveError {
     #[error("cannot load the update")]
     Load(#[from] PayloadError),
     #[error("the task that loads the update failed")]
-    BrokeDown(#[from] JoinError),
+    TaskFailed(#[from] JoinError),
 }
 
 /// Fetches releases for a cluster.
