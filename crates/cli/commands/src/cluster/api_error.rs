@@ -112,7 +112,7 @@ impl ClusterVersionRequest<'_> {
                 status,
                 &format!("not allowed to {verb} {RESOURCE} (403)"),
                 &format!(
-                    "run `kubectl auth can-i {verb} {RESOURCE}` to check; query an administrator for \
+                    "run `kubectl auth can-i {verb} {RESOURCE}` to check; ask an administrator for \
                      a role that allows it"
                 ),
             ),

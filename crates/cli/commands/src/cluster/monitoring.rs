@@ -334,7 +334,7 @@ mod tests {
             query_each(&queries, Instant::now(), "too late", query).await
         };
         let answered = |outcomes: &Outcomes| outcomes.values().filter(|it| it.is_ok()).count();
-        assert!(until("a").await.is_err(), "another host may response");
+        assert!(until("a").await.is_err(), "another host may respond");
         for (first, count) in [("b", 1), ("d", 3), ("e", 4)] {
             let outcomes = until(first).await.unwrap();
             assert_eq!((answered(&outcomes), outcomes.len()), (count, 4), "{first}");

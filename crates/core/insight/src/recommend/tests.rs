@@ -92,7 +92,7 @@ fn updates_are_sorted_latest_first() {
     "#);
     let report = Recommendation::of(&cluster, &none(), &RecommendQuery::default(), at(0));
     assert_eq!(report.invalid_versions, ["latest"]);
-    assert_eq!(report.verdict(), Verdict::Yes, "a list is an result");
+    assert_eq!(report.verdict(), Verdict::Yes, "a list is a result");
 }
 
 #[test]

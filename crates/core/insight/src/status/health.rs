@@ -143,7 +143,7 @@ impl InsightContext<'_> {
         let condition = self.status.conditions.find(failing::TYPE);
         let (summary, description) = match condition {
             None => (
-                format!("ClusterObjects Version {name} has no Failing condition"),
+                format!("Cluster Version {name} has no Failing condition"),
                 "The condition Failing is missing, so the state of the operator is unknown."
                     .to_owned(),
             ),
@@ -151,7 +151,7 @@ impl InsightContext<'_> {
             Some(condition) => {
                 let is = if condition.status == ConditionStatus::True { "is" } else { "may be" };
                 let what = format!(
-                    "ClusterObjects Version {name} {is} failing to proceed with the update"
+                    "Cluster Version {name} {is} failing to proceed with the update"
                 );
                 (with_reason(&what, condition), message(condition))
             }
@@ -220,7 +220,7 @@ fn of_operator(operator: &Operator<'_>, now: Timestamp) -> impl Iterator<Item = 
                 level: if for_more_than(long) { Level::Error } else { Level::Warning },
                 impact: Impact::ApiAvailability,
                 summary: with_reason(
-                    &format!("ClusterObjects Operator {name} is {state}"),
+                    &format!("Cluster Operator {name} is {state}"),
                     condition,
                 ),
                 description: message(condition),

@@ -149,19 +149,19 @@ fn exposure_without_ledger_is_derived_from_recommended() {
         let mut planned: Vec<_> = plan.least_risk.unwrap().hops[0].risks.clone();
         planned.sort_by_key(|risk| names.iter().position(|name| *name == risk.name));
         let planned: Vec<_> = planned.iter().map(|risk| risk.exposure).collect();
-        format!("{explained:?}\n{planned:?}\nto be gates: {:?}", plan.open_queries)
+        format!("{explained:?}\n{planned:?}\nto be evaluated: {:?}", plan.open_queries)
     };
     let each = "QTold may happen. https://example.com/QTold\n\nExposure to QFailed is unknown due to \
         an evaluation failure: throttled\nQFailed may happen. https://example.com/QFailed";
     insta::assert_snapshot!(exposures(each), @r#"
     [Exposed, Unknown, NotExposed]
     [Exposed, Unknown, NotExposed]
-    to be gates: {"QFailed"}
+    to be evaluated: {"QFailed"}
     "#);
     insta::assert_snapshot!(exposures("It is not."), @r#"
     [NotReported, NotReported, NotReported]
     [NotEvaluated, NotEvaluated, NotEvaluated]
-    to be gates: {"QFailed", "QSilent", "QTold"}
+    to be evaluated: {"QFailed", "QSilent", "QTold"}
     "#);
 }
 

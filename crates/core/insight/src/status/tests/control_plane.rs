@@ -103,7 +103,7 @@ fn operators_are_classified_by_version_and_conditions() {
     there, and still at it: 50%, 1 + 0 + 1 of 2 []; 2 healthy, 0 unavailable, 0 degraded
     at it: 0%, 0 + 1 + 1 of 2 ["etcd"]; 2 healthy, 0 unavailable, 0 degraded
     waiting: 0%, 0 + 0 + 2 of 2 []; 2 healthy, 0 unavailable, 0 degraded
-    nobody knows: 0%, 0 + 0 + 1 of 2 []; 2 healthy, 0 unavailable, 0 degraded
+    unknown: 0%, 0 + 0 + 1 of 2 []; 2 healthy, 0 unavailable, 0 degraded
     silent: 0%, 0 + 0 + 1 of 2 []; 1 healthy, 1 unavailable, 0 degraded
     maybe away: 50%, 1 + 0 + 1 of 2 []; 1 healthy, 1 unavailable, 0 degraded
     worse: 0%, 0 + 1 + 1 of 2 ["etcd"]; 1 healthy, 0 unavailable, 1 degraded

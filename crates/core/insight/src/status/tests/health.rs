@@ -13,11 +13,11 @@ fn operator_insight_level_depends_on_age() {
     });
     insta::assert_snapshot!(levels.join("\n"), @"
     300: 
-    301: Warning ApiAvailability ClusterObjects Operator etcd is unavailable (Why), Warning ApiAvailability ClusterObjects Operator etcd is degraded (Why)
-    1200: Warning ApiAvailability ClusterObjects Operator etcd is unavailable (Why), Warning ApiAvailability ClusterObjects Operator etcd is degraded (Why)
-    1201: Error ApiAvailability ClusterObjects Operator etcd is unavailable (Why), Warning ApiAvailability ClusterObjects Operator etcd is degraded (Why)
-    2400: Error ApiAvailability ClusterObjects Operator etcd is unavailable (Why), Warning ApiAvailability ClusterObjects Operator etcd is degraded (Why)
-    2401: Error ApiAvailability ClusterObjects Operator etcd is unavailable (Why), Error ApiAvailability ClusterObjects Operator etcd is degraded (Why)
+    301: Warning ApiAvailability Cluster Operator etcd is unavailable (Why), Warning ApiAvailability Cluster Operator etcd is degraded (Why)
+    1200: Warning ApiAvailability Cluster Operator etcd is unavailable (Why), Warning ApiAvailability Cluster Operator etcd is degraded (Why)
+    1201: Error ApiAvailability Cluster Operator etcd is unavailable (Why), Warning ApiAvailability Cluster Operator etcd is degraded (Why)
+    2400: Error ApiAvailability Cluster Operator etcd is unavailable (Why), Warning ApiAvailability Cluster Operator etcd is degraded (Why)
+    2401: Error ApiAvailability Cluster Operator etcd is unavailable (Why), Error ApiAvailability Cluster Operator etcd is degraded (Why)
     ");
 }
 
@@ -45,9 +45,9 @@ fn failing_cluster_version_stalls_update() {
         texts.push(output(&cluster));
     }
     insta::assert_snapshot!(texts.join("\n"), @"
-    ClusterObjects Version version has no Failing condition: The condition Failing is missing, so the state of the operator is unknown.
-    ClusterObjects Version version is failing to proceed with the update (Slow): <no message>
-    ClusterObjects Version version may be failing to proceed with the update (Slow): <no message>
+    Cluster Version version has no Failing condition: The condition Failing is missing, so the state of the operator is unknown.
+    Cluster Version version is failing to proceed with the update (Slow): <no message>
+    Cluster Version version may be failing to proceed with the update (Slow): <no message>
     ");
 }
 
@@ -146,7 +146,7 @@ fn insight_without_message_has_placeholder() {
     condition.reason = None;
     let status = text(&cluster, 600);
     assert_eq!(status.insights[0].description, "<no message>");
-    assert_eq!(status.insights[0].summary, "ClusterObjects Operator etcd is degraded");
+    assert_eq!(status.insights[0].summary, "Cluster Operator etcd is degraded");
 }
 
 #[test]

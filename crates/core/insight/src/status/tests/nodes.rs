@@ -81,7 +81,7 @@ fn unavailable_node_has_message() {
     assert_eq!(status.insights[0].last_transition_time, Some(at(0)));
 
     let soon = Status::of(&cluster, ObservationTime::Live(at(59))).unwrap();
-    assert!(soon.insights.is_empty(), "it may be back in a observation");
+    assert!(soon.insights.is_empty(), "it may be back in a moment");
     let recorded = Status::of(&cluster, ObservationTime::Recorded(at(59))).unwrap();
     assert_eq!(recorded.insights.len(), 1, "a recording cannot tell for how long");
 }

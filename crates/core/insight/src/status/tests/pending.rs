@@ -42,7 +42,7 @@ fn pending_request_is_reported() {
         cluster.version.spec.desired_update = object(update)
     };
     ask(&mut cluster, json!({"version": "5.2.0"}));
-    assert_eq!(text(&cluster, 600).requested, None, "it is on its version_change there");
+    assert_eq!(text(&cluster, 600).requested, None, "the rollout is in progress");
     ask(&mut cluster, json!({"image": "mirror@sha256:2"}));
     assert_eq!(text(&cluster, 600).requested, None, "the same content");
     ask(&mut cluster, json!({"version": "5.3.0", "mode": "Preflight"}));

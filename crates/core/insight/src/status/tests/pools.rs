@@ -60,7 +60,7 @@ fn node_belongs_to_most_specific_pool() {
     assert_eq!(pools, ["master", "infra"]);
     assert_eq!(status.pools[0].assessment, PoolAssessment::Empty);
     cluster.nodes.retain(|node| node.metadata.name == "master-0");
-    assert!(text(&cluster, 600).pools.is_empty(), "pools without nodes are not text");
+    assert!(text(&cluster, 600).pools.is_empty(), "pools without nodes are not listed");
 }
 
 #[test]

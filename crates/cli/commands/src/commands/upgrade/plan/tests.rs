@@ -409,7 +409,7 @@ fn text_of_sources_and_limitations() {
         let limitations = vec![
             Limitation::Channels {
                 channels: ["stable-5.2", "stable-5.3"].map(str::to_owned).into(),
-                message: "not all channels were output of within 30s".to_owned(),
+                message: "not all channels were retrieved within 30s".to_owned(),
             },
             Limitation::EmptyChannel { channel: "fast-5.9".to_owned() },
         ];
@@ -420,7 +420,7 @@ fn text_of_sources_and_limitations() {
     insta::assert_snapshot!(plan(Some("1969-12-25T00:00:00Z")), @"
     The cluster runs 5.0.0.
 
-    Updates of stable-5.2, stable-5.3 are unknown: not all channels were output of within 30s.
+    Updates of stable-5.2, stable-5.3 are unknown: not all channels were retrieved within 30s.
     Channel fast-5.9 has no releases: check its name.
     Source of updates: graph.json.
     Source of metrics: samples.txt, as of 1969-12-25T00:00:00Z, 7d0h ago.
