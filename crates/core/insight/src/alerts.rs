@@ -1,19 +1,19 @@
-//! The alerts of a cluster, and what is known about them.
+//! Alerts of a cluster, and whether they are available.
 
 pub use fairway_risk::alerts::{Alert, AlertsError, MAX_BYTES, read};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is known about alerts. That nothing is known is never mistaken for silence.
+/// Alerts of a cluster. Unknown alerts are never treated as no alerts.
 #[derive(Clone, Debug)]
 pub enum Alerts {
-    /// These are pending or firing.
+    /// Pending and firing alerts.
     Known(Vec<Alert>),
-    /// The recording has none.
+    /// The recording has no alerts.
     NotRecorded,
-    /// The cluster has no monitoring that could be asked.
+    /// The cluster has no metrics service.
     NoMonitoring,
-    /// They could not be read, and this is why.
+    /// The alerts could not be read, for this reason.
     Unreadable(String),
 }
 
@@ -27,7 +27,7 @@ pub struct AlertAvailability {
 }
 
 impl Alerts {
-    /// Whether they are known, and why not.
+    /// Whether the alerts are available, or why not.
     pub fn known(&self) -> AlertAvailability {
         let why = match self {
             Self::Known(_) => None,
@@ -38,7 +38,7 @@ impl Alerts {
         AlertAvailability { available: why.is_none(), message: why }
     }
 
-    /// Those that are known.
+    /// Available alerts.
     pub(crate) fn list(&self) -> &[Alert] {
         match self {
             Self::Known(alerts) => alerts,
@@ -47,13 +47,13 @@ impl Alerts {
     }
 }
 
-/// Its name, where it has one and is more than pending.
+/// Name of a firing alert.
 pub(crate) fn firing_name(alert: &Alert) -> Option<&str> {
     let name = alert.name();
     (!name.is_empty() && alert.state != "pending").then_some(name)
 }
 
-/// What it says at length.
+/// Description of an alert, as in `oc adm upgrade status`.
 pub(crate) fn description(alert: &Alert) -> String {
     match (alert.annotation("description"), alert.annotation("message")) {
         ("", "") => "The alert has no description.".to_owned(),
@@ -62,7 +62,7 @@ pub(crate) fn description(alert: &Alert) -> String {
     }
 }
 
-/// Where to read what to do about it.
+/// URL of the runbook of an alert.
 pub(crate) fn runbook(alert: &Alert) -> &str {
     match alert.annotation("runbook_url") {
         "" => "<alert does not have a runbook_url annotation>",

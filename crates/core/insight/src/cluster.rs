@@ -1,46 +1,47 @@
-//! What a cluster said about itself at one moment.
+//! Objects of a cluster and the time of their observation.
 
 use fairway_api::{ClusterOperator, ClusterVersion, OperatorCondition};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::age::time;
 use crate::alerts::Alerts;
 use crate::objects::{MachineConfig, MachineConfigPool, Node};
+use crate::text::time;
 
-/// What a cluster said about itself.
+/// Objects of a cluster that the status of an update uses.
 #[derive(Clone, Debug)]
-pub struct Cluster {
-    /// The version, the history, and what is asked for.
+pub struct ClusterObjects {
+    /// ClusterVersion.
     pub version: ClusterVersion,
-    /// The components of the platform.
+    /// ClusterOperators.
     pub operators: Vec<ClusterOperator>,
-    /// The pools of nodes; none where nodes are not configured by the platform.
+    /// MachineConfigPools; empty if the platform does not configure nodes.
     pub pools: Vec<MachineConfigPool>,
-    /// At least the configurations that nodes have or are to have.
+    /// MachineConfigs, at least those that nodes use.
     pub configs: Vec<MachineConfig>,
-    /// The nodes.
+    /// Nodes.
     pub nodes: Vec<Node>,
-    /// The image of the operator that configures nodes, where it is known.
+    /// Image of the machine-config operator, if known.
     pub node_operator_image: Option<String>,
-    /// What is firing.
+    /// Alerts.
     pub alerts: Alerts,
 }
 
-/// The time that a report is about.
+/// Time that a report is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
-    /// The cluster was asked now.
+pub enum ObservationTime {
+    /// The cluster was read at this time.
     Live(Timestamp),
-    /// It was recorded about then.
+    /// The recording was made at about this time.
     Recorded(Timestamp),
 }
 
-/// A recording is read a moment after the last thing that happened in it.
-const MOMENT_AFTER: SignedDuration = SignedDuration::from_nanos(368_975);
+/// Time between the latest change in a recording and its observation, as in the recordings of `oc
+/// adm upgrade status`.
+const RECORDING_DELAY: SignedDuration = SignedDuration::from_nanos(368_975);
 
-impl Moment {
-    /// When a recording was made: just after the last change of a condition of the cluster's
-    /// version or of an operator. Nodes and alerts do not count.
+impl ObservationTime {
+    /// Time of a recording: just after the latest transition of a condition of ClusterVersion or of
+    /// a ClusterOperator. Nodes and alerts do not count.
     pub fn of_recording(version: &ClusterVersion, operators: &[ClusterOperator]) -> Self {
         let of_version = version.status.iter().flat_map(|status| &status.conditions);
         let of_operators =
@@ -48,7 +49,7 @@ impl Moment {
         let mut now = Timestamp::UNIX_EPOCH;
         for changed in of_version.chain(of_operators).filter_map(changed) {
             if changed > now {
-                now = changed.checked_add(MOMENT_AFTER).unwrap_or(changed);
+                now = changed.checked_add(RECORDING_DELAY).unwrap_or(changed);
             }
         }
         Self::Recorded(now)
@@ -72,12 +73,15 @@ mod tests {
     use crate::status::tests::{at, cluster_version, operator};
 
     #[test]
-    fn a_recording_ends_just_after_the_last_condition_changed() {
+    fn of_recording_is_just_after_latest_transition() {
         let version = cluster_version("5.1.0", at(0));
         let later = operator("etcd", "5.1.0", &[("Available", "True", at(100))]);
-        let Moment::Recorded(now) = Moment::of_recording(&version, &[later]) else { panic!() };
-        assert_eq!(now, at(100).checked_add(MOMENT_AFTER).unwrap());
-        let nothing = Moment::of_recording(&ClusterVersion::default(), &[]);
+        let ObservationTime::Recorded(now) = ObservationTime::of_recording(&version, &[later])
+        else {
+            panic!()
+        };
+        assert_eq!(now, at(100).checked_add(RECORDING_DELAY).unwrap());
+        let nothing = ObservationTime::of_recording(&ClusterVersion::default(), &[]);
         assert_eq!(nothing.now(), Timestamp::UNIX_EPOCH);
     }
 }

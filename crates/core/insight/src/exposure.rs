@@ -1,4 +1,4 @@
-//! Whether a risk of an update concerns a cluster, by what its ClusterVersion says.
+//! Exposure of a cluster to the risks of an update, from its ClusterVersion.
 
 use fairway_api::cluster_version::{
     ClusterVersionStatus, ConditionalUpdate, ConditionalUpdateRisk, MatchingRuleType,
@@ -21,26 +21,28 @@ pub enum Exposure {
     Unknown,
     /// The operator does not report it: older operators only report it for the whole update.
     NotReported,
+    /// The risk of a later update of a plan has not been evaluated yet.
+    NotEvaluated,
 }
 
 impl Exposure {
-    /// Whether a risk of an update concerns this cluster, as far as it is said or follows. `taken`
-    /// is whether somebody accepts the risk.
+    /// Exposure to a risk of an update, as reported or derived. `accepted` is whether the risk is
+    /// accepted.
     pub fn of(
         status: &ClusterVersionStatus,
         update: &ConditionalUpdate,
         name: &str,
-        taken: bool,
+        accepted: bool,
     ) -> Self {
         let risk = update.risks.iter().find(|risk| risk.name == name);
-        match (said(status, update, name), risk) {
-            (None, Some(risk)) => Self::from_update(update, risk, taken),
-            (said, _) => Self::as_said(said),
+        match (applies_condition(status, update, name), risk) {
+            (None, Some(risk)) => Self::from_update(update, risk, accepted),
+            (condition, _) => Self::from_condition(condition),
         }
     }
 
-    /// What the operator says about it.
-    pub(crate) fn as_said(applies: Option<&Condition>) -> Self {
+    /// Exposure that the condition `Applies` reports.
+    pub(crate) fn from_condition(applies: Option<&Condition>) -> Self {
         match applies.map(|condition| &condition.status) {
             None => Self::NotReported,
             Some(ConditionStatus::True) => Self::Exposed,
@@ -49,62 +51,64 @@ impl Exposure {
         }
     }
 
-    /// What follows from what is said about an update, where nothing is said about its risks.
-    /// One that is taken may well apply to what is recommended.
+    /// Exposure derived from the condition `Recommended` of an update, for operators that do not
+    /// report `Applies`. A recommended update can be exposed to an accepted risk.
     pub(crate) fn from_update(
         update: &ConditionalUpdate,
         risk: &ConditionalUpdateRisk,
-        taken: bool,
+        accepted: bool,
     ) -> Self {
         let always = risk.matching_rules.first().map(|rule| &rule.type_);
         if always == Some(&MatchingRuleType::Always) {
             return Self::Exposed;
         }
-        let Some(said) = update.conditions.find(recommended::TYPE) else {
+        let Some(condition) = update.conditions.find(recommended::TYPE) else {
             return Self::NotReported;
         };
-        let named = |one: &ConditionalUpdateRisk| {
-            said.status == ConditionStatus::False && said.reason == one.name
+        let is_reason = |one: &ConditionalUpdateRisk| {
+            condition.status == ConditionStatus::False && condition.reason == one.name
         };
         let is_mentioned = |one: &ConditionalUpdateRisk| {
-            named(one) || has_failed(&said.message, one) || is_told(&said.message, one)
+            is_reason(one)
+                || reports_failure(&condition.message, one)
+                || reports_risk(&condition.message, one)
         };
-        match said.status {
-            ConditionStatus::True if !taken => Self::NotExposed,
-            _ if named(risk) => Self::Exposed,
-            _ if has_failed(&said.message, risk) => Self::Unknown,
-            ConditionStatus::False if is_told(&said.message, risk) => Self::Exposed,
+        match condition.status {
+            ConditionStatus::True if !accepted => Self::NotExposed,
+            _ if is_reason(risk) => Self::Exposed,
+            _ if reports_failure(&condition.message, risk) => Self::Unknown,
+            ConditionStatus::False if reports_risk(&condition.message, risk) => Self::Exposed,
             ConditionStatus::True => Self::NotReported,
-            // Everything that applies, or may, is told: what is not told next to others does not.
+            // The message names all risks that apply or may apply, so a risk that is not named next
+            // to others does not apply.
             _ if update.risks.iter().any(is_mentioned) => Self::NotExposed,
             _ => Self::NotReported,
         }
     }
 
-    /// What is known about a risk of several updates together: the worst of it.
+    /// The most severe exposure of several updates.
     pub(crate) fn worst(all: impl IntoIterator<Item = Self>) -> Self {
         all.into_iter().max_by_key(|one| one.weight()).unwrap_or(Self::NotReported)
     }
 
-    /// The worse it is, the more it weighs.
+    /// Severity for comparisons.
     pub(crate) fn weight(self) -> u8 {
         match self {
             Self::NotExposed => 0,
-            Self::NotReported => 1,
+            Self::NotReported | Self::NotEvaluated => 1,
             Self::Unknown => 2,
             Self::Exposed => 3,
         }
     }
 
-    /// Whether it may concern this cluster.
+    /// Whether the risk applies or may apply.
     pub fn may_apply(self) -> bool {
         self != Self::NotExposed
     }
 }
 
-/// What is said about whether a risk of an update concerns this cluster: of that update, else of
-/// all.
-pub fn said<'a>(
+/// Condition `Applies` of a risk: that of the update, else that of the ledger.
+pub fn applies_condition<'a>(
     status: &'a ClusterVersionStatus,
     update: &'a ConditionalUpdate,
     name: &str,
@@ -114,8 +118,7 @@ pub fn said<'a>(
     namesakes.find_map(|risk| risk.conditions.find(applies::TYPE))
 }
 
-/// Who publishes a risk, where the reason of the condition tells: alerts and preflights have their
-/// own.
+/// Publisher of a risk by the reason of `Applies`: alerts and preflights have reasons of their own.
 pub(crate) fn publisher(applies: Option<&Condition>) -> Option<Source> {
     match applies?.reason.as_str() {
         reason if reason == applies::ALERT_FIRING.code => Some(Source::Alert),
@@ -124,8 +127,7 @@ pub(crate) fn publisher(applies: Option<&Condition>) -> Option<Source> {
     }
 }
 
-/// Whether what has that reason is told and holds nothing up: what a preflight says that is not
-/// complete.
+/// Whether a risk with this reason never blocks: findings of incomplete preflights.
 pub(crate) fn is_advice(reason: &str) -> bool {
     is_of_preflight(reason) && reason != applies::PREFLIGHT_VALIDATION.code
 }
@@ -134,14 +136,14 @@ fn is_of_preflight(reason: &str) -> bool {
     reason.starts_with("Preflight")
 }
 
-/// Whether a message about an update tells that a risk of it applies.
-fn is_told(message: &str, risk: &ConditionalUpdateRisk) -> bool {
+/// Whether the message of `Recommended` states that a risk applies.
+fn reports_risk(message: &str, risk: &ConditionalUpdateRisk) -> bool {
     !risk.message.is_empty() && message.contains(&format!("{} {}", risk.message, risk.url))
 }
 
-/// Whether it tells that this could not be found out: in one of two ways, by the age of the
-/// operator.
-fn has_failed(message: &str, risk: &ConditionalUpdateRisk) -> bool {
+/// Whether the message states that a risk could not be evaluated. The wording depends on the
+/// version of the operator.
+fn reports_failure(message: &str, risk: &ConditionalUpdateRisk) -> bool {
     let failed = [
         format!("Could not evaluate exposure to update risk {} (", risk.name),
         format!("Exposure to {} is unknown due to an evaluation failure", risk.name),

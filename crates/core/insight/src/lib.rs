@@ -1,38 +1,52 @@
-//! What an update is doing, and what speaks against one.
+//! Reports about updates of a cluster: status, recommendations, upgrade paths and explanations.
 //!
-//! This crate is pure: a [`Cluster`] is what a cluster said about itself at one moment, live or
-//! recorded, and everything else follows from it.
+//! This crate is pure. [`ClusterObjects`] are the objects of a cluster at one time, live or recorded;
+//! all reports are computed from them.
 //!
-//! * [`Status`] tells how far an update is, how well it goes, and what it waits for.
-//! * [`Recommendation`] tells which updates there are, and what speaks against them.
-//! * [`FleetReport`] tells where each of many clusters may go, and what stands in the way.
-//! * [`Plan`](plan::Plan) tells by which updates a cluster gets where somebody wants it.
-//! * [`Explanation`] tells why: of one risk, or of one version.
+//! * [`Status`]: progress of an update, problems, and resources that it waits for.
+//! * [`Recommendation`]: available updates and the issues before an update.
+//! * [`FleetReport`]: updates of several clusters and their blockers.
+//! * [`Plan`](plan::Plan): upgrade paths to a version.
+//! * [`Explanation`]: sources, rules and effects of a risk, or blockers of an update.
+//! * [`RequestStatus`]: state of a request in `spec.desiredUpdate`.
 //!
-//! The facts are those that `oc adm upgrade status` and `oc adm upgrade recommend` tell about the
-//! same cluster. A report is one type for programs and for people: what is printed is made of what
-//! is serialized.
+//! The facts match those of `oc adm upgrade status` and `oc adm upgrade recommend` for the same
+//! cluster. Each report is one type: the text output renders the fields of the JSON document.
 
-mod age;
 pub mod alerts;
 mod cluster;
 pub mod explain;
 pub mod exposure;
 pub mod fleet;
-#[cfg(test)]
-mod hostile;
 pub mod objects;
 pub mod plan;
 pub mod recommend;
-mod shell;
+pub mod request;
+#[cfg(test)]
+mod robustness;
 pub mod status;
+mod text;
 
-pub use age::Span;
 pub use alerts::{Alert, Alerts};
-pub use cluster::{Cluster, Moment};
+pub use cluster::{ClusterObjects, ObservationTime};
 pub use explain::Explanation;
 pub use exposure::Exposure;
 pub use fleet::FleetReport;
 pub use recommend::Recommendation;
-pub use shell::Word;
+pub use request::{PreflightPhase, RequestState, RequestStatus};
 pub use status::Status;
+pub use text::{DurationText, ShellWord};
+
+#[doc(hidden)]
+pub use self::ShellWord as Word;
+
+/// Whether a cluster can update, the common result of plans, recommendations and explanations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No unaccepted risk or issue blocks the update.
+    Yes,
+    /// A risk or an issue blocks the update, or there is no upgrade path.
+    No,
+    /// The data is incomplete.
+    Unknown,
+}

@@ -1,4 +1,4 @@
-//! What is read of nodes and of the machine configuration; everything else is skipped.
+//! Fields of nodes and machine configuration that reports use. Other fields are skipped.
 
 use std::collections::BTreeMap;
 
@@ -6,119 +6,119 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::{Deserialize, Deserializer};
 
-/// What all objects have.
+/// Object metadata.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Metadata {
-    /// The name.
+    /// Name.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
-    /// The labels.
+    /// Labels.
     #[serde(deserialize_with = "or_default")]
     pub labels: BTreeMap<String, String>,
-    /// The annotations.
+    /// Annotations.
     #[serde(deserialize_with = "or_default")]
     pub annotations: BTreeMap<String, String>,
 }
 
 impl Metadata {
-    /// An annotation; an empty one is none.
+    /// Value of an annotation, `None` if it is empty.
     pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations.get(key).map(String::as_str).filter(|value| !value.is_empty())
     }
 }
 
-/// A node.
+/// Node.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Node {
-    /// Its name, labels and annotations.
+    /// Metadata.
     pub metadata: Metadata,
-    /// What is asked of it.
+    /// Spec.
     #[serde(deserialize_with = "or_default")]
     pub spec: NodeSpec,
-    /// What it says.
+    /// Status.
     #[serde(deserialize_with = "or_default")]
     pub status: NodeStatus,
 }
 
-/// What is asked of a node.
+/// Spec of a node.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct NodeSpec {
-    /// Whether it gets no new pods.
+    /// Whether the node is cordoned.
     #[serde(deserialize_with = "or_default")]
     pub unschedulable: bool,
 }
 
-/// What a node says.
+/// Status of a node.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct NodeStatus {
-    /// What holds for it.
+    /// Conditions.
     #[serde(deserialize_with = "or_default")]
     pub conditions: Vec<NodeCondition>,
 }
 
-/// Something that holds for a node or not.
+/// Condition of a node.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeCondition {
-    /// What it is about.
+    /// Type.
     #[serde(rename = "type")]
     pub type_: String,
-    /// Whether it holds.
+    /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// The explanation.
+    /// Human-readable details.
     #[serde(deserialize_with = "or_default")]
     pub message: String,
-    /// Since when.
+    /// Time of the latest change of `status`.
     pub last_transition_time: Option<Timestamp>,
 }
 
-/// Nodes that are configured alike.
+/// MachineConfigPool: nodes with one configuration.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct MachineConfigPool {
-    /// Its name, labels and annotations.
+    /// Metadata.
     pub metadata: Metadata,
-    /// What is asked of it.
+    /// Spec.
     #[serde(deserialize_with = "or_default")]
     pub spec: MachineConfigPoolSpec,
 }
 
-/// What is asked of a pool.
+/// Spec of a pool.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MachineConfigPoolSpec {
-    /// Whether its nodes stay as they are.
+    /// Whether updates of the nodes are paused.
     #[serde(deserialize_with = "or_default")]
     pub paused: bool,
-    /// Which nodes are in it.
+    /// Selector of the nodes.
     pub node_selector: Option<LabelSelector>,
-    /// The configuration that its nodes are to have.
+    /// Desired configuration of the nodes.
     #[serde(deserialize_with = "or_default")]
     pub configuration: ConfigurationReference,
 }
 
-/// The configuration of a pool, by name.
+/// Reference to a MachineConfig.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ConfigurationReference {
-    /// Its name.
+    /// Name.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
 }
 
-/// A configuration of nodes, which belongs to a release.
+/// MachineConfig of a release.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct MachineConfig {
-    /// Its name and annotations.
+    /// Metadata.
     pub metadata: Metadata,
 }
 
-/// A Deployment, as far as the images of its containers.
+/// Deployment, with the images of its containers.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Deployment {
@@ -157,14 +157,14 @@ struct Container {
 }
 
 impl Deployment {
-    /// The image of the container of that name.
+    /// Image of a container.
     pub fn image_of(self, container: &str) -> Option<String> {
         let containers = self.spec.template.spec.containers.into_iter();
         containers.filter(|one| one.name == container).map(|one| one.image).next()
     }
 }
 
-/// What is `null` is as if it were not there.
+/// Reads `null` as the default value.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_an_object_is_read_and_the_rest_is_skipped() {
+    fn deserialize_partial_object_uses_defaults() {
         let json = r#"{"metadata": {"name": "a", "labels": null, "annotations": {"x": ""}, "uid": 7},
             "spec": null, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}"#;
         let node: Node = serde_json::from_str(json).unwrap();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_image_of_one_container_is_found() {
+    fn image_of_returns_image_of_named_container() {
         let json = r#"{"spec": {"template": {"spec": {"containers": [
             {"name": "proxy", "image": "a"}, {"name": "operator", "image": "b"}]}}}}"#;
         let deployment: Deployment = serde_json::from_str(json).unwrap();

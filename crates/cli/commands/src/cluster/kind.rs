@@ -1,16 +1,16 @@
-//! Kinds of objects, and which objects of a kind are wanted.
+//! Kinds of objects, and selections of objects.
 
 use std::fmt::Write as _;
 
-/// A kind of objects, by the names that the API has for it.
+/// Kind of objects in the API.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
-    /// Empty for the oldest kinds.
+    /// API group, empty for the core group.
     pub(crate) group: &'static str,
     pub(crate) version: &'static str,
-    /// The name of one.
+    /// Kind name.
     pub(crate) name: &'static str,
-    /// The name of many, in addresses.
+    /// Resource name in URLs.
     pub(crate) plural: &'static str,
 }
 
@@ -24,7 +24,7 @@ impl Kind {
         Self { group, version, name, plural }
     }
 
-    /// All of them, in every namespace.
+    /// All objects of the kind, in all namespaces.
     pub(crate) const fn all(&self) -> Selection<'_> {
         Selection { kind: self, namespace: None, label: None, metadata_only: false }
     }
@@ -52,34 +52,34 @@ pub(crate) const PACKAGE_MANIFESTS: Kind =
 pub(crate) const SUBSCRIPTIONS: Kind =
     Kind::new("operators.coreos.com", "v1alpha1", "Subscription", "subscriptions");
 
-/// Which objects of a kind are wanted, and how much of them.
+/// Selection of objects of a kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Selection<'a> {
     pub(crate) kind: &'a Kind,
     pub(crate) namespace: Option<&'a str>,
-    /// A label and its value.
+    /// Label and its value.
     pub(crate) label: Option<(&'a str, &'a str)>,
-    /// Whether names, labels and annotations are enough.
+    /// Whether only metadata is read.
     pub(crate) metadata_only: bool,
 }
 
 impl<'a> Selection<'a> {
-    /// Those in that namespace.
+    /// Objects in a namespace.
     pub(crate) const fn within(self, namespace: &'a str) -> Self {
         Self { namespace: Some(namespace), ..self }
     }
 
-    /// Those with that label.
+    /// Objects with a label.
     pub(crate) const fn labelled(self, key: &'a str, value: &'a str) -> Self {
         Self { label: Some((key, value)), ..self }
     }
 
-    /// Only their names, labels and annotations.
+    /// Only the metadata of objects.
     pub(crate) const fn metadata(self) -> Self {
         Self { metadata_only: true, ..self }
     }
 
-    /// Where a server has them.
+    /// URL path of the list.
     pub(crate) fn path(&self) -> String {
         let Kind { group, version, plural, .. } = self.kind;
         let mut path = match *group {

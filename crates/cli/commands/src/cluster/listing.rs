@@ -1,4 +1,4 @@
-//! Objects of a cluster, as far as they are looked at.
+//! Lists of objects.
 
 use http::header::ACCEPT;
 use kube::core::Status;
@@ -6,27 +6,27 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::Cluster;
-use super::advice::Failure;
+use super::api_error::RequestFailure;
 use super::kind::Selection;
 use crate::errors::WithHint;
 
-/// As many as kubectl asks for at once.
-const PAGE: usize = 500;
+/// Page size of kubectl.
+const PAGE_SIZE: usize = 500;
 
-/// More pages are more objects than any cluster has.
-const MOST_PAGES: usize = 200;
+/// More pages than the largest cluster has.
+const MAX_PAGES: usize = 200;
 
-/// How a server is asked for whole objects.
-const WHOLE: &str = "application/json";
+/// Media type of complete objects.
+const ACCEPT_JSON: &str = "application/json";
 
-/// How a server is asked for names, labels and annotations.
-const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+/// Media type of object metadata.
+const ACCEPT_METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 #[derive(Deserialize)]
 struct Page<T> {
     #[serde(default)]
     metadata: PageMetadata,
-    /// Servers written in Go say null where there is nothing.
+    /// Servers written in Go encode an empty list as `null`.
     items: Option<Vec<T>>,
 }
 
@@ -37,18 +37,18 @@ struct PageMetadata {
 }
 
 impl Cluster {
-    /// Every object of a kind, page by page; none where the server does not know the kind.
+    /// Lists objects page by page; `None` if the server does not serve the kind.
     pub(crate) async fn every<T: DeserializeOwned>(
         &self,
         wanted: Selection<'_>,
     ) -> anyhow::Result<Option<Vec<T>>> {
         let path = wanted.path();
-        let accept = if wanted.metadata_only { METADATA } else { WHOLE };
+        let accept = if wanted.metadata_only { ACCEPT_METADATA } else { ACCEPT_JSON };
         let mut objects = Vec::new();
         let mut token = String::new();
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let mut query = url::form_urlencoded::Serializer::new(String::new());
-            query.append_pair("limit", &PAGE.to_string());
+            query.append_pair("limit", &PAGE_SIZE.to_string());
             if let Some((key, value)) = wanted.label {
                 query.append_pair("labelSelector", &format!("{key}={value}"));
             }
@@ -65,16 +65,16 @@ impl Cluster {
                 return Ok(Some(objects));
             }
         }
-        // Part of a list must not be taken for all of it.
+        // A partial list must not be mistaken for the complete one.
         Err(anyhow::anyhow!("more than {} objects", objects.len()).context(WithHint {
             message: format!("cannot list {path} of {}", self.address),
             hint: "run `kubectl get` to check whether these objects are expected".to_owned(),
         }))
     }
 
-    /// One object; none where it or its kind is not there.
+    /// Reads an object; `None` if it or its kind does not exist.
     pub(crate) async fn one<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<Option<T>> {
-        self.get(path, path, WHOLE).await
+        self.get(path, path, ACCEPT_JSON).await
     }
 
     async fn get<T: DeserializeOwned>(
@@ -85,10 +85,12 @@ impl Cluster {
     ) -> anyhow::Result<Option<T>> {
         let request = http::Request::get(address).header(ACCEPT, accept);
         let request = request.body(Vec::new())?;
-        match self.in_time(self.client.request(request)).await {
+        match self.with_timeout(self.client.request(request)).await {
             Ok(found) => Ok(Some(found)),
-            Err(Failure::Refused(kube::Error::Api(status))) if is_missing(&status) => Ok(None),
-            Err(failure) => Err(anyhow::anyhow!(failure.in_short()).context(WithHint {
+            Err(RequestFailure::Failed(kube::Error::Api(status))) if is_missing(&status) => {
+                Ok(None)
+            }
+            Err(failure) => Err(anyhow::anyhow!(failure.summary()).context(WithHint {
                 message: format!("cannot read {path} of {}", self.address),
                 hint: format!("check your read permission with `kubectl get --raw {path}`"),
             })),
@@ -105,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_without_objects_is_empty() {
+    fn list_with_null_items_is_empty() {
         for (text, count) in [
             (r#"{"items": null}"#, 0),
             (r#"{"items": [], "metadata": {}}"#, 0),

@@ -1,13 +1,11 @@
-//! The cluster that a command is about: how it is reached, and what to do if it is not.
+//! Connection to the cluster of a command.
 
-pub(crate) mod account;
-mod advice;
-pub(crate) mod contexts;
+mod api_error;
+pub(crate) mod config;
 pub(crate) mod kind;
 mod listing;
 mod monitoring;
 
-use std::error::Error as _;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -17,112 +15,112 @@ use http::header::USER_AGENT;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
-use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::Value;
 
 use crate::args::cluster::ClusterArgs;
-use advice::{Failure, Request, no_access};
-use monitoring::Known;
+use api_error::{ClusterVersionRequest, RequestFailure, no_access};
+use monitoring::CachedClient;
+pub(crate) use {self::config as account, self::config as contexts};
 
-/// Where the operator of ClusterVersion runs, and keeps what it notes.
+/// Namespace of the cluster-version operator and its ConfigMaps.
 pub(crate) const OPERATOR_NAMESPACE: &str = "openshift-cluster-version";
 
-/// Who asks, in audit logs.
+/// User agent in audit logs.
 pub(crate) const PROGRAM: &str = concat!("fairway/", env!("CARGO_PKG_VERSION"));
 
-/// Whose changes these are, in the managed fields of objects.
+/// Field manager of changes.
 const FIELD_MANAGER: &str = "fairway";
 
-/// Runs the requests of a command to their end.
+/// Runs the requests of a command.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.context("cannot start the runtime for requests")?.block_on(work)
 }
 
-/// A cluster that can be asked.
+/// Connection to a cluster.
 pub(crate) struct Cluster {
     client: Client,
     config: Config,
     address: String,
     timeout: Duration,
-    monitoring: Known<Client>,
+    monitoring: CachedClient<Client>,
 }
 
-/// Whether a change is to be made, or only tried.
+/// Whether the API server only validates a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Earnest {
-    /// It is made.
-    Make,
-    /// The server says what would come of it.
-    Try,
+pub(crate) enum DryRun {
+    /// The API server returns the result without storing it: `dryRun=All`.
+    Yes,
+    /// The API server stores the change.
+    No,
 }
 
-/// How a change ended.
-pub(crate) enum Changed {
-    /// As asked; this is the result.
-    Done(Box<ClusterVersion>),
-    /// Somebody else was faster.
+/// Result of a patch.
+pub(crate) enum PatchResult {
+    /// The object after the patch.
+    Applied(Box<ClusterVersion>),
+    /// Another client has changed the object since it was read.
     Conflict,
 }
 
 impl Cluster {
-    /// The cluster that the arguments and the environment name.
+    /// Connects to the cluster of the arguments and the environment.
     pub(crate) async fn connect(args: &ClusterArgs) -> anyhow::Result<Self> {
-        let mut config = config(args).await?;
+        let mut config = config::load(args).await?;
         config.connect_timeout = Some(args.request_timeout);
-        act_as(&mut config.auth_info, args);
+        config::impersonate(&mut config.auth_info, args);
         config.headers.push((USER_AGENT, HeaderValue::from_static(PROGRAM)));
         let address = config.cluster_url.to_string().trim_end_matches('/').to_owned();
         let client = Client::try_from(config.clone()).map_err(|error| no_access(&error))?;
-        let monitoring = Known::default();
+        let monitoring = CachedClient::default();
         Ok(Self { client, config, address, timeout: args.request_timeout, monitoring })
     }
 
-    /// What speaks to it.
+    /// Client of the API server.
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }
 
-    /// The cluster's version, and what is asked for.
+    /// Reads ClusterVersion.
     pub(crate) async fn cluster_version(&self) -> anyhow::Result<ClusterVersion> {
         let api: Api<ClusterVersion> = Api::all(self.client.clone());
-        let answer = self.in_time(api.get(CLUSTER_VERSION_NAME)).await;
-        answer.map_err(|failure| self.advise("get", failure))
+        let response = self.with_timeout(api.get(CLUSTER_VERSION_NAME)).await;
+        response.map_err(|failure| self.explain("get", failure))
     }
 
-    /// The architecture of the API server; none where it does not say.
+    /// Architecture of the API server, if it reports one.
     pub(crate) async fn architecture(&self) -> Option<String> {
-        let info = self.in_time(self.client.apiserver_version()).await.ok()?;
+        let info = self.with_timeout(self.client.apiserver_version()).await.ok()?;
         let (_, architecture) = info.platform.split_once('/')?;
         Some(architecture.to_owned()).filter(|name| !name.is_empty())
     }
 
-    /// Changes ClusterVersion by a merge patch. With the resource version of what was read in it,
-    /// nothing is lost that came in between.
+    /// Applies a merge patch to ClusterVersion. The patch has the resource version of the object it
+    /// was computed from, so that no other change is lost.
     pub(crate) async fn patch_cluster_version(
         &self,
         patch: &Value,
-        earnest: Earnest,
-    ) -> anyhow::Result<Changed> {
+        dry_run: DryRun,
+    ) -> anyhow::Result<PatchResult> {
         let api: Api<ClusterVersion> = Api::all(self.client.clone());
         let params = PatchParams {
-            dry_run: earnest == Earnest::Try,
+            dry_run: dry_run == DryRun::Yes,
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PatchParams::default()
         };
         let patch = Patch::Merge(patch);
-        match self.in_time(api.patch(CLUSTER_VERSION_NAME, &params, &patch)).await {
-            Ok(done) => Ok(Changed::Done(Box::new(done))),
-            Err(Failure::Refused(kube::Error::Api(status))) if status.is_conflict() => {
-                Ok(Changed::Conflict)
+        match self.with_timeout(api.patch(CLUSTER_VERSION_NAME, &params, &patch)).await {
+            Ok(object) => Ok(PatchResult::Applied(Box::new(object))),
+            Err(RequestFailure::Failed(kube::Error::Api(status))) if status.is_conflict() => {
+                Ok(PatchResult::Conflict)
             }
-            Err(failure) => Err(self.advise("patch", failure)),
+            Err(failure) => Err(self.explain("patch", failure)),
         }
     }
 
-    /// Every ConfigMap of a namespace with a label, at most so many, and whether there are more;
-    /// or why they are not at hand.
+    /// ConfigMaps of a namespace with a label, at most `most`, and whether there are more; or why
+    /// they cannot be listed.
     pub(crate) async fn config_maps(
         &self,
         namespace: &str,
@@ -131,61 +129,40 @@ impl Cluster {
     ) -> Result<(Vec<ConfigMap>, bool), String> {
         let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
         let params = ListParams::default().labels(label).limit(most);
-        let listed = self.in_time(api.list(&params)).await;
-        let listed = listed.map_err(|failure| failure.in_short())?;
+        let listed = self.with_timeout(api.list(&params)).await;
+        let listed = listed.map_err(|failure| match failure {
+            RequestFailure::Failed(kube::Error::Api(status)) if status.code == 403 => {
+                format!("missing permission: list configmaps in namespace {namespace}")
+            }
+            failure => failure.summary(),
+        })?;
         let more = listed.metadata.continue_.is_some_and(|token| !token.is_empty());
         Ok((listed.items, more))
     }
 
-    /// Who the server takes us for. Servers before 1.28 do not tell.
+    /// User name at the API server; `None` before Kubernetes 1.28.
     pub(crate) async fn user(&self) -> Option<String> {
         let api: Api<SelfSubjectReview> = Api::all(self.client.clone());
-        let (params, question) = (PostParams::default(), SelfSubjectReview::default());
-        let answer = self.in_time(api.create(&params, &question)).await.ok()?;
-        answer.status?.user_info?.username
+        let (params, review) = (PostParams::default(), SelfSubjectReview::default());
+        let response = self.with_timeout(api.create(&params, &review)).await.ok()?;
+        response.status?.user_info?.username
     }
 
-    async fn in_time<T>(
+    async fn with_timeout<T>(
         &self,
         request: impl Future<Output = kube::Result<T>>,
-    ) -> Result<T, Failure> {
-        let answer = tokio::time::timeout(self.timeout, request).await;
-        answer.map_err(|_| Failure::TooSlow(self.timeout))?.map_err(|error| {
-            if advice::ran_out_of_time(&error) {
-                Failure::TooSlow(self.timeout)
+    ) -> Result<T, RequestFailure> {
+        let response = tokio::time::timeout(self.timeout, request).await;
+        response.map_err(|_| RequestFailure::TimedOut(self.timeout))?.map_err(|error| {
+            if api_error::is_timeout(&error) {
+                RequestFailure::TimedOut(self.timeout)
             } else {
-                Failure::Refused(error)
+                RequestFailure::Failed(error)
             }
         })
     }
 
-    fn advise(&self, verb: &'static str, failure: Failure) -> anyhow::Error {
-        Request { verb, address: &self.address }.advise(failure)
+    fn explain(&self, verb: &'static str, failure: RequestFailure) -> anyhow::Error {
+        ClusterVersionRequest { verb, address: &self.address }.explain(failure)
     }
-}
-
-/// Who to be, where that is not who the kubeconfig says. Groups that it has are those of its user.
-fn act_as(session: &mut AuthInfo, args: &ClusterArgs) {
-    if let Some(user) = &args.act_as {
-        session.impersonate = Some(user.clone());
-        session.impersonate_groups = Some(args.act_as_groups.clone());
-    }
-}
-
-/// How the cluster is reached: as a kubeconfig says, or in a pod by its ServiceAccount.
-async fn config(args: &ClusterArgs) -> anyhow::Result<Config> {
-    let options = KubeConfigOptions { context: args.context.clone(), ..Default::default() };
-    let configured = match &args.kubeconfig {
-        Some(path) => match Kubeconfig::read_from(path) {
-            Ok(read) => Config::from_custom_kubeconfig(read, &options).await,
-            Err(error) => Err(error),
-        },
-        None if args.context.is_some() => Config::from_kubeconfig(&options).await,
-        None => {
-            // Outside of pods, which is where people are, it is the kubeconfig that matters.
-            let inferred = Config::infer().await;
-            return inferred.map_err(|error| no_access(error.source().unwrap_or(&error)));
-        }
-    };
-    configured.map_err(|error| no_access(&error))
 }

@@ -1,28 +1,27 @@
-//! Where a command looks that changes nothing: at a cluster that can be asked, or at files that
-//! somebody wrote down.
+//! Source of the objects that read-only commands use: a live cluster, or recorded files.
 
 mod recording;
 
 pub(crate) use recording::{CLUSTER_VERSION_FILE, Recording};
 
 use fairway_api::{ClusterOperator, ClusterVersion};
-use fairway_insight::{Alerts, Moment};
+use fairway_insight::{Alerts, ObservationTime};
 use serde::de::DeserializeOwned;
 
 use crate::args::source::{RecordedArgs, SourceArgs};
 use crate::cluster::Cluster;
 use crate::cluster::kind::{CLUSTER_OPERATORS, Kind, Selection};
 
-/// What a cluster says about itself, live or from files.
+/// Source of cluster objects.
 pub(crate) enum Source {
-    /// It is asked now.
+    /// Connection to a cluster.
     Live(Box<Cluster>),
-    /// Somebody wrote it down.
+    /// Files of a recorded cluster.
     Recorded(Recording),
 }
 
 impl Source {
-    /// What the arguments name.
+    /// Opens the source of the arguments.
     pub(crate) async fn open(args: &SourceArgs) -> anyhow::Result<Self> {
         Ok(match Self::recorded(args)? {
             Some(recorded) => recorded,
@@ -30,14 +29,14 @@ impl Source {
         })
     }
 
-    /// The files that the arguments name, if they do. What comes from standard input comes once.
+    /// Opens recorded files, if the arguments name some. Standard input can be read only once.
     pub(crate) fn recorded(args: &SourceArgs) -> anyhow::Result<Option<Self>> {
         let RecordedArgs { from_file, at } = &args.recorded;
         let recorded = (!from_file.is_empty()).then(|| Recording::open(from_file, *at));
         Ok(recorded.transpose()?.map(Self::Recorded))
     }
 
-    /// The cluster's version, and what is asked for.
+    /// Reads ClusterVersion.
     pub(crate) async fn cluster_version(&self) -> anyhow::Result<ClusterVersion> {
         match self {
             Self::Live(cluster) => cluster.cluster_version().await,
@@ -45,8 +44,8 @@ impl Source {
         }
     }
 
-    /// What components say about themselves. Updates can be told without it, so whoever may not
-    /// look at them goes without.
+    /// ClusterOperators. They only add notes, so users who may not list them in a live cluster get
+    /// none.
     pub(crate) async fn components(&self) -> anyhow::Result<Vec<ClusterOperator>> {
         let components = self.every(CLUSTER_OPERATORS.all()).await;
         Ok(match self {
@@ -56,7 +55,7 @@ impl Source {
         .unwrap_or_default())
     }
 
-    /// What is firing. That it cannot be read is part of the answer.
+    /// Alerts of the cluster. A failure is a variant of the result.
     pub(crate) async fn alerts(&self) -> Alerts {
         match self {
             Self::Live(cluster) => cluster.alerts().await,
@@ -64,7 +63,7 @@ impl Source {
         }
     }
 
-    /// The objects that are wanted; none where nobody knows the kind, or no file has any.
+    /// Selected objects; `None` if the kind is not served or not recorded.
     pub(crate) async fn every<T: DeserializeOwned>(
         &self,
         wanted: Selection<'_>,
@@ -75,7 +74,7 @@ impl Source {
         }
     }
 
-    /// The one of them that has that name; none where it or its kind is not there.
+    /// Selected object of a name; `None` if it or its kind does not exist.
     pub(crate) async fn one<T: DeserializeOwned>(
         &self,
         wanted: Selection<'_>,
@@ -87,33 +86,44 @@ impl Source {
         }
     }
 
-    /// The objects of a kind without which there is no answer. A cluster may have none; a
-    /// recording without them is not all of one.
+    /// Objects of a required kind. A cluster may have none; a recording without the kind is
+    /// incomplete.
     pub(crate) async fn needed<T: DeserializeOwned>(&self, kind: &Kind) -> anyhow::Result<Vec<T>> {
         match (self, self.every(kind.all()).await?) {
             (_, Some(objects)) => Ok(objects),
             (Self::Live(_), None) => Ok(Vec::new()),
-            (Self::Recorded(recording), None) => Err(recording.lacks(kind)),
+            (Self::Recorded(recording), None) => Err(recording.missing_kind(kind)),
         }
     }
 
-    /// The time that an answer is about which needs ClusterVersion alone.
-    pub(crate) async fn moment_of(&self, version: &ClusterVersion) -> anyhow::Result<Moment> {
+    /// Observation time of a report that only uses ClusterVersion.
+    pub(crate) async fn observation_time_of(
+        &self,
+        version: &ClusterVersion,
+    ) -> anyhow::Result<ObservationTime> {
         Ok(match self {
-            Self::Live(_) => self.moment(version, &[]),
-            Self::Recorded(_) => self.moment(version, &self.components().await?),
+            Self::Live(_) => self.observation_time(version, &[]),
+            Self::Recorded(_) => self.observation_time(version, &self.components().await?),
         })
     }
 
-    /// The time that an answer is about.
-    pub(crate) fn moment(
+    // Old name, for callers outside of `upgrade`.
+    pub(crate) async fn moment_of(
+        &self,
+        version: &ClusterVersion,
+    ) -> anyhow::Result<ObservationTime> {
+        self.observation_time_of(version).await
+    }
+
+    /// Observation time of a report.
+    pub(crate) fn observation_time(
         &self,
         version: &ClusterVersion,
         components: &[ClusterOperator],
-    ) -> Moment {
+    ) -> ObservationTime {
         match self {
-            Self::Live(_) => Moment::Live(fairway_clock::now()),
-            Self::Recorded(recording) => recording.moment(version, components),
+            Self::Live(_) => ObservationTime::Live(fairway_clock::now()),
+            Self::Recorded(recording) => recording.observation_time(version, components),
         }
     }
 }

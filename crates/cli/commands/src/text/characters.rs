@@ -1,20 +1,20 @@
-//! Which characters can be shown.
+//! Characters that a terminal can show.
 
 use std::borrow::Cow;
 
-/// Which characters can be shown.
+/// Characters that a terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Characters {
-    /// All of them.
+    /// All characters.
     Unicode,
-    /// Those of ASCII: what we embellish texts with is spelled in them. Words of others stay as they
-    /// are, for a name that is spelled otherwise is another name.
+    /// ASCII. Typographic characters of Fairway's own texts are replaced; names from the cluster
+    /// stay as they are, because another spelling is another name.
     Ascii,
 }
 
 impl Characters {
-    /// What the variables of the environment say about it, in the order in which they count. Where
-    /// nobody says anything, as in most containers, terminals know all characters.
+    /// Characters of the first locale variable that is set. Without a locale, as in most
+    /// containers, terminals show all characters.
     pub(crate) fn of_locale<'a>(variables: impl IntoIterator<Item = &'a str>) -> Self {
         let Some(locale) = variables.into_iter().find(|value| !value.is_empty()) else {
             return Self::Unicode;
@@ -27,32 +27,32 @@ impl Characters {
         }
     }
 
-    /// What the environment says about it.
+    /// Characters of the environment.
     pub(crate) fn of_environment() -> Self {
         let variables = ["LC_ALL", "LC_CTYPE", "LANG"].map(std::env::var);
         Self::of_locale(variables.iter().flatten().map(String::as_str))
     }
 
-    /// The line with what can be shown.
-    pub(super) fn shown(self, line: &str) -> Cow<'_, str> {
+    /// The line with replaced characters.
+    pub(super) fn render(self, line: &str) -> Cow<'_, str> {
         if self == Self::Unicode || line.is_ascii() {
             return Cow::Borrowed(line);
         }
-        let mut shown = String::with_capacity(line.len());
+        let mut rendered = String::with_capacity(line.len());
         for char in line.chars() {
             match char {
-                '…' => shown.push_str("..."),
-                '–' | '—' | '─' | '•' => shown.push('-'),
-                '│' => shown.push('|'),
-                '→' => shown.push_str("->"),
-                '×' => shown.push('x'),
-                '≥' => shown.push_str(">="),
-                '‘' | '’' => shown.push('\''),
-                '“' | '”' => shown.push('"'),
-                other => shown.push(other),
+                '…' => rendered.push_str("..."),
+                '–' | '—' | '─' | '•' => rendered.push('-'),
+                '│' => rendered.push('|'),
+                '→' => rendered.push_str("->"),
+                '×' => rendered.push('x'),
+                '≥' => rendered.push_str(">="),
+                '‘' | '’' => rendered.push('\''),
+                '“' | '”' => rendered.push('"'),
+                other => rendered.push(other),
             }
         }
-        Cow::Owned(shown)
+        Cow::Owned(rendered)
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_variable_that_says_something_counts() {
+    fn from_locale_uses_first_set_variable() {
         for (variables, characters) in [
             ([""; 3], Characters::Unicode),
             (["C", "", "en_GB.UTF-8"], Characters::Ascii),
@@ -75,9 +75,9 @@ mod tests {
     }
 
     #[test]
-    fn ornaments_are_spelled_and_names_are_not() {
+    fn ascii_replaces_only_typographic_characters() {
         let line = "Waiting… – 5.0 → 5.1, as Müller says";
-        assert_eq!(Characters::Ascii.shown(line), "Waiting... - 5.0 -> 5.1, as Müller says");
-        assert_eq!(Characters::Unicode.shown(line), line);
+        assert_eq!(Characters::Ascii.render(line), "Waiting... - 5.0 -> 5.1, as Müller says");
+        assert_eq!(Characters::Unicode.render(line), line);
     }
 }

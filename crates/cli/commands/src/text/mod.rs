@@ -1,145 +1,148 @@
-//! Texts for people, laid out for where they are read.
+//! Text output: line width, characters and commands that fit the terminal and the invocation.
 
 mod characters;
-mod program;
-mod whom;
+mod command;
 mod wrap;
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
 pub(crate) use characters::Characters;
-pub(crate) use program::Program;
-pub(crate) use whom::Whom;
+pub(crate) use command::{ClusterFlags, Invocation};
+pub(crate) use {
+    self::ClusterFlags as Whom, self::Invocation as Program, self::TextLayout as Manner,
+};
 
-/// Whoever has less sees lines that are longer than their terminal.
-const NARROWEST: usize = 20;
+use command::render_commands;
 
-/// How texts are laid out.
+/// Narrower terminals get unwrapped lines.
+const MIN_WIDTH: usize = 20;
+
+/// Layout of text for one stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Manner {
-    /// How many columns a line has; any number where nobody says.
+pub(crate) struct TextLayout {
+    /// Columns of a line, `None` for no limit.
     pub(crate) width: Option<usize>,
-    /// Which characters can be shown.
+    /// Characters that the terminal can show.
     pub(crate) characters: Characters,
-    /// By which words the program is called.
-    pub(crate) program: Program,
-    /// Which cluster it was called about.
-    pub(crate) whom: Whom,
+    /// How the binary was started.
+    pub(crate) invocation: Invocation,
+    /// Cluster flags of the command line.
+    pub(crate) flags: ClusterFlags,
 }
 
-impl Manner {
-    /// The manner for a stream.
+impl TextLayout {
+    /// Layout for a stream.
     pub(crate) fn of(
         stream: &(impl IsTerminal + AsFd),
         characters: Characters,
-        program: Program,
-        whom: Whom,
+        invocation: Invocation,
+        flags: ClusterFlags,
     ) -> Self {
-        Self { width: width(stream), characters, program, whom }
+        Self { width: width(stream), characters, invocation, flags }
     }
 
-    /// One line, without its end, in this manner; it may become several.
-    fn lay_out(&self, line: &str) -> String {
-        let line = self.characters.shown(line);
-        let line = self.whom.named_in(&line);
-        let line = self.program.named_in(&line);
+    /// Renders one line without its end; it may become several.
+    fn render(&self, line: &str) -> String {
+        let line = self.characters.render(line);
+        let line = render_commands(&line, self.invocation, &self.flags);
         match self.width {
             Some(width) => wrap::wrapped(&line, width),
             None => line.into_owned(),
         }
     }
 
-    fn changes_nothing(&self) -> bool {
+    fn is_plain(&self) -> bool {
         self.width.is_none()
-            && self.whom.is_the_usual_one()
+            && self.flags.is_empty()
             && self.characters == Characters::Unicode
-            && self.program == Program::Fairway
+            && self.invocation == Invocation::Fairway
     }
 }
 
-/// A text with the commands in it as they are typed, about that cluster.
-pub(crate) fn as_typed(text: &str, program: Program, whom: &Whom) -> String {
+/// Renders the commands of a text for a document.
+pub(crate) fn as_typed(text: &str, invocation: Invocation, flags: &ClusterFlags) -> String {
     let lines = text.split('\n');
-    let typed = lines.map(|line| program.named_in(&whom.named_in(line)).into_owned());
+    let typed = lines.map(|line| render_commands(line, invocation, flags).into_owned());
     typed.collect::<Vec<_>>().join("\n")
 }
 
-/// What `COLUMNS` says, or the terminal.
+/// Width from `COLUMNS`, or of the terminal.
 fn width(stream: &(impl IsTerminal + AsFd)) -> Option<usize> {
-    let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let from_variable = || std::env::var("COLUMNS").ok()?.parse().ok();
     let terminal = || {
         let size = rustix::termios::tcgetwinsize(stream).ok().filter(|_| stream.is_terminal())?;
         Some(usize::from(size.ws_col))
     };
-    said().or_else(terminal).filter(|columns| *columns >= NARROWEST)
+    from_variable().or_else(terminal).filter(|columns| *columns >= MIN_WIDTH)
 }
 
-/// Lays out what is written, line by line.
+/// Writer that renders text line by line.
 pub(crate) struct Text<W: Write> {
     out: W,
-    manner: Manner,
-    /// What was written of the line that has no end yet.
-    begun: Vec<u8>,
+    layout: TextLayout,
+    /// Incomplete last line.
+    buffer: Vec<u8>,
 }
 
 impl<W: Write> Text<W> {
-    pub(crate) fn new(out: W, manner: Manner) -> Self {
-        Self { out, manner, begun: Vec::new() }
+    pub(crate) fn new(out: W, layout: TextLayout) -> Self {
+        Self { out, layout, buffer: Vec::new() }
     }
 
-    fn write_begun(&mut self) -> io::Result<()> {
-        let line = std::mem::take(&mut self.begun);
-        self.out.write_all(self.manner.lay_out(&String::from_utf8_lossy(&line)).as_bytes())
+    fn write_buffer(&mut self) -> io::Result<()> {
+        let line = std::mem::take(&mut self.buffer);
+        self.out.write_all(self.layout.render(&String::from_utf8_lossy(&line)).as_bytes())
     }
 }
 
 impl<W: Write> Write for Text<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.manner.changes_nothing() {
+        if self.layout.is_plain() {
             return self.out.write(bytes);
         }
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             match piece.split_last() {
                 Some((b'\n', end)) => {
-                    self.begun.extend_from_slice(end);
-                    self.write_begun()?;
+                    self.buffer.extend_from_slice(end);
+                    self.write_buffer()?;
                     self.out.write_all(b"\n")?;
                 }
-                _ => self.begun.extend_from_slice(piece),
+                _ => self.buffer.extend_from_slice(piece),
             }
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.write_begun()?;
+        self.write_buffer()?;
         self.out.flush()
     }
 }
 
 impl<W: Write> Drop for Text<W> {
     fn drop(&mut self) {
-        // Whoever wants to know whether it was written has flushed it before.
+        // A caller that needs the result of the write has flushed before.
         let _ = self.flush();
     }
 }
 
-/// A text as a terminal of that width shows it.
+/// Text as a terminal of that width shows it.
 #[cfg(test)]
 pub(crate) fn laid_out(text: &str, width: usize) -> String {
-    let (characters, program) = (Characters::Unicode, Program::Fairway);
-    let manner = Manner { width: Some(width), characters, program, whom: Whom::default() };
-    text.lines().map(|line| manner.lay_out(line)).collect::<Vec<_>>().join("\n")
+    let (characters, invocation) = (Characters::Unicode, Invocation::Fairway);
+    let layout =
+        TextLayout { width: Some(width), characters, invocation, flags: ClusterFlags::default() };
+    text.lines().map(|line| layout.render(line)).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn laid_out(manner: Manner, pieces: &[&str]) -> String {
+    fn laid_out(layout: TextLayout, pieces: &[&str]) -> String {
         let mut out = Vec::new();
-        let mut text = Text::new(&mut out, manner);
+        let mut text = Text::new(&mut out, layout);
         for piece in pieces {
             text.write_all(piece.as_bytes()).unwrap();
         }
@@ -148,36 +151,36 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_laid_out_however_they_are_cut() {
-        let manner = Manner {
+    fn lines_split_across_writes_are_laid_out() {
+        let layout = TextLayout {
             width: Some(30),
             characters: Characters::Ascii,
-            program: Program::Kubectl,
-            whom: Whom::default(),
+            invocation: Invocation::Kubectl,
+            flags: ClusterFlags::default(),
         };
         let text = "Waiting for the operator…\nhint: `fairway upgrade` – once more";
-        let whole = laid_out(manner.clone(), &[text]);
+        let whole = laid_out(layout.clone(), &[text]);
         insta::assert_snapshot!(whole, @"
         Waiting for the operator...
         hint: `kubectl fairway
           upgrade` - once more
         ");
         let pieces: Vec<&str> = text.split_inclusive(' ').collect();
-        assert_eq!(laid_out(manner, &pieces), whole);
+        assert_eq!(laid_out(layout, &pieces), whole);
     }
 
     #[test]
-    fn nothing_is_held_back_where_nothing_changes() {
-        let manner = Manner {
+    fn unchanged_text_is_not_buffered() {
+        let layout = TextLayout {
             width: None,
             characters: Characters::Unicode,
-            program: Program::Fairway,
-            whom: Whom::default(),
+            invocation: Invocation::Fairway,
+            flags: ClusterFlags::default(),
         };
         let mut out = Vec::new();
-        let mut text = Text::new(&mut out, manner);
+        let mut text = Text::new(&mut out, layout);
         text.write_all("no end…".as_bytes()).unwrap();
-        assert!(text.begun.is_empty());
+        assert!(text.buffer.is_empty());
         drop(text);
         assert_eq!(out, "no end…".as_bytes());
     }

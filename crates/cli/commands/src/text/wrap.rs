@@ -1,19 +1,18 @@
-//! Lines that fit on a terminal.
+//! Line wrapping.
 
 use anstream::adapter::strip_str;
 
-/// How much further in the rest of a line stands than its beginning.
-const HANGING: usize = 2;
+/// Additional indentation of continuation lines.
+const HANGING_INDENT: usize = 2;
 
-/// The line, broken between words so that it fits. Words stay whole, and so do commands: they are
-/// there to be copied.
+/// Breaks a line between words. Words and command lines stay whole, so that they can be copied.
 pub(super) fn wrapped(line: &str, width: usize) -> String {
-    if columns(line) <= width || is_a_command(line) {
+    if columns(line) <= width || is_command(line) {
         return line.to_owned();
     }
     let indent = line.len() - line.trim_start_matches(' ').len();
-    // What stands far in, such as the end of a table, would have no room left.
-    let hanging = (indent + HANGING).min(width / 3);
+    // A deeply indented line, such as the end of a table, would have no room left.
+    let hanging = (indent + HANGING_INDENT).min(width / 3);
     let mut wrapped = String::with_capacity(line.len() + 16);
     let mut used = 0;
     for (blanks, word) in words(line) {
@@ -32,17 +31,17 @@ pub(super) fn wrapped(line: &str, width: usize) -> String {
     wrapped
 }
 
-/// How much room it takes. What colours it takes none.
+/// Number of columns without escape sequences.
 fn columns(text: &str) -> usize {
     strip_str(text).map(|piece| piece.chars().count()).sum()
 }
 
-fn is_a_command(line: &str) -> bool {
+fn is_command(line: &str) -> bool {
     let line = line.trim_start();
     ["$ ", "fairway ", "kubectl ", "oc "].iter().any(|begin| line.starts_with(begin))
 }
 
-/// Each word with the blanks before it; at the end, blanks alone.
+/// Words with the spaces before them; trailing spaces come last.
 fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -62,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_are_too_long_are_broken_between_words() {
+    fn long_lines_break_between_words() {
         let lines = [
             "Additional updates which are not recommended are available.",
             "  Message: Nodes with slow disks may miss leases. https://example.com/slow-disks",
@@ -85,14 +84,14 @@ mod tests {
     }
 
     #[test]
-    fn colours_take_no_room() {
+    fn escape_sequences_have_no_width() {
         let error = "\u{1b}[1m\u{1b}[31merror:\u{1b}[0m it takes no more room";
         assert_eq!(wrapped(error, 28), error);
         assert_eq!(wrapped(error, 27), error.replace(" room", "\n  room"));
     }
 
     #[test]
-    fn nothing_is_lost_but_blanks() {
+    fn wrapping_keeps_all_words() {
         let squeezed = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         for line in ["", " ", "a  b   c ", "  one two three four five six seven ", "ä ö ü 🦀 end"]
         {

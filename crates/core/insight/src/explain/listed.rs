@@ -1,4 +1,4 @@
-//! What ClusterVersion lists about updates and their risks.
+//! Updates and risks that ClusterVersion lists.
 
 use fairway_api::cluster_version::{
     ClusterVersionStatus, ConditionalUpdate, ConditionalUpdateRisk, Release,
@@ -10,30 +10,30 @@ use fairway_api::{
 
 use crate::exposure::{self, Exposure};
 
-/// What ClusterVersion lists.
+/// Updates and risks that ClusterVersion lists.
 #[derive(Clone, Copy)]
-pub(super) struct Listed<'a> {
+pub(super) struct ListedUpdates<'a> {
     pub(super) status: Option<&'a ClusterVersionStatus>,
 }
 
-impl<'a> Listed<'a> {
+impl<'a> ListedUpdates<'a> {
     pub(super) fn of(version: &'a ClusterVersion) -> Self {
         Self { status: version.status.as_ref() }
     }
 
-    /// The version from which updates begin.
+    /// Version from which updates start.
     pub(super) fn current(self) -> Option<&'a str> {
         let begun = self.status.and_then(|status| status.history.first()?.version.as_deref());
         let desired = self.status.map(|status| status.desired.version.as_str());
         begun.or(desired).filter(|version| !version.is_empty())
     }
 
-    /// The condition of that type.
+    /// Condition of ClusterVersion.
     pub(super) fn condition(self, type_: &str) -> Option<&'a OperatorCondition> {
         self.status?.conditions.find(type_)
     }
 
-    /// The updates that have risks, the latest first.
+    /// Conditional updates, latest first.
     pub(super) fn conditional(self) -> Vec<&'a ConditionalUpdate> {
         let mut updates: Vec<_> =
             self.status.iter().flat_map(|status| &status.conditional_updates).collect();
@@ -44,49 +44,54 @@ impl<'a> Listed<'a> {
         updates
     }
 
-    /// The updates that are recommended.
+    /// Recommended updates.
     pub(super) fn available(self) -> impl Iterator<Item = &'a Release> {
         self.status.into_iter().flat_map(|status| status.available_updates.iter().flatten())
     }
 
-    /// The updates that have the risk of that name, the latest first.
-    pub(super) fn having(self, name: &str) -> Vec<&'a ConditionalUpdate> {
+    /// Conditional updates with a risk, latest first.
+    pub(super) fn with_risk(self, name: &str) -> Vec<&'a ConditionalUpdate> {
         let mut updates = self.conditional();
         updates.retain(|update| risk_names(update).any(|risk| risk == name));
         updates
     }
 
-    /// The names of all risks.
+    /// Names of all risks.
     pub(super) fn names(self) -> impl Iterator<Item = &'a str> {
         let risks = self.status.into_iter().flat_map(|status| &status.conditional_update_risks);
         let of_updates = self.conditional().into_iter().flat_map(risk_names);
         risks.map(|risk| risk.name.as_str()).chain(of_updates)
     }
 
-    /// The risk of that name, as all updates together have it.
-    pub(super) fn whole(self, name: &str) -> Option<&'a ConditionalUpdateRisk> {
+    /// Definition of a risk for all updates.
+    pub(super) fn definition(self, name: &str) -> Option<&'a ConditionalUpdateRisk> {
         let mut risks = self.status?.conditional_update_risks.iter();
         let of_updates = || self.conditional().into_iter().find_map(|update| risk(update, name));
         risks.find(|risk| risk.name == name).or_else(of_updates)
     }
 
-    /// Whether a risk of an update concerns this cluster.
-    pub(super) fn exposure(self, update: &ConditionalUpdate, name: &str, taken: bool) -> Exposure {
+    /// Whether a risk of an update applies to the cluster.
+    pub(super) fn exposure(
+        self,
+        update: &ConditionalUpdate,
+        name: &str,
+        accepted: bool,
+    ) -> Exposure {
         let nothing = Exposure::NotReported;
-        self.status.map_or(nothing, |status| Exposure::of(status, update, name, taken))
+        self.status.map_or(nothing, |status| Exposure::of(status, update, name, accepted))
     }
 
-    /// What is said about that.
+    /// Condition `Applies` of a risk of an update.
     pub(super) fn applies(
         self,
         update: &'a ConditionalUpdate,
         name: &str,
     ) -> Option<&'a Condition> {
-        exposure::said(self.status?, update, name)
+        exposure::applies_condition(self.status?, update, name)
     }
 }
 
-/// The risk of that name, as the update has it.
+/// Definition of a risk in an update.
 pub(super) fn risk<'a>(
     update: &'a ConditionalUpdate,
     name: &str,
@@ -94,12 +99,12 @@ pub(super) fn risk<'a>(
     update.risks.iter().find(|risk| risk.name == name)
 }
 
-/// The names of an update's risks; some twice.
+/// Names of the risks of an update, with duplicates.
 pub(super) fn risk_names(update: &ConditionalUpdate) -> impl Iterator<Item = &str> {
     update.risks.iter().map(|risk| &risk.name).chain(&update.risk_names).map(String::as_str)
 }
 
-/// Whether an update is recommended: `True`, `False` or `Unknown`.
+/// Status of the condition `Recommended`: `True`, `False` or `Unknown`.
 pub(super) fn recommended(update: &ConditionalUpdate) -> String {
     let condition = update.conditions.find(recommended::TYPE);
     condition.map_or(ConditionStatus::Unknown, |one| one.status.clone()).to_string()

@@ -1,13 +1,10 @@
-//! Why: where a risk comes from and what is known about it; whether a version is offered, and what
-//! stands against it.
+//! Explanations of risks and updates: sources, rules, exposure, acceptance and blockers.
 
-mod acceptance;
+mod blockers;
 mod listed;
-mod origin;
 mod risk;
 mod rule;
 mod update;
-mod why_not;
 
 use std::collections::BTreeSet;
 
@@ -17,51 +14,52 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use acceptance::Accepted;
-pub use risk::{ConcernedUpdate, Definition, ExplainedRisk, Meaning, ReportedCondition};
+pub use blockers::UpdateBlocker;
+pub use risk::{
+    Accepted, AffectedUpdate, Definition, ExplainedRisk, ReportedCondition, RiskEffect,
+};
 pub use rule::{Rule, RuleEvaluation};
 pub use update::{ExplainedUpdate, Offer, RiskOfUpdate};
-pub use why_not::UpdateBlocker;
 
+use crate::Verdict;
 use crate::plan::NotOffered;
-use crate::recommend::Verdict;
-use listed::Listed;
+use listed::ListedUpdates;
 
-/// What is asked about.
+/// Subject of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// The risk of that name.
+    /// The risk of this name.
     Risk(String),
-    /// The update to that version.
+    /// The update to this version.
     Update(Version),
 }
 
-/// What is known.
+/// State of a cluster that an explanation uses.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
-    /// What the operator says about updates, and what the administrator accepts.
+pub struct ExplainInput<'a> {
+    /// ClusterVersion of the cluster.
     pub version: &'a ClusterVersion,
-    /// The components of the platform, which are a source of risks.
+    /// ClusterOperators, which are a source of risks.
     pub components: &'a [ClusterOperator],
-    /// What came of queries.
-    pub notes: &'a Notes,
-    /// Why the graph does not lead there, where somebody has looked.
+    /// Results of rule evaluations.
+    pub evaluations: &'a StoredEvaluations,
+    /// Why the update graph does not offer the update, if it was checked.
     pub graph: Option<&'a NotOffered>,
 }
 
-/// What the operator has noted about queries.
+/// Results of rule evaluations that the operator stores in a ConfigMap.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Notes {
-    /// This.
+pub enum StoredEvaluations {
+    /// Stored results.
     Known(Evaluations),
-    /// It has noted nothing: no query was asked, or the operator does not take notes.
-    NotThere,
-    /// They cannot be read, and this is why.
+    /// No results: no risk has a query, or the operator does not store them.
+    Missing,
+    /// The results cannot be read, for this reason.
     Unreadable(String),
 }
 
-impl Notes {
-    /// When something was last noted: a recording was not made before that.
+impl StoredEvaluations {
+    /// Time of the latest evaluation. A recording is not older.
     pub fn latest(&self) -> Option<Timestamp> {
         self.evaluations()?.queries.iter().map(|evaluation| evaluation.at).max()
     }
@@ -69,14 +67,14 @@ impl Notes {
     fn evaluations(&self) -> Option<&Evaluations> {
         match self {
             Self::Known(evaluations) => Some(evaluations),
-            Self::NotThere | Self::Unreadable(_) => None,
+            Self::Missing | Self::Unreadable(_) => None,
         }
     }
 
-    fn known(&self) -> EvaluationAvailability {
+    fn availability(&self) -> EvaluationAvailability {
         let (omitted, why) = match self {
             Self::Known(evaluations) => (evaluations.omitted, None),
-            Self::NotThere => (0, Some("the operator has not stored any".to_owned())),
+            Self::Missing => (0, Some("the operator has not stored any".to_owned())),
             Self::Unreadable(why) => (0, Some(why.clone())),
         };
         EvaluationAvailability { available: why.is_none(), message: why, omitted }
@@ -121,20 +119,25 @@ pub enum Explained {
 }
 
 impl Explanation {
-    /// Why the subject is as it is.
-    pub fn of(subject: &Subject, known: &Known, now: Timestamp) -> Self {
-        let listed = Listed::of(known.version);
+    /// Explains a risk or an update.
+    pub fn of(subject: &Subject, input: &ExplainInput, now: Timestamp) -> Self {
+        let listed = ListedUpdates::of(input.version);
         let subject = match subject {
-            Subject::Risk(name) => Explained::Risk(Box::new(risk::explain(name, known, now))),
+            Subject::Risk(name) => Explained::Risk(Box::new(risk::explain(name, input, now))),
             Subject::Update(version) => {
-                Explained::Update(Box::new(update::explain(version, known, now)))
+                Explained::Update(Box::new(update::explain(version, input, now)))
             }
         };
         let current = listed.current().map(str::to_owned);
-        Self { observation_time: now, current, evaluations: known.notes.known(), subject }
+        Self {
+            observation_time: now,
+            current,
+            evaluations: input.evaluations.availability(),
+            subject,
+        }
     }
 
-    /// The answer in one word: whether something stands against an update.
+    /// Whether the risk, or anything else, blocks an update.
     pub fn verdict(&self) -> Verdict {
         match &self.subject {
             Explained::Risk(risk) => risk.verdict(),
@@ -143,12 +146,12 @@ impl Explanation {
     }
 }
 
-/// The names of all risks that can be explained: those of updates, and those that are accepted.
+/// Names of all risks that can be explained: those of updates and accepted ones.
 pub fn names(version: &ClusterVersion) -> BTreeSet<&str> {
     let desired = version.spec.desired_update.as_ref();
     let accepted = desired.into_iter().flat_map(|update| &update.accept_risks);
     let accepted = accepted.map(|accepted| accepted.name.as_str());
-    Listed::of(version).names().chain(accepted).collect()
+    ListedUpdates::of(version).names().chain(accepted).collect()
 }
 
 #[cfg(test)]

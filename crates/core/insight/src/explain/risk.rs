@@ -1,20 +1,21 @@
-//! Why a risk is what it is.
+//! Explanation of a risk.
+
+use std::collections::BTreeSet;
 
 use fairway_api::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk};
 use fairway_api::reason::{applies, recommended};
-use fairway_api::{Condition, Conditions as _};
-use fairway_risk::{Acceptance, Source, Standing, definition_hash};
+use fairway_api::{ClusterOperator, ClusterVersion, Condition, Conditions as _};
+use fairway_risk::{Acceptance, Source, Standing, Terms, definition_hash, sources};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::acceptance::{self, Accepted};
-use super::listed::{self, Listed};
+use super::ExplainInput;
+use super::listed::{self, ListedUpdates};
 use super::rule::{self, Rule};
-use super::{Known, origin};
-use crate::age::{seconds_since, time};
-use crate::exposure::Exposure;
-use crate::recommend::Verdict;
+use crate::Verdict;
+use crate::exposure::{Exposure, publisher};
+use crate::text::{seconds_since, time};
 
 /// A risk, its rules, its updates and its acceptance.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -31,7 +32,7 @@ pub struct ExplainedRisk {
     /// Condition `Applies` that the operator reports for the risk.
     pub applies_condition: Option<ReportedCondition>,
     /// Updates with this risk, latest first.
-    pub updates: Vec<ConcernedUpdate>,
+    pub updates: Vec<AffectedUpdate>,
     /// Acceptance of the risk.
     pub acceptance: Accepted,
 }
@@ -85,20 +86,20 @@ impl ReportedCondition {
 /// Update with the risk.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ConcernedUpdate {
+pub struct AffectedUpdate {
     /// Version of the target release.
     pub version: String,
     /// Status of the condition `Recommended`: `True`, `False` or `Unknown`.
     pub recommended: String,
     /// Effect of the risk on the update.
     #[serde(flatten)]
-    pub meaning: Meaning,
+    pub effect: RiskEffect,
 }
 
 /// Effect of a risk on an update.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Meaning {
+pub struct RiskEffect {
     /// Whether the risk applies to the cluster.
     pub exposure: Exposure,
     /// State of the acceptance for this version.
@@ -110,21 +111,21 @@ pub struct Meaning {
     pub standing: Standing,
 }
 
-/// Who looks at updates one by one, and with what in mind.
-pub(super) struct Judging<'a> {
-    pub(super) listed: Listed<'a>,
+/// Data for the evaluation of risks of updates.
+pub(super) struct RiskContext<'a> {
+    pub(super) listed: ListedUpdates<'a>,
     pub(super) acceptance: &'a Acceptance,
     pub(super) now: Timestamp,
 }
 
-impl Judging<'_> {
-    /// What the risk of that name means for an update.
-    pub(super) fn meaning(&self, update: &ConditionalUpdate, name: &str) -> Meaning {
-        let hash = self.listed.whole(name).map(definition_hash).unwrap_or_default();
+impl RiskContext<'_> {
+    /// Effect of a risk on an update.
+    pub(super) fn effect(&self, update: &ConditionalUpdate, name: &str) -> RiskEffect {
+        let hash = self.listed.definition(name).map(definition_hash).unwrap_or_default();
         let standing = self.acceptance.standing(name, &update.release.version, &hash, self.now);
         let exposure = self.listed.exposure(update, name, standing.is_accepted());
         let is_recommended = update.conditions.is_true(recommended::TYPE);
-        Meaning {
+        RiskEffect {
             exposure,
             acceptance: standing.word(),
             blocking: !is_recommended && exposure.may_apply() && !standing.is_accepted(),
@@ -132,80 +133,80 @@ impl Judging<'_> {
         }
     }
 
-    fn concerned(&self, update: &ConditionalUpdate, name: &str) -> ConcernedUpdate {
-        ConcernedUpdate {
+    fn affected_update(&self, update: &ConditionalUpdate, name: &str) -> AffectedUpdate {
+        AffectedUpdate {
             version: update.release.version.clone(),
             recommended: listed::recommended(update),
-            meaning: self.meaning(update, name),
+            effect: self.effect(update, name),
         }
     }
 }
 
 impl ExplainedRisk {
-    /// Whether there is anything to say about it.
+    /// Whether ClusterVersion has the risk in any form.
     pub fn is_known(&self) -> bool {
         !self.definitions.is_empty() || !self.updates.is_empty() || self.acceptance.listed
     }
 
     pub(super) fn verdict(&self) -> Verdict {
-        let against = self.updates.iter().map(|update| &update.meaning);
-        let against: Vec<_> = against.filter(|meaning| meaning.blocking).collect();
-        if against.iter().any(|meaning| meaning.exposure == Exposure::Exposed) {
+        let against = self.updates.iter().map(|update| &update.effect);
+        let against: Vec<_> = against.filter(|effect| effect.blocking).collect();
+        if against.iter().any(|effect| effect.exposure == Exposure::Exposed) {
             Verdict::No
         } else if self.is_known() && against.is_empty() {
             Verdict::Yes
         } else {
-            Verdict::CannotTell
+            Verdict::Unknown
         }
     }
 }
 
-/// Everything that is known about the risk of that name.
-pub(super) fn explain(name: &str, known: &Known, now: Timestamp) -> ExplainedRisk {
-    let listed = Listed::of(known.version);
-    let having = listed.having(name);
-    let all: Vec<_> = having.iter().filter_map(|update| listed::risk(update, name)).collect();
-    let whole = listed.whole(name);
-    let published: Vec<_> = all.iter().copied().chain(whole).collect();
-    let judging = Judging { listed, acceptance: &Acceptance::of(known.version), now };
-    let said = published.iter().find_map(|risk| risk.conditions.find(applies::TYPE));
-    let of_whole = whole.and_then(|risk| risk.conditions.find(applies::TYPE));
-    let condition = of_whole.or(said);
-    let updates: Vec<_> = having.iter().map(|update| judging.concerned(update, name)).collect();
+/// Explains a risk.
+pub(super) fn explain(name: &str, input: &ExplainInput, now: Timestamp) -> ExplainedRisk {
+    let listed = ListedUpdates::of(input.version);
+    let with_risk = listed.with_risk(name);
+    let all: Vec<_> = with_risk.iter().filter_map(|update| listed::risk(update, name)).collect();
+    let definition = listed.definition(name);
+    let published: Vec<_> = all.iter().copied().chain(definition).collect();
+    let context = RiskContext { listed, acceptance: &Acceptance::of(input.version), now };
+    let of_update = published.iter().find_map(|risk| risk.conditions.find(applies::TYPE));
+    let of_whole = definition.and_then(|risk| risk.conditions.find(applies::TYPE));
+    let condition = of_whole.or(of_update);
+    let updates: Vec<_> =
+        with_risk.iter().map(|update| context.affected_update(update, name)).collect();
     let exposure = match condition {
-        Some(condition) => Exposure::as_said(Some(condition)),
-        None => Exposure::worst(updates.iter().map(|update| update.meaning.exposure)),
+        Some(condition) => Exposure::from_condition(Some(condition)),
+        None => Exposure::worst(updates.iter().map(|update| update.effect.exposure)),
     };
     ExplainedRisk {
         name: name.to_owned(),
-        sources: origin::of(name, &published, known.version, known.components),
-        definitions: definitions(&having, whole, name, known, now),
+        sources: sources_of(name, &published, input.version, input.components),
+        definitions: definitions(&with_risk, definition, name, input, now),
         exposure,
         applies_condition: condition.map(|condition| ReportedCondition::of(condition, now)),
         updates,
-        acceptance: acceptance::of(name, known.version, now),
+        acceptance: acceptance(name, input.version, now),
     }
 }
 
-/// What the risk says, in as many ways as there are. What stands for several of them together
-/// says nothing new.
+/// Distinct definitions of a risk. The ledger's own definition counts only if no update has one.
 fn definitions(
-    having: &[&ConditionalUpdate],
-    whole: Option<&ConditionalUpdateRisk>,
+    with_risk: &[&ConditionalUpdate],
+    definition: Option<&ConditionalUpdateRisk>,
     name: &str,
-    known: &Known,
+    input: &ExplainInput,
     now: Timestamp,
 ) -> Vec<Definition> {
     let mut definitions: Vec<Definition> = Vec::new();
     let of = |risk: &ConditionalUpdateRisk| Definition {
         message: risk.message.clone(),
         url: risk.url.clone(),
-        rules: rule::all(&risk.matching_rules, known.notes, now),
+        rules: rule::all(&risk.matching_rules, input.evaluations, now),
         updates: Vec::new(),
         hash: definition_hash(risk),
     };
-    for update in having {
-        let Some(risk) = listed::risk(update, name).or(whole) else { continue };
+    for update in with_risk {
+        let Some(risk) = listed::risk(update, name).or(definition) else { continue };
         let (hash, version) = (definition_hash(risk), update.release.version.clone());
         match definitions.iter_mut().find(|known| known.hash == hash) {
             Some(same) => same.updates.push(version),
@@ -213,7 +214,91 @@ fn definitions(
         }
     }
     if definitions.is_empty() {
-        definitions.extend(whole.map(of));
+        definitions.extend(definition.map(of));
     }
     definitions
+}
+
+/// Acceptance of a risk, with its terms.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Accepted {
+    /// Whether `spec.desiredUpdate.acceptRisks` has the risk.
+    pub listed: bool,
+    /// Whether the acceptance is valid: not expired, and with valid terms.
+    pub effective: bool,
+    /// Whether the definition of the risk has changed since the acceptance.
+    pub changed: bool,
+    /// Terms of the acceptance.
+    #[serde(flatten)]
+    pub terms: Terms,
+    /// Digest of the current definition; `definition` is the accepted one.
+    pub current_definition: Option<String>,
+    /// Why the terms are invalid.
+    pub problem: Option<String>,
+    /// State of the acceptance, for the text output.
+    #[serde(skip)]
+    pub standing: Standing,
+}
+
+/// Acceptance of a risk for any version.
+fn acceptance(name: &str, version: &ClusterVersion, now: Timestamp) -> Accepted {
+    let acceptance = Acceptance::of(version);
+    let definition_now = ListedUpdates::of(version).definition(name).map(definition_hash);
+    let hash = definition_now.as_deref().unwrap_or_default();
+    let standing = acceptance.standing(name, "", hash, now);
+    let terms = acceptance.terms(name).cloned().unwrap_or_default();
+    let is_another = |then: &String| definition_now.as_ref().is_some_and(|now| now != then);
+    Accepted {
+        listed: standing != Standing::NotAccepted,
+        effective: standing.is_accepted() || matches!(standing, Standing::OutOfScope(_)),
+        changed: terms.definition.as_ref().is_some_and(is_another),
+        problem: match &standing {
+            Standing::TermsUnreadable(why) => Some(why.clone()),
+            _ => None,
+        },
+        terms,
+        current_definition: definition_now,
+        standing,
+    }
+}
+
+/// Publishers of a risk with these definitions.
+///
+/// ClusterVersion does not name them: the sources in the cluster are evaluated again, and names and
+/// reasons identify the others.
+pub(super) fn sources_of(
+    name: &str,
+    risks: &[&ConditionalUpdateRisk],
+    version: &ClusterVersion,
+    components: &[ClusterOperator],
+) -> Vec<Source> {
+    let mut found: BTreeSet<Source> = sources_in_cluster(name, version, components).collect();
+    let applies = risks.iter().map(|risk| risk.conditions.find(applies::TYPE));
+    found.extend(applies.filter_map(publisher));
+    if found.is_empty() {
+        found.extend(sources::source_of(name));
+    }
+    let has_query = |risk: &&ConditionalUpdateRisk| {
+        risk.matching_rules.iter().any(|rule| rule.promql.is_some())
+    };
+    let is_published = !risks.is_empty();
+    if is_published && (found.is_empty() || risks.iter().any(has_query)) {
+        found.insert(Source::Graph);
+    }
+    found.into_iter().collect()
+}
+
+/// Sources in the cluster that publish a risk of that name.
+fn sources_in_cluster(
+    name: &str,
+    version: &ClusterVersion,
+    components: &[ClusterOperator],
+) -> impl Iterator<Item = Source> {
+    let conditions = version.status.as_ref().map_or(&[][..], |status| &status.conditions);
+    let concerns = sources::cluster_operators(components)
+        .into_iter()
+        .chain(sources::overrides(&version.spec.overrides))
+        .chain(sources::updating(conditions));
+    concerns.filter(move |concern| concern.risk.name == name).map(|concern| concern.source)
 }

@@ -1,4 +1,4 @@
-//! The rules of a risk, and what came of asking them.
+//! Rules of a risk and their evaluations.
 
 use fairway_api::cluster_version::{MatchingRule, MatchingRuleType};
 use fairway_risk::Sample;
@@ -7,10 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Notes;
+use super::StoredEvaluations;
 
-/// For so long after its time nobody wonders that a query was not asked: a round takes a while.
-const TOLERANCE: SignedDuration = SignedDuration::from_mins(10);
+/// Delay of an evaluation that is usual: a round of evaluations takes time.
+const OVERDUE_GRACE_PERIOD: SignedDuration = SignedDuration::from_mins(10);
 
 /// Rule that determines whether a risk applies to a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -75,22 +75,27 @@ impl RuleEvaluation {
             age_seconds: now.duration_since(at).as_secs(),
             next_evaluation_time: next,
             next_evaluation_seconds: left.map(|left| left.as_secs()),
-            overdue: left.is_some_and(|left| left < -TOLERANCE),
+            overdue: left.is_some_and(|left| left < -OVERDUE_GRACE_PERIOD),
             series_count: series,
             samples,
         }
     }
 }
 
-/// The rules in order, with what came of each.
-pub(super) fn all(rules: &[MatchingRule], notes: &Notes, now: Timestamp) -> Vec<Rule> {
+/// Rules in order, with their evaluations.
+pub(super) fn all(
+    rules: &[MatchingRule],
+    evaluations: &StoredEvaluations,
+    now: Timestamp,
+) -> Vec<Rule> {
     let mut is_open = true;
     let mut explain = |rule: &MatchingRule| {
         let promql = rule.promql.as_ref().map(|promql| promql.promql.clone());
-        let evaluation = promql.as_ref().and_then(|query| notes.evaluations()?.get(query));
+        let evaluation = promql.as_ref().and_then(|query| evaluations.evaluations()?.get(query));
         let is_skipped = match (&rule.type_, evaluation.map(|it| &it.conclusion)) {
             (MatchingRuleType::Always, _) => false,
-            // Until it is answered, no other rule is looked at.
+            // A query without a result decides: the operator evaluates the next rule only after a
+            // failure.
             (MatchingRuleType::PromQl, outcome) => matches!(outcome, Some(Conclusion::Failed(_))),
             (MatchingRuleType::Other(_), _) => true,
         };

@@ -39,7 +39,7 @@ fn update(version: &str, recommended: &str, risks: &[Value]) -> Value {
     })
 }
 
-/// A cluster at 5.1.0 with these updates. Everything of the spec that is given replaces what is there.
+/// Cluster at 5.1.0 with these updates; `spec` is merged into its spec.
 fn cluster(updates: &[Value], spec: Value) -> ClusterVersion {
     let risks: Vec<&Value> =
         updates.iter().flat_map(|it| it["risks"].as_array().unwrap()).collect();
@@ -74,22 +74,30 @@ fn accepting(mut version: ClusterVersion, name: &str, terms: Value) -> ClusterVe
     version
 }
 
-fn notes(answers: &[(&str, Result<f64, &str>)]) -> Notes {
+fn evaluations(answers: &[(&str, Result<f64, &str>)]) -> StoredEvaluations {
     let noted = answers.iter().map(|(query, came)| {
         let came = came.map(|value| Answer::Samples(vec![value.into()]));
         let came = came.map_err(|why| Failure::asking(&why));
         ((*query).to_owned(), Evaluation::new(query, &came, at(-600), Some(at(3000))))
     });
-    Notes::Known(Evaluations::of(&noted.collect()))
+    StoredEvaluations::Known(Evaluations::of(&noted.collect()))
 }
 
-fn explain(version: &ClusterVersion, notes: &Notes, subject: Subject) -> Explanation {
-    let known = Known { version, components: &[], notes, graph: None };
-    Explanation::of(&subject, &known, at(0))
+fn explain(
+    version: &ClusterVersion,
+    evaluations: &StoredEvaluations,
+    subject: Subject,
+) -> Explanation {
+    let input = ExplainInput { version, components: &[], evaluations, graph: None };
+    Explanation::of(&subject, &input, at(0))
 }
 
-fn about_risk(version: &ClusterVersion, notes: &Notes, name: &str) -> (ExplainedRisk, Verdict) {
-    let explanation = explain(version, notes, Subject::Risk(name.to_owned()));
+fn about_risk(
+    version: &ClusterVersion,
+    evaluations: &StoredEvaluations,
+    name: &str,
+) -> (ExplainedRisk, Verdict) {
+    let explanation = explain(version, evaluations, Subject::Risk(name.to_owned()));
     let verdict = explanation.verdict();
     let Explained::Risk(risk) = explanation.subject else { panic!() };
     (*risk, verdict)
@@ -97,33 +105,33 @@ fn about_risk(version: &ClusterVersion, notes: &Notes, name: &str) -> (Explained
 
 fn about_update(version: &ClusterVersion, to: &str) -> (ExplainedUpdate, Verdict) {
     let subject = Subject::Update(Version::parse(to).unwrap());
-    let explanation = explain(version, &Notes::NotThere, subject);
+    let explanation = explain(version, &StoredEvaluations::Missing, subject);
     let verdict = explanation.verdict();
     let Explained::Update(update) = explanation.subject else { panic!() };
     (*update, verdict)
 }
 
 #[test]
-fn everything_about_a_risk_is_in_the_document() {
+fn json_of_risk_is_complete() {
     let proxy = risk("Proxy", "True", "Match", json!([promql(QUERY), always()]));
     let version = cluster(&[update("5.2.0", "False", &[proxy])], json!({}));
-    let notes = notes(&[(QUERY, Ok(1.0))]);
-    let explanation = explain(&version, &notes, Subject::Risk("Proxy".to_owned()));
+    let evaluations = evaluations(&[(QUERY, Ok(1.0))]);
+    let explanation = explain(&version, &evaluations, Subject::Risk("Proxy".to_owned()));
     assert_eq!(explanation.verdict(), Verdict::No);
     insta::assert_snapshot!(serde_json::to_string_pretty(&explanation).unwrap());
 }
 
 #[test]
-fn the_first_rule_that_can_be_evaluated_decides() {
+fn first_evaluable_rule_is_decisive() {
     let rules = json!([{"type": "Telepathy"}, promql("one"), promql("two"), always()]);
     let version =
         cluster(&[update("5.2.0", "False", &[risk("A", "True", "Match", rules)])], json!({}));
     let decides = |answers: &[(&str, Result<f64, &str>)]| {
-        let (risk, _) = about_risk(&version, &notes(answers), "A");
+        let (risk, _) = about_risk(&version, &evaluations(answers), "A");
         let rules = &risk.definitions[0].rules;
         rules.iter().map(|rule| rule.decisive).collect::<Vec<_>>()
     };
-    assert_eq!(decides(&[]), [false, true, false, false], "its answer is waited for");
+    assert_eq!(decides(&[]), [false, true, false, false], "its result is pending");
     assert_eq!(decides(&[("one", Ok(0.0))]), [false, true, false, false]);
     assert_eq!(decides(&[("one", Err("down"))]), [false, false, true, false]);
     let both = [("one", Err("down")), ("two", Ok(7.0))];
@@ -131,14 +139,15 @@ fn the_first_rule_that_can_be_evaluated_decides() {
 }
 
 #[test]
-fn answers_have_ages_and_may_be_overdue() {
+fn evaluations_have_age_and_overdue_flag() {
     let proxy = risk("Proxy", "True", "Match", json!([promql(QUERY)]));
     let version = cluster(&[update("5.2.0", "False", &[proxy])], json!({}));
-    let notes = notes(&[(QUERY, Ok(1.0))]);
-    let known = Known { version: &version, components: &[], notes: &notes, graph: None };
+    let evaluations = evaluations(&[(QUERY, Ok(1.0))]);
+    let input =
+        ExplainInput { version: &version, components: &[], evaluations: &evaluations, graph: None };
     let answer = |now: i64| {
         let subject = Subject::Risk("Proxy".to_owned());
-        let Explained::Risk(risk) = Explanation::of(&subject, &known, at(now)).subject else {
+        let Explained::Risk(risk) = Explanation::of(&subject, &input, at(now)).subject else {
             panic!()
         };
         let answer = risk.definitions[0].rules[0].evaluation.clone().unwrap();
@@ -151,13 +160,18 @@ fn answers_have_ages_and_may_be_overdue() {
 }
 
 #[test]
-fn where_risks_come_from() {
+fn sources_of_risks() {
     let from = |name: &str, reason: &str, rules: Value, components: &[ClusterOperator]| {
         let spec = json!({"overrides": [{"kind": "Deployment", "group": "apps", "name": "a", "namespace": "b", "unmanaged": true}]});
         let version =
             cluster(&[update("5.2.0", "False", &[risk(name, "True", reason, rules)])], spec);
-        let known = Known { version: &version, components, notes: &Notes::NotThere, graph: None };
-        let explanation = Explanation::of(&Subject::Risk(name.to_owned()), &known, at(0));
+        let input = ExplainInput {
+            version: &version,
+            components,
+            evaluations: &StoredEvaluations::Missing,
+            graph: None,
+        };
+        let explanation = Explanation::of(&Subject::Risk(name.to_owned()), &input, at(0));
         let Explained::Risk(risk) = explanation.subject else { panic!() };
         let sources: Vec<String> = risk.sources.iter().map(ToString::to_string).collect();
         format!("{name}: {}", sources.join(", "))
@@ -167,7 +181,7 @@ fn where_risks_come_from() {
         "status": {"extension": {"kind": "RiskReport", "version": "v1", "risks": [
             {"name": "OldOperators", "message": "They are old.", "url": "https://example.com"}]}},
     }));
-    let told = [
+    let output = [
         from("Proxy", "Match", json!([promql(QUERY)]), &[]),
         from("Everywhere", "Match", json!([always()]), &[]),
         from("OldOperators", "Match", json!([always()]), std::slice::from_ref(&component)),
@@ -181,7 +195,7 @@ fn where_risks_come_from() {
         from("ClusterVersionUpdating", "Match", json!([always()]), &[]),
         from("ResourceDeletionInProgress", "Match", json!([always()]), &[]),
     ];
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(output.join("\n"), @"
     Proxy: the update service
     Everywhere: the update service
     OldOperators: the risk report of olm
@@ -198,27 +212,27 @@ fn where_risks_come_from() {
 }
 
 #[test]
-fn who_accepted_a_risk_on_which_terms() {
+fn acceptance_has_terms_and_state() {
     let updates = [
         update("5.3.0", "False", &[risk("A", "True", "Match", json!([always()]))]),
         update("5.2.0", "True", &[risk("A", "True", "Match", json!([always()]))]),
     ];
-    let told = |terms: Value| {
+    let output = |terms: Value| {
         let version = accepting(cluster(&updates, json!({})), "A", terms);
-        let (risk, verdict) = about_risk(&version, &Notes::NotThere, "A");
-        let words: Vec<_> = risk.updates.iter().map(|one| one.meaning.acceptance).collect();
+        let (risk, verdict) = about_risk(&version, &StoredEvaluations::Missing, "A");
+        let words: Vec<_> = risk.updates.iter().map(|one| one.effect.acceptance).collect();
         let Accepted { listed: named, effective: counts, changed, .. } = risk.acceptance;
         format!("named={named} counts={counts} changed={changed} {words:?} {verdict:?}")
     };
     let hash = definition_hash(&cluster(&updates, json!({})), "A");
-    let told = [
-        told(json!({"by": "alice", "definition": hash})),
-        told(json!({"definition": "another"})),
-        told(json!({"for": "5.2.x"})),
-        told(json!({"until": "2020-01-01"})),
-        told(json!("yes")),
+    let output = [
+        output(json!({"by": "alice", "definition": hash})),
+        output(json!({"definition": "another"})),
+        output(json!({"for": "5.2.x"})),
+        output(json!({"until": "2020-01-01"})),
+        output(json!("yes")),
     ];
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(output.join("\n"), @r#"
     named=true counts=true changed=false ["accepted", "accepted"] Yes
     named=true counts=true changed=true ["acceptedBeforeChange", "acceptedBeforeChange"] Yes
     named=true counts=true changed=false ["outOfScope", "accepted"] No
@@ -228,35 +242,37 @@ fn who_accepted_a_risk_on_which_terms() {
 }
 
 fn definition_hash(version: &ClusterVersion, name: &str) -> String {
-    Listed::of(version).whole(name).map(fairway_risk::definition_hash).unwrap()
+    ListedUpdates::of(version).definition(name).map(fairway_risk::definition_hash).unwrap()
 }
 
 #[test]
-fn what_a_risk_means_in_one_word() {
+fn verdict_of_risk() {
     let verdict = |applies: &str, recommended: &str| {
         let risk = risk("A", applies, "Match", json!([always()]));
         let version = cluster(&[update("5.2.0", recommended, &[risk])], json!({}));
-        about_risk(&version, &Notes::NotThere, "A").1
+        about_risk(&version, &StoredEvaluations::Missing, "A").1
     };
     assert_eq!(verdict("True", "False"), Verdict::No);
-    assert_eq!(verdict("False", "False"), Verdict::Yes, "another risk stands against it");
-    assert_eq!(verdict("Unknown", "Unknown"), Verdict::CannotTell);
+    assert_eq!(verdict("False", "False"), Verdict::Yes, "another risk blocks it");
+    assert_eq!(verdict("Unknown", "Unknown"), Verdict::Unknown);
     assert_eq!(verdict("Unknown", "True"), Verdict::Yes, "it is shown, and holds nothing up");
     let version = cluster(&[], json!({}));
-    let (unheard_of, cannot_tell) = about_risk(&version, &Notes::NotThere, "A");
-    assert_eq!((unheard_of.is_known(), cannot_tell), (false, Verdict::CannotTell));
-    let (accepted, fine) = about_risk(&accepting(version, "A", json!({})), &Notes::NotThere, "A");
+    let (unheard_of, unknown) = about_risk(&version, &StoredEvaluations::Missing, "A");
+    assert_eq!((unheard_of.is_known(), unknown), (false, Verdict::Unknown));
+    let (accepted, fine) =
+        about_risk(&accepting(version, "A", json!({})), &StoredEvaluations::Missing, "A");
     assert_eq!((accepted.is_known(), fine), (true, Verdict::Yes), "a fleet is prepared ahead");
 }
 
 #[test]
-fn one_name_may_be_defined_in_several_ways() {
+fn risk_with_several_definitions_lists_each() {
     let updates = [
         update("5.3.0", "False", &[risk("A", "True", "Match", json!([always()]))]),
         update("5.2.1", "True", &[risk("A", "False", "NotMatch", json!([promql(QUERY)]))]),
         update("5.2.0", "True", &[risk("A", "False", "NotMatch", json!([promql(QUERY)]))]),
     ];
-    let (risk, verdict) = about_risk(&cluster(&updates, json!({})), &Notes::NotThere, "A");
+    let (risk, verdict) =
+        about_risk(&cluster(&updates, json!({})), &StoredEvaluations::Missing, "A");
     let updates: Vec<_> = risk.definitions.iter().map(|one| one.updates.join(" ")).collect();
     assert_eq!(
         (updates, verdict),
@@ -265,7 +281,7 @@ fn one_name_may_be_defined_in_several_ways() {
 }
 
 #[test]
-fn everything_about_an_update_is_in_the_document() {
+fn json_of_update_is_complete() {
     let risks = [
         risk("Proxy", "True", "Match", json!([promql(QUERY)])),
         risk("DiskFull", "True", "Alert:firing", json!([always()])),
@@ -273,13 +289,14 @@ fn everything_about_an_update_is_in_the_document() {
     let version = cluster(&[update("5.2.0", "False", &risks)], json!({}));
     let version = accepting(version, "DiskFull", json!({"by": "alice", "for": "5.2.x"}));
     let subject = Subject::Update(Version::parse("5.2.0").unwrap());
-    let explanation = explain(&version, &Notes::Unreadable("forbidden".to_owned()), subject);
+    let explanation =
+        explain(&version, &StoredEvaluations::Unreadable("forbidden".to_owned()), subject);
     assert_eq!(explanation.verdict(), Verdict::No);
     insta::assert_snapshot!(serde_json::to_string_pretty(&explanation).unwrap());
 }
 
 #[test]
-fn whether_a_version_is_offered() {
+fn offer_of_versions() {
     let not_offered = risk("NotOfferedByUpdateService", "True", "Match", json!([always()]));
     let updates = [
         update("5.2.0", "Unknown", &[risk("A", "Unknown", "EvaluationFailed", json!([always()]))]),
@@ -293,26 +310,26 @@ fn whether_a_version_is_offered() {
     };
     assert_eq!(offer("5.1.0"), (Offer::Current, Verdict::Yes, true));
     assert_eq!(offer("5.1.1"), (Offer::Unconditional, Verdict::Yes, true));
-    assert_eq!(offer("5.2.0"), (Offer::Conditional, Verdict::CannotTell, true));
+    assert_eq!(offer("5.2.0"), (Offer::Conditional, Verdict::Unknown, true));
     assert_eq!(offer("5.2.1"), (Offer::Conditional, Verdict::Yes, true));
-    assert_eq!(offer("5.3.0"), (Offer::NotOffered, Verdict::CannotTell, false));
-    assert_eq!(offer("5.1.2"), (Offer::NotOffered, Verdict::CannotTell, false));
+    assert_eq!(offer("5.3.0"), (Offer::NotOffered, Verdict::Unknown, false));
+    assert_eq!(offer("5.1.2"), (Offer::NotOffered, Verdict::Unknown, false));
 }
 
 #[test]
-fn why_a_version_is_not_offered() {
+fn blockers_of_versions_not_offered() {
     let updates = [update("5.2.1", "True", &[]), update("5.2.0", "True", &[])];
-    let told = |spec: Value, to: &str| about_update(&cluster(&updates, spec), to).0.blockers;
+    let output = |spec: Value, to: &str| about_update(&cluster(&updates, spec), to).0.blockers;
     let instead = |versions: &[&str]| UpdateBlocker::NotListed {
         alternatives: versions.iter().map(|version| (*version).to_owned()).collect(),
     };
-    assert_eq!(told(json!({}), "5.2.9"), [instead(&["5.2.1", "5.2.0"])]);
+    assert_eq!(output(json!({}), "5.2.9"), [instead(&["5.2.1", "5.2.0"])]);
     let guard = |minors| [UpdateBlocker::NoPath(NotOffered::Guard { minor_distance: minors })];
-    assert_eq!(told(json!({}), "5.0.9"), [UpdateBlocker::NoPath(NotOffered::Older)]);
-    assert_eq!(told(json!({}), "5.4.0"), guard(Some(3)));
-    assert_eq!(told(json!({}), "6.0.0"), guard(None));
+    assert_eq!(output(json!({}), "5.0.9"), [UpdateBlocker::NoPath(NotOffered::Older)]);
+    assert_eq!(output(json!({}), "5.4.0"), guard(Some(3)));
+    assert_eq!(output(json!({}), "6.0.0"), guard(None));
     let silent = json!({"channel": ""});
-    assert_eq!(told(silent, "5.1.7"), [UpdateBlocker::NoChannel, instead(&["5.1.1"])]);
+    assert_eq!(output(silent, "5.1.7"), [UpdateBlocker::NoChannel, instead(&["5.1.1"])]);
 
     let mut version = cluster(&updates, json!({}));
     let conditions = json!([
@@ -336,7 +353,7 @@ fn why_a_version_is_not_offered() {
 }
 
 #[test]
-fn what_is_not_upgradeable_is_no_here_as_it_is_of_recommend() {
+fn verdict_with_upgradeable_false_matches_recommend() {
     let verdicts = |message: &str, to: &str| {
         let updates = [
             update("5.2.0", "True", &[risk("A", "False", "NotMatch", json!([always()]))]),
@@ -346,17 +363,17 @@ fn what_is_not_upgradeable_is_no_here_as_it_is_of_recommend() {
         let status = version.status.as_mut().unwrap();
         status.available_updates =
             object(json!([{"version": "5.1.1", "image": "b"}, {"version": "5.2.2", "image": "c"}]));
-        let said =
+        let output =
             json!({"type": "Upgradeable", "status": "False", "reason": "R", "message": message});
-        status.conditions.push(object(said));
+        status.conditions.push(object(output));
         status.conditions.push(object(json!({"type": "Failing", "status": "False"})));
         let (update, verdict) = about_update(&version, to);
-        let question = crate::recommend::Question {
+        let query = crate::recommend::RecommendQuery {
             version: Some(Version::parse(to).unwrap()),
             ..Default::default()
         };
         let alerts = crate::Alerts::NoMonitoring;
-        let recommended = crate::Recommendation::of(&version, &alerts, &question, at(0));
+        let recommended = crate::Recommendation::of(&version, &alerts, &query, at(0));
         assert_eq!(verdict, recommended.verdict(), "{message} {to}");
         (verdict, update.blockers.len())
     };
@@ -368,12 +385,12 @@ fn what_is_not_upgradeable_is_no_here_as_it_is_of_recommend() {
     assert_eq!(verdicts(counted, "5.2.1"), (Verdict::Yes, 0), "a risk, and accepted");
 }
 
-/// OpenShift says of updates alone whether their risks apply.
+/// The Go operator reports exposure only in the condition `Recommended` of updates.
 #[test]
-fn what_is_said_of_an_update_tells_of_its_risks() {
+fn exposure_without_applies_is_derived_from_recommended() {
     use crate::Exposure::{Exposed, NotExposed, NotReported, Unknown};
 
-    let told = |rules: Value, status: &str, reason: &str, message: &str| {
+    let output = |rules: Value, status: &str, reason: &str, message: &str| {
         let mut one = risk("A", "True", "Match", rules);
         one["conditions"] = json!([]);
         let mut update = update("5.2.0", status, &[one]);
@@ -382,48 +399,52 @@ fn what_is_said_of_an_update_tells_of_its_risks() {
         update["conditions"][0]["message"] = message.into();
         let mut version = cluster(&[update], json!({}));
         version.status.as_mut().unwrap().conditional_update_risks.clear();
-        let (explained, verdict) = about_risk(&version, &Notes::NotThere, "A");
-        assert_eq!(explained.exposure, explained.updates[0].meaning.exposure);
+        let (explained, verdict) = about_risk(&version, &StoredEvaluations::Missing, "A");
+        assert_eq!(explained.exposure, explained.updates[0].effect.exposure);
         let accepted = accepting(version, "A", json!({}));
-        (explained.exposure, verdict, about_risk(&accepted, &Notes::NotThere, "A").0.exposure)
+        (
+            explained.exposure,
+            verdict,
+            about_risk(&accepted, &StoredEvaluations::Missing, "A").0.exposure,
+        )
     };
     let query = || json!([promql(QUERY)]);
-    let said = "B is. https://b\n\nA breaks things. https://example.com";
+    let both = "B is. https://b\n\nA breaks things. https://example.com";
     let failed = "Could not evaluate exposure to update risk A (throttled)\n  A description: A \
         breaks things.\n  A URL: https://example.com";
     let throttled = "B is. https://b\n\nExposure to A is unknown due to an evaluation failure: \
         throttled\nA breaks things. https://example.com";
-    let cannot_tell = Verdict::CannotTell;
+    let unknown = Verdict::Unknown;
     for (rules, status, reason, message, expected) in [
         (json!([always()]), "False", "B", "B is.", (Exposed, Verdict::No, Exposed)),
         (query(), "False", "A", "", (Exposed, Verdict::No, Exposed)),
-        (query(), "False", "MultipleReasons", said, (Exposed, Verdict::No, Exposed)),
-        (query(), "Unknown", "EvaluationFailed", failed, (Unknown, cannot_tell, Unknown)),
-        (query(), "False", "MultipleReasons", throttled, (Unknown, cannot_tell, Unknown)),
-        (query(), "False", "B", "B is.", (NotReported, cannot_tell, NotReported)),
+        (query(), "False", "MultipleReasons", both, (Exposed, Verdict::No, Exposed)),
+        (query(), "Unknown", "EvaluationFailed", failed, (Unknown, unknown, Unknown)),
+        (query(), "False", "MultipleReasons", throttled, (Unknown, unknown, Unknown)),
+        (query(), "False", "B", "B is.", (NotReported, unknown, NotReported)),
         (query(), "True", "AsExpected", "", (NotExposed, Verdict::Yes, NotReported)),
     ] {
-        assert_eq!(told(rules, status, reason, message), expected, "{status} {reason} {message}");
+        assert_eq!(output(rules, status, reason, message), expected, "{status} {reason} {message}");
     }
 }
 
 #[test]
-fn a_graph_tells_more_about_what_is_not_offered() {
+fn graph_reason_replaces_not_listed() {
     let version = cluster(&[], json!({}));
     let channels = vec!["candidate-5.2".to_owned()];
     let elsewhere = NotOffered::NotInChannel { channels };
-    let (notes, graph) = (&Notes::NotThere, Some(&elsewhere));
-    let known = Known { version: &version, components: &[], notes, graph };
+    let (evaluations, graph) = (&StoredEvaluations::Missing, Some(&elsewhere));
+    let input = ExplainInput { version: &version, components: &[], evaluations, graph };
     let subject = Subject::Update(Version::parse("5.2.0").unwrap());
-    let Explained::Update(update) = Explanation::of(&subject, &known, at(0)).subject else {
+    let Explained::Update(update) = Explanation::of(&subject, &input, at(0)).subject else {
         panic!()
     };
-    let told = serde_json::to_string(&update.blockers).unwrap();
-    insta::assert_snapshot!(told, @r#"[{"type":"noPath","reason":"notInChannel","channels":["candidate-5.2"]}]"#);
+    let output = serde_json::to_string(&update.blockers).unwrap();
+    insta::assert_snapshot!(output, @r#"[{"type":"noPath","reason":"notInChannel","channels":["candidate-5.2"]}]"#);
 }
 
 #[test]
-fn every_risk_has_a_name_to_ask_for() {
+fn names_lists_offered_and_accepted_risks() {
     let updates = [update("5.2.0", "False", &[risk("B", "True", "Match", json!([always()]))])];
     let version = accepting(cluster(&updates, json!({})), "A", json!({}));
     assert_eq!(names(&version).into_iter().collect::<Vec<_>>(), ["A", "B"]);

@@ -1,4 +1,4 @@
-//! Why an update is recommended, or not, or not offered at all.
+//! Explanation of an update.
 
 use fairway_api::cluster_version::ConditionalUpdate;
 use fairway_api::reason::recommended;
@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::listed::{self, Listed};
-use super::risk::{Judging, Meaning, ReportedCondition};
-use super::why_not::{self, UpdateBlocker};
-use super::{Known, origin};
-use crate::recommend::Verdict;
+use super::ExplainInput;
+use super::blockers::{self, UpdateBlocker};
+use super::listed::{self, ListedUpdates};
+use super::risk::{ReportedCondition, RiskContext, RiskEffect, sources_of};
+use crate::Verdict;
 
 /// An update, its risks and its blockers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -24,7 +24,7 @@ pub struct ExplainedUpdate {
     pub image: Option<String>,
     /// Page about the target release.
     pub url: Option<String>,
-    /// Known channels of the target release.
+    /// ExplainInput channels of the target release.
     pub channels: Vec<String>,
     /// Channel of the cluster.
     pub channel: Option<String>,
@@ -68,7 +68,7 @@ pub struct RiskOfUpdate {
     pub applies_condition: Option<ReportedCondition>,
     /// Effect of the risk on the update.
     #[serde(flatten)]
-    pub meaning: Meaning,
+    pub effect: RiskEffect,
 }
 
 impl ExplainedUpdate {
@@ -83,14 +83,14 @@ impl ExplainedUpdate {
                 Verdict::Yes
             }
             (Offer::Conditional, Some("False")) => Verdict::No,
-            (Offer::Conditional | Offer::NotOffered, _) => Verdict::CannotTell,
+            (Offer::Conditional | Offer::NotOffered, _) => Verdict::Unknown,
         }
     }
 }
 
-/// Everything that is known about the update to that version.
-pub(super) fn explain(version: &Version, known: &Known, now: Timestamp) -> ExplainedUpdate {
-    let listed = Listed::of(known.version);
+/// Explains the update to a version.
+pub(super) fn explain(version: &Version, input: &ExplainInput, now: Timestamp) -> ExplainedUpdate {
+    let listed = ListedUpdates::of(input.version);
     let to = version.to_string();
     let conditional = listed.conditional().into_iter().find(|update| update.release.version == to);
     let available = listed.available().find(|release| release.version == to);
@@ -101,7 +101,7 @@ pub(super) fn explain(version: &Version, known: &Known, now: Timestamp) -> Expla
         (None, Some(_)) => Offer::Unconditional,
         _ => Offer::NotOffered,
     };
-    let spec = &known.version.spec;
+    let spec = &input.version.spec;
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let condition = conditional.and_then(|update| update.conditions.find(recommended::TYPE));
     ExplainedUpdate {
@@ -112,41 +112,42 @@ pub(super) fn explain(version: &Version, known: &Known, now: Timestamp) -> Expla
         upstream: given(&spec.upstream),
         offer,
         recommended_condition: condition.map(|condition| ReportedCondition::of(condition, now)),
-        risks: conditional.map(|update| risks(update, known, now)).unwrap_or_default(),
+        risks: conditional.map(|update| risks(update, input, now)).unwrap_or_default(),
         blockers: match offer {
-            Offer::NotOffered => why_not::of(version, known.version, known.graph),
+            Offer::NotOffered => blockers::of(version, input.version, input.graph),
             Offer::Current => Vec::new(),
             Offer::Unconditional | Offer::Conditional => {
-                why_not::in_spite_of_the_offer(version, conditional, known.version)
+                blockers::of_offered(version, conditional, input.version)
             }
         },
         version: to,
     }
 }
 
-/// Whether it is listed for more than that somebody has asked about it.
+/// Whether the update service offers the update. The operator also lists requested updates that are
+/// not offered.
 fn is_offered(update: &ConditionalUpdate) -> bool {
     let not_offered = recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code;
     listed::risk_names(update).all(|name| name != not_offered)
 }
 
-fn risks(update: &ConditionalUpdate, known: &Known, now: Timestamp) -> Vec<RiskOfUpdate> {
-    let listed = Listed::of(known.version);
-    let judging = Judging { listed, acceptance: &Acceptance::of(known.version), now };
+fn risks(update: &ConditionalUpdate, input: &ExplainInput, now: Timestamp) -> Vec<RiskOfUpdate> {
+    let listed = ListedUpdates::of(input.version);
+    let context = RiskContext { listed, acceptance: &Acceptance::of(input.version), now };
     let mut names: Vec<&str> = listed::risk_names(update).collect();
     names.sort_unstable();
     names.dedup();
     let explain = |name: &str| {
-        let risk = listed::risk(update, name).or_else(|| listed.whole(name));
+        let risk = listed::risk(update, name).or_else(|| listed.definition(name));
         let published: Vec<_> = risk.into_iter().collect();
         RiskOfUpdate {
             name: name.to_owned(),
             message: risk.map(|risk| risk.message.clone()).filter(|text| !text.is_empty()),
-            sources: origin::of(name, &published, known.version, known.components),
+            sources: sources_of(name, &published, input.version, input.components),
             applies_condition: listed
                 .applies(update, name)
                 .map(|condition| ReportedCondition::of(condition, now)),
-            meaning: judging.meaning(update, name),
+            effect: context.effect(update, name),
         }
     };
     names.into_iter().map(explain).collect()

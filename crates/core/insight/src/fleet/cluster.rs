@@ -1,18 +1,19 @@
-//! One cluster of a fleet.
+//! Report on one cluster.
 
 use fairway_api::cluster_version::UpdateState;
-use fairway_api::reason::retrieved_updates;
-use fairway_api::{ClusterVersionStatus, Conditions as _, Version};
+use fairway_api::reason::{invalid, retrieved_updates, upgradeable};
+use fairway_api::{
+    ClusterVersionStatus, ConditionStatus, Conditions as _, OperatorCondition, Version,
+};
 use fairway_risk::Acceptance;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::blockers::{self, Blocker};
-use super::target::{Ground, TargetReport};
-use super::{ClusterError, Member, Readiness, Said};
+use super::target::{TargetContext, TargetReport};
+use super::{ClusterError, ClusterSnapshot, FleetMember, Readiness};
 use crate::alerts::Alerts;
-use crate::recommend::{self, Question, Recommendation, Target};
+use crate::recommend::{self, Issue, RecommendQuery, Recommendation, Target};
 
 /// Updates of one cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -42,11 +43,11 @@ pub struct ClusterReport {
 }
 
 impl ClusterReport {
-    pub(super) fn of(member: &Member, targets: &[Version]) -> Self {
-        match &member.said {
-            Ok(said) => Self::read(&member.name, said, targets),
+    pub(super) fn of(cluster: &FleetMember, targets: &[Version]) -> Self {
+        match &cluster.said {
+            Ok(said) => Self::read(&cluster.name, said, targets),
             Err(unread) => Self {
-                name: member.name.clone(),
+                name: cluster.name.clone(),
                 readiness: Readiness::Unknown,
                 observation_time: None,
                 version: None,
@@ -60,19 +61,21 @@ impl ClusterReport {
         }
     }
 
-    fn read(name: &str, said: &Said, wanted: &[Version]) -> Self {
+    fn read(name: &str, said: &ClusterSnapshot, wanted: &[Version]) -> Self {
         let nothing = ClusterVersionStatus::default();
         let status = said.version.status.as_ref().unwrap_or(&nothing);
-        // Alerts are a question of their own: `recommend` asks it of one cluster.
-        let (alerts, question) = (Alerts::NoMonitoring, Question::default());
-        let all = Recommendation::of(&said.version, &alerts, &question, said.now);
-        let (updates, updates_retrieved) = match all.answer {
-            recommend::Answer::All { updates, updates_retrieved } => (updates, updates_retrieved),
-            recommend::Answer::One { .. } => (Vec::new(), false),
+        // Alerts are a query of their own: `recommend` asks it of one cluster.
+        let (alerts, query) = (Alerts::NoMonitoring, RecommendQuery::default());
+        let all = Recommendation::of(&said.version, &alerts, &query, said.now);
+        let (updates, updates_retrieved) = match all.result {
+            recommend::RecommendResult::All { updates, updates_retrieved } => {
+                (updates, updates_retrieved)
+            }
+            recommend::RecommendResult::One { .. } => (Vec::new(), false),
         };
-        let blockers = blockers::of(status, all.issues);
+        let blockers = blockers(status, all.issues);
         let acceptance = Acceptance::of(&said.version);
-        let ground = Ground {
+        let context = TargetContext {
             said,
             status,
             acceptance: &acceptance,
@@ -81,14 +84,14 @@ impl ClusterReport {
                 && !status.conditions.is_false(retrieved_updates::TYPE),
         };
         let targets = if wanted.is_empty() {
-            best(&updates, &status.desired.version, &ground)
+            best(&updates, &status.desired.version, &context)
         } else {
-            asked(&updates, wanted, &ground)
+            asked(&updates, wanted, &context)
         };
-        let any_will_do = wanted.is_empty();
+        let any_target = wanted.is_empty();
         Self {
             name: name.to_owned(),
-            readiness: readiness(&targets, &blockers, updates_retrieved, any_will_do),
+            readiness: readiness(&targets, &blockers, updates_retrieved, any_target),
             observation_time: Some(said.now),
             version: version(status),
             channel: all.channel,
@@ -101,24 +104,24 @@ impl ClusterReport {
     }
 }
 
-/// The version that was last reached entirely, else the one that is worked towards.
+/// Latest completed version, or the version of the first rollout.
 fn version(status: &ClusterVersionStatus) -> Option<String> {
     let complete = status.history.iter().find(|entry| entry.state == UpdateState::Completed);
     let complete = complete.and_then(|entry| entry.version.clone());
     complete.or_else(|| Some(status.desired.version.clone())).filter(|version| !version.is_empty())
 }
 
-fn asked(updates: &[Target], wanted: &[Version], ground: &Ground<'_>) -> Vec<TargetReport> {
+fn asked(updates: &[Target], wanted: &[Version], context: &TargetContext<'_>) -> Vec<TargetReport> {
     let report = |version: &Version| {
         let text = version.to_string();
-        ground.report(&text, updates.iter().find(|update| update.version == text))
+        context.report(&text, updates.iter().find(|update| update.version == text))
     };
     wanted.iter().map(report).collect()
 }
 
-/// Of each minor version the latest that is recommended, else the latest. The latest minor version
-/// comes first, as updates do.
-fn best(updates: &[Target], at: &str, ground: &Ground<'_>) -> Vec<TargetReport> {
+/// Latest recommended update of each minor version, else the latest update. The latest minor
+/// version is first.
+fn best(updates: &[Target], at: &str, context: &TargetContext<'_>) -> Vec<TargetReport> {
     let at = Version::parse(at).ok();
     let later: Vec<(Version, &Target)> = updates
         .iter()
@@ -130,23 +133,87 @@ fn best(updates: &[Target], at: &str, ground: &Ground<'_>) -> Vec<TargetReport> 
     let best = groups.filter_map(|group| {
         group.iter().find(|(_, update)| update.is_recommended()).or_else(|| group.first())
     });
-    best.map(|(_, update)| ground.report(&update.version, Some(update))).collect()
+    best.map(|(_, update)| context.report(&update.version, Some(update))).collect()
 }
 
-/// What it comes to. Where nobody asked about a version, one that the cluster may go to is enough,
-/// and to be at the latest is fine.
+/// Readiness of a cluster. Without requested versions, one possible update is enough, and so is the
+/// latest release.
 fn readiness(
     targets: &[TargetReport],
     blockers: &[Blocker],
     updates_retrieved: bool,
-    any_will_do: bool,
+    any_target: bool,
 ) -> Readiness {
     let answers = || targets.iter().map(|target| target.readiness);
     let standing = || blockers.iter().map(Blocker::readiness).max().unwrap_or(Readiness::Ready);
     match targets {
         [] if updates_retrieved => standing(),
         [] => standing().max(Readiness::Unknown),
-        _ if any_will_do => answers().min().unwrap_or(Readiness::Unknown),
+        _ if any_target => answers().min().unwrap_or(Readiness::Unknown),
         _ => answers().max().unwrap_or(Readiness::Unknown),
+    }
+}
+
+/// State of a cluster that blocks updates.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Blocker {
+    /// Name of the blocker, mostly a condition type.
+    pub name: String,
+    /// Reason, one CamelCase word.
+    pub reason: Option<String>,
+    /// Human-readable details.
+    pub message: Option<String>,
+    /// Whether the blocker is known to exist. `false` if the state is unknown.
+    pub certain: bool,
+    /// Updates that it blocks.
+    pub scope: Scope,
+}
+
+/// Updates that a blocker blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Scope {
+    /// All updates.
+    AllUpdates,
+    /// Updates to another minor version. Their verdicts include it unless it is accepted.
+    OtherMinorVersions,
+}
+
+/// Blockers of a cluster: conditions, and issues of any update.
+fn blockers(status: &ClusterVersionStatus, issues: Vec<Issue>) -> Vec<Blocker> {
+    let holds = |type_: &str, wanted: ConditionStatus, scope: Scope| {
+        let condition = status.conditions.find(type_).filter(|one| one.status == wanted);
+        condition.map(|condition| Blocker::of_condition(condition, scope))
+    };
+    let invalid = holds(invalid::TYPE, ConditionStatus::True, Scope::AllUpdates);
+    let upgradeable = holds(upgradeable::TYPE, ConditionStatus::False, Scope::OtherMinorVersions);
+    let issues = issues.into_iter().map(Blocker::of_issue);
+    invalid.into_iter().chain(issues).chain(upgradeable).collect()
+}
+
+impl Blocker {
+    /// Readiness for any update.
+    pub(super) fn readiness(&self) -> Readiness {
+        match (self.scope, self.certain) {
+            (Scope::OtherMinorVersions, _) => Readiness::Ready,
+            (Scope::AllUpdates, true) => Readiness::Blocked,
+            (Scope::AllUpdates, false) => Readiness::Unknown,
+        }
+    }
+
+    fn of_condition(condition: &OperatorCondition, scope: Scope) -> Self {
+        Self {
+            name: condition.type_.clone(),
+            reason: condition.reason.clone(),
+            message: condition.message.clone(),
+            certain: true,
+            scope,
+        }
+    }
+
+    fn of_issue(issue: Issue) -> Self {
+        let Issue { name, reason, message, certain, .. } = issue;
+        Self { name, reason, message, certain, scope: Scope::AllUpdates }
     }
 }

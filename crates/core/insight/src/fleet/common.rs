@@ -1,4 +1,4 @@
-//! Risks that stand against updates of several clusters.
+//! Risks that several clusters have.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use fairway_api::reason::upgradeable;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Member;
+use super::FleetMember;
 use super::cluster::ClusterReport;
 use super::target::TargetReport;
 use crate::recommend::UPGRADEABLE_FALSE;
@@ -30,14 +30,14 @@ pub struct CommonRisk {
     pub targets: BTreeSet<String>,
 }
 
-/// What stands against the updates of a report, the most common first.
-pub(super) fn of(members: &[Member], reports: &[ClusterReport]) -> Vec<CommonRisk> {
+/// Unaccepted risks of all targets, the most common first.
+pub(super) fn of(clusters: &[FleetMember], reports: &[ClusterReport]) -> Vec<CommonRisk> {
     let mut risks: BTreeMap<&str, CommonRisk> = BTreeMap::new();
-    for (member, report) in members.iter().zip(reports) {
+    for (cluster, report) in clusters.iter().zip(reports) {
         for target in &report.targets {
             for name in names(target) {
                 let risk = risks.entry(name).or_insert_with(|| CommonRisk::unknown(name));
-                risk.add(member, target);
+                risk.add(cluster, target);
             }
         }
     }
@@ -46,7 +46,7 @@ pub(super) fn of(members: &[Member], reports: &[ClusterReport]) -> Vec<CommonRis
     risks
 }
 
-/// The names of everything that stands against an update.
+/// Names of the risks and findings that block an update.
 fn names(target: &TargetReport) -> impl Iterator<Item = &str> {
     let found = target.preflight.iter().flat_map(|preflight| &preflight.findings);
     target.risks.iter().chain(found).map(String::as_str)
@@ -63,33 +63,33 @@ impl CommonRisk {
         }
     }
 
-    fn add(&mut self, member: &Member, target: &TargetReport) {
-        if self.clusters.last() != Some(&member.name) {
-            self.clusters.push(member.name.clone());
+    fn add(&mut self, cluster: &FleetMember, target: &TargetReport) {
+        if self.clusters.last() != Some(&cluster.name) {
+            self.clusters.push(cluster.name.clone());
         }
         self.targets.insert(target.version.clone());
         if self.message.is_some() {
             return;
         }
-        if let Some(defined) = definition(member, &self.name) {
+        if let Some(defined) = definition(cluster, &self.name) {
             let known = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
             self.message = known(&defined.message);
             self.url = known(&defined.url);
         } else if self.name == UPGRADEABLE_FALSE {
-            self.message = not_upgradeable(member);
+            self.message = not_upgradeable(cluster);
         }
     }
 }
 
-/// What a cluster says against all updates to another minor version.
-fn not_upgradeable(member: &Member) -> Option<String> {
-    let status = member.said.as_ref().ok()?.version.status.as_ref()?;
+/// Message of `Upgradeable`.
+fn not_upgradeable(cluster: &FleetMember) -> Option<String> {
+    let status = cluster.said.as_ref().ok()?.version.status.as_ref()?;
     status.conditions.find(upgradeable::TYPE)?.message.clone()
 }
 
-/// What a cluster says about the risk of that name.
-fn definition<'a>(member: &'a Member, name: &str) -> Option<&'a ConditionalUpdateRisk> {
-    let status = member.said.as_ref().ok()?.version.status.as_ref()?;
+/// Definition of a risk in a cluster.
+fn definition<'a>(cluster: &'a FleetMember, name: &str) -> Option<&'a ConditionalUpdateRisk> {
+    let status = cluster.said.as_ref().ok()?.version.status.as_ref()?;
     let of_updates = status.conditional_updates.iter().flat_map(|update| &update.risks);
     status.conditional_update_risks.iter().chain(of_updates).find(|risk| risk.name == name)
 }

@@ -1,9 +1,7 @@
-//! Many clusters at once: where each of them may go, and what stands in the way of several.
+//! Updates of several clusters, and the risks that block them.
 
-mod blockers;
 mod cluster;
 mod common;
-mod preflight;
 mod target;
 
 use fairway_api::{ClusterVersion, Version};
@@ -11,31 +9,32 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use blockers::{Blocker, Scope};
-pub use cluster::ClusterReport;
+pub use cluster::{Blocker, ClusterReport, Scope};
 pub use common::CommonRisk;
-pub use preflight::{Preflight, PreflightResult};
-pub use target::{TargetReport, Verdict};
+pub use target::{TargetReport, TargetState};
 
-/// A cluster of a fleet.
+#[doc(hidden)]
+pub use self::{ClusterSnapshot as Said, FleetMember as Member, TargetState as Verdict};
+
+/// Cluster of a fleet.
 #[derive(Clone, Debug)]
-pub struct Member {
-    /// How people call it.
+pub struct FleetMember {
+    /// Name of the cluster.
     pub name: String,
-    /// What it said, or why that is not known.
-    pub said: Result<Said, ClusterError>,
+    /// State of the cluster, or why it could not be read.
+    pub said: Result<ClusterSnapshot, ClusterError>,
 }
 
-/// What a cluster said about itself.
+/// State of one cluster.
 #[derive(Clone, Debug)]
-pub struct Said {
-    /// Its version, and the updates that it lists.
+pub struct ClusterSnapshot {
+    /// ClusterVersion.
     pub version: ClusterVersion,
-    /// What is known about preflights, each of another release.
+    /// Preflights, one per release.
     pub preflights: Vec<Preflight>,
-    /// Why something of that is not at hand.
+    /// Why preflight results are incomplete.
     pub preflights_unread: Option<String>,
-    /// The time that all of it is about.
+    /// Time of the observation.
     pub now: Timestamp,
 }
 
@@ -89,9 +88,50 @@ pub struct Counts {
     pub errors: usize,
 }
 
+/// Preflight of one release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Preflight {
+    /// Version of the release.
+    #[serde(skip)]
+    pub version: String,
+    /// Result of the preflight.
+    pub result: PreflightResult,
+    /// Names of unaccepted findings that block the update.
+    pub findings: Vec<String>,
+    /// Age of the oldest result of a check.
+    pub age_seconds: Option<i64>,
+}
+
+/// Result of a preflight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PreflightResult {
+    /// All checks have a result, and no finding blocks the update.
+    NoFindings,
+    /// All checks have a result, and all findings are accepted.
+    FindingsAccepted,
+    /// All checks have a result, and a finding blocks the update.
+    Findings,
+    /// Some checks have not completed.
+    Running,
+    /// Some checks completed without a result.
+    Incomplete,
+    /// All checks have a result, but the cluster has changed and some have not run again.
+    Stale,
+    /// The results are from another version of the cluster.
+    Outdated,
+    /// The preflight failed.
+    Failed,
+    /// No preflight was run.
+    NotRun,
+    /// The operator does not support preflights.
+    Unsupported,
+}
+
 impl FleetReport {
-    /// What is known about these clusters and versions.
-    pub fn of(members: &[Member], targets: &[Version]) -> Self {
+    /// Reports on clusters and versions.
+    pub fn of(members: &[FleetMember], targets: &[Version]) -> Self {
         let clusters: Vec<_> =
             members.iter().map(|member| ClusterReport::of(member, targets)).collect();
         Self {
@@ -102,7 +142,7 @@ impl FleetReport {
         }
     }
 
-    /// Whether all of them may; none where nothing is known about any.
+    /// Worst readiness of all clusters, `None` if no cluster could be read.
     pub fn readiness(&self) -> Option<Readiness> {
         let is_read = self.counts.errors < self.clusters.len();
         let worst = self.clusters.iter().map(|cluster| cluster.readiness).max();

@@ -1,4 +1,4 @@
-//! Whether one cluster may update to one version.
+//! Report on the update of one cluster to one version.
 
 use fairway_api::cluster_version::UpdateState;
 use fairway_api::reason::progressing;
@@ -8,9 +8,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::blockers::{Blocker, Scope};
-use super::preflight::Preflight;
-use super::{Readiness, Said};
+use super::cluster::Blocker;
+use super::{ClusterSnapshot, Preflight, Readiness};
 use crate::recommend::Target;
 
 /// Update of one cluster to one version.
@@ -20,7 +19,7 @@ pub struct TargetReport {
     /// Target version.
     pub version: String,
     /// State of the update in ClusterVersion.
-    pub verdict: Verdict,
+    pub verdict: TargetState,
     /// Whether the cluster can update to this version now.
     pub readiness: Readiness,
     /// Reason why the update is not recommended, one CamelCase word.
@@ -38,7 +37,7 @@ pub struct TargetReport {
 /// State of an update in ClusterVersion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Verdict {
+pub enum TargetState {
     /// The update is recommended.
     Recommended,
     /// The update is not recommended.
@@ -55,18 +54,18 @@ pub enum Verdict {
     InProgress,
 }
 
-/// What is known about a cluster, whatever the version.
-pub(super) struct Ground<'a> {
-    pub(super) said: &'a Said,
+/// State of a cluster that all targets share.
+pub(super) struct TargetContext<'a> {
+    pub(super) said: &'a ClusterSnapshot,
     pub(super) status: &'a ClusterVersionStatus,
     pub(super) acceptance: &'a Acceptance,
     pub(super) blockers: &'a [Blocker],
-    /// Whether what is not listed is not offered.
+    /// Whether the list of updates is complete, so that an unlisted version is not offered.
     pub(super) updates_retrieved: bool,
 }
 
-impl Ground<'_> {
-    /// What is known about a version; `update` is what the cluster lists about it.
+impl TargetContext<'_> {
+    /// Reports on a version; `update` is the listed update.
     pub(super) fn report(&self, version: &str, update: Option<&Target>) -> TargetReport {
         let verdict = self.verdict(version, update);
         let blockers: Vec<&Blocker> = self.blocking(verdict).collect();
@@ -84,65 +83,59 @@ impl Ground<'_> {
         }
     }
 
-    fn verdict(&self, version: &str, update: Option<&Target>) -> Verdict {
+    fn verdict(&self, version: &str, update: Option<&Target>) -> TargetState {
         let newest = self.status.history.first();
         let is_complete = newest.is_none_or(|newest| newest.state == UpdateState::Completed);
         let at = &self.status.desired.version;
         match update.map(|update| update.recommended.as_str()) {
-            _ if at == version && is_complete => Verdict::Current,
-            _ if at == version => Verdict::InProgress,
-            Some("True") => Verdict::Recommended,
-            Some("False") => Verdict::NotRecommended,
-            None if is_later(at, version) => Verdict::Older,
-            None if self.updates_retrieved => Verdict::NotOffered,
-            Some(_) | None => Verdict::Unknown,
+            _ if at == version && is_complete => TargetState::Current,
+            _ if at == version => TargetState::InProgress,
+            Some("True") => TargetState::Recommended,
+            Some("False") => TargetState::NotRecommended,
+            None if is_later(at, version) => TargetState::Older,
+            None if self.updates_retrieved => TargetState::NotOffered,
+            Some(_) | None => TargetState::Unknown,
         }
     }
 
-    /// What stands in the way. An update is not in its own, and whoever is there needs none.
-    fn blocking(&self, verdict: Verdict) -> impl Iterator<Item = &Blocker> {
-        let is_over = matches!(verdict, Verdict::Current | Verdict::Older);
+    /// Blockers of an update. An update in progress does not block itself, and a reached version
+    /// needs no update.
+    fn blocking(&self, verdict: TargetState) -> impl Iterator<Item = &Blocker> {
+        let is_over = matches!(verdict, TargetState::Current | TargetState::Older);
         let is_itself = move |blocker: &Blocker| {
-            verdict == Verdict::InProgress && blocker.name == progressing::TYPE
+            verdict == TargetState::InProgress && blocker.name == progressing::TYPE
         };
         let counting =
             self.blockers.iter().filter(|blocker| blocker.readiness() > Readiness::Ready);
         counting.filter(move |blocker| !is_over && !is_itself(blocker))
     }
 
-    /// The risks of an update that are not accepted.
+    /// Unaccepted risks of an update.
     fn unaccepted(&self, update: &Target) -> Vec<String> {
         let now: Timestamp = self.said.now;
-        // What a risk says decides only whether it has changed since it was accepted.
+        // The definition only decides whether the risk has changed since its acceptance.
         let standing = |name: &str| self.acceptance.standing(name, &update.version, "", now);
         let open = update.risks.iter().filter(|name| !standing(name).is_accepted());
         open.cloned().collect()
     }
 }
 
-/// Whether a cluster may go there, all considered.
-fn readiness(verdict: Verdict, blockers: &[&Blocker], preflight: Option<&Preflight>) -> Readiness {
+/// Readiness for an update, including blockers and preflight findings.
+fn readiness(
+    verdict: TargetState,
+    blockers: &[&Blocker],
+    preflight: Option<&Preflight>,
+) -> Readiness {
     let of_verdict = match verdict {
-        Verdict::Current | Verdict::Older => return Readiness::Ready,
-        Verdict::Recommended | Verdict::InProgress => Readiness::Ready,
-        Verdict::NotRecommended | Verdict::NotOffered => Readiness::Blocked,
-        Verdict::Unknown => Readiness::Unknown,
+        TargetState::Current | TargetState::Older => return Readiness::Ready,
+        TargetState::Recommended | TargetState::InProgress => Readiness::Ready,
+        TargetState::NotRecommended | TargetState::NotOffered => Readiness::Blocked,
+        TargetState::Unknown => Readiness::Unknown,
     };
     let of_blockers = blockers.iter().map(|blocker| blocker.readiness()).max();
     let found = preflight.is_some_and(|preflight| !preflight.findings.is_empty());
     let of_preflight = if found { Readiness::Blocked } else { Readiness::Ready };
     of_verdict.max(of_blockers.unwrap_or(Readiness::Ready)).max(of_preflight)
-}
-
-impl Blocker {
-    /// What it says to any update.
-    pub(super) fn readiness(&self) -> Readiness {
-        match (self.scope, self.certain) {
-            (Scope::OtherMinorVersions, _) => Readiness::Ready,
-            (Scope::AllUpdates, true) => Readiness::Blocked,
-            (Scope::AllUpdates, false) => Readiness::Unknown,
-        }
-    }
 }
 
 fn is_later(at: &str, version: &str) -> bool {

@@ -1,4 +1,4 @@
-//! What is told about fleets.
+//! Reports on fleets.
 #![expect(clippy::needless_pass_by_value, reason = "values are written where they are used")]
 
 use fairway_api::Version;
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::status::tests::{at, object};
 
-/// A cluster at 5.1.0 that is well, with these updates; `more` replaces what is in its status.
-fn member(name: &str, more: Value) -> Member {
+/// Healthy cluster at 5.1.0 with these updates; `more` replaces parts of its status.
+fn cluster(name: &str, more: Value) -> FleetMember {
     let mut status = json!({
         "desired": {"version": "5.1.0", "image": "a"},
         "history": [{"state": "Completed", "version": "5.1.0", "image": "a", "startedTime": at(0)}],
@@ -21,8 +21,9 @@ fn member(name: &str, more: Value) -> Member {
         "spec": {"clusterID": "", "channel": "stable-5.1"},
         "status": status,
     }));
-    let said = Said { version, preflights: Vec::new(), preflights_unread: None, now: at(3600) };
-    Member { name: name.to_owned(), said: Ok(said) }
+    let snapshot =
+        ClusterSnapshot { version, preflights: Vec::new(), preflights_unread: None, now: at(3600) };
+    FleetMember { name: name.to_owned(), said: Ok(snapshot) }
 }
 
 fn well() -> Value {
@@ -33,10 +34,10 @@ fn condition(type_: &str, status: &str) -> Value {
     json!({"type": type_, "status": status, "reason": "Why", "message": "That is why."})
 }
 
-/// A cluster whose conditions are these.
-fn with_conditions(name: &str, conditions: &[(&str, &str)]) -> Member {
+/// Cluster with these conditions.
+fn with_conditions(name: &str, conditions: &[(&str, &str)]) -> FleetMember {
     let conditions: Vec<Value> = conditions.iter().map(|(a, b)| condition(a, b)).collect();
-    member(name, json!({"conditions": conditions, "availableUpdates": [release("5.1.4")]}))
+    cluster(name, json!({"conditions": conditions, "availableUpdates": [release("5.1.4")]}))
 }
 
 fn release(version: &str) -> Value {
@@ -49,45 +50,45 @@ fn conditional(version: &str, risks: &[&str], recommended: &str) -> Value {
            "conditions": [{"type": "Recommended", "status": recommended, "reason": "R", "message": "M"}]})
 }
 
-fn unread(name: &str) -> Member {
-    let why = ClusterError { message: "nobody answers".to_owned(), hint: None };
-    Member { name: name.to_owned(), said: Err(why) }
+fn unread(name: &str) -> FleetMember {
+    let why = ClusterError { message: "no response".to_owned(), hint: None };
+    FleetMember { name: name.to_owned(), said: Err(why) }
 }
 
-fn said(member: &mut Member) -> &mut Said {
-    member.said.as_mut().unwrap()
+fn snapshot(cluster: &mut FleetMember) -> &mut ClusterSnapshot {
+    cluster.said.as_mut().unwrap()
 }
 
-fn accept(mut member: Member, names: &[&str], terms: Value) -> Member {
+fn accept(mut cluster: FleetMember, names: &[&str], terms: Value) -> FleetMember {
     let names: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
-    let version = &mut said(&mut member).version;
+    let version = &mut snapshot(&mut cluster).version;
     version.spec.desired_update = Some(object(json!({"acceptRisks": names})));
     let annotation = (fairway_risk::ANNOTATION.to_owned(), terms.to_string());
     version.metadata.annotations = Some([annotation].into());
-    member
+    cluster
 }
 
-fn preflight(mut member: Member, version: &str, findings: &[&str]) -> Member {
+fn preflight(mut cluster: FleetMember, version: &str, findings: &[&str]) -> FleetMember {
     let result = match findings {
         [] => PreflightResult::NoFindings,
         _ => PreflightResult::Findings,
     };
-    said(&mut member).preflights.push(Preflight {
+    snapshot(&mut cluster).preflights.push(Preflight {
         version: version.to_owned(),
         result,
         findings: findings.iter().map(|&name| name.to_owned()).collect(),
         age_seconds: Some(60),
     });
-    member
+    cluster
 }
 
-fn report(members: &[Member], targets: &[&str]) -> FleetReport {
+fn report(clusters: &[FleetMember], targets: &[&str]) -> FleetReport {
     let targets: Vec<Version> = targets.iter().map(|text| Version::parse(text).unwrap()).collect();
-    FleetReport::of(members, &targets)
+    FleetReport::of(clusters, &targets)
 }
 
-/// The answers of a report, a line for each cluster and version.
-fn told(report: &FleetReport) -> String {
+/// Lines of a report, one for each cluster and version.
+fn lines(report: &FleetReport) -> String {
     let mut lines = Vec::new();
     for cluster in &report.clusters {
         let blockers: Vec<&str> = cluster.blockers.iter().map(|one| one.name.as_str()).collect();
@@ -102,7 +103,7 @@ fn told(report: &FleetReport) -> String {
 }
 
 #[test]
-fn every_cluster_and_version_has_a_verdict() {
+fn report_has_state_of_each_cluster_and_version() {
     let offers = json!({
         "availableUpdates": [release("5.1.4")],
         "conditionalUpdates": [
@@ -123,23 +124,23 @@ fn every_cluster_and_version_has_a_verdict() {
         "conditions": [condition("Failing", "False"), condition("Progressing", "True"),
                        condition("RetrievedUpdates", "True")],
     });
-    let members = [
-        member("offered", offers.clone()),
-        accept(member("taken", offers), &["A"], json!({})),
-        member("later", later),
-        member("on-its-way", on_its_way),
-        member("latest", json!({})),
-        member("nothing-known", json!({"conditions": [condition("Failing", "False")]})),
+    let clusters = [
+        cluster("offered", offers.clone()),
+        accept(cluster("accepted", offers), &["A"], json!({})),
+        cluster("later", later),
+        cluster("on-its-way", on_its_way),
+        cluster("latest", json!({})),
+        cluster("nothing-known", json!({"conditions": [condition("Failing", "False")]})),
         unread("away"),
     ];
-    let report = report(&members, &["5.1.0", "5.1.4", "5.2.0", "5.2.1"]);
-    insta::assert_snapshot!(told(&report), @r#"
+    let report = report(&clusters, &["5.1.0", "5.1.4", "5.2.0", "5.2.1"]);
+    insta::assert_snapshot!(lines(&report), @r#"
     offered at 5.1.0: Blocked []
       5.1.0 Current Ready []
       5.1.4 Recommended Ready []
       5.2.0 NotRecommended Blocked ["A", "B"]
       5.2.1 Unknown Unknown ["C"]
-    taken at 5.1.0: Blocked []
+    accepted at 5.1.0: Blocked []
       5.1.0 Current Ready []
       5.1.4 Recommended Ready []
       5.2.0 NotRecommended Blocked ["B"]
@@ -171,7 +172,7 @@ fn every_cluster_and_version_has_a_verdict() {
 }
 
 #[test]
-fn without_a_version_it_is_the_best_of_each_minor_version() {
+fn report_without_targets_has_best_of_each_minor() {
     let offers = json!({
         "availableUpdates": [release("5.1.3"), release("5.1.4"), release("5.0.9"), release("x")],
         "conditionalUpdates": [
@@ -182,14 +183,14 @@ fn without_a_version_it_is_the_best_of_each_minor_version() {
         ],
     });
     let risky = json!({"conditionalUpdates": [conditional("5.2.0", &["A"], "False")]});
-    let members = [
-        member("offered", offers),
-        member("risky", risky),
-        member("latest", json!({})),
+    let clusters = [
+        cluster("offered", offers),
+        cluster("risky", risky),
+        cluster("latest", json!({})),
         with_conditions("listed", &[("Failing", "False")]),
-        member("unknown", json!({"conditions": [condition("Failing", "False")]})),
+        cluster("unknown", json!({"conditions": [condition("Failing", "False")]})),
     ];
-    insta::assert_snapshot!(told(&report(&members, &[])), @r#"
+    insta::assert_snapshot!(lines(&report(&clusters, &[])), @r#"
     offered at 5.1.0: Ready []
       5.3.0 Recommended Ready []
       5.2.1 NotRecommended Blocked ["A", "B"]
@@ -204,9 +205,9 @@ fn without_a_version_it_is_the_best_of_each_minor_version() {
 }
 
 #[test]
-fn what_is_wrong_with_a_cluster_blocks_its_updates() {
+fn cluster_blockers_block_all_updates() {
     let updates = ("RetrievedUpdates", "True");
-    let members = [
+    let clusters = [
         with_conditions("fails", &[("Failing", "True"), updates]),
         with_conditions("may-fail", &[("Failing", "Unknown"), updates]),
         with_conditions("updating", &[("Failing", "False"), ("Progressing", "True"), updates]),
@@ -217,7 +218,7 @@ fn what_is_wrong_with_a_cluster_blocks_its_updates() {
         ),
         with_conditions("old-news", &[("Failing", "False"), ("RetrievedUpdates", "False")]),
     ];
-    insta::assert_snapshot!(told(&report(&members, &["5.1.4"])), @r#"
+    insta::assert_snapshot!(lines(&report(&clusters, &["5.1.4"])), @r#"
     fails at 5.1.0: Blocked ["Failing"]
       5.1.4 Recommended Blocked []
     may-fail at 5.1.0: Unknown ["Failing"]
@@ -234,15 +235,15 @@ fn what_is_wrong_with_a_cluster_blocks_its_updates() {
 }
 
 #[test]
-fn what_is_not_upgradeable_blocks_other_minor_versions() {
+fn upgradeable_false_blocks_other_minor_versions() {
     let conditions = json!([
         condition("Failing", "False"),
         condition("Upgradeable", "False"),
         condition("RetrievedUpdates", "True")
     ]);
     let updates = json!([release("5.1.4"), release("5.2.0")]);
-    let stuck = member("a", json!({"conditions": conditions, "availableUpdates": updates}));
-    insta::assert_snapshot!(told(&report(&[stuck], &["5.1.4", "5.2.0"])), @r#"
+    let stuck = cluster("a", json!({"conditions": conditions, "availableUpdates": updates}));
+    insta::assert_snapshot!(lines(&report(&[stuck], &["5.1.4", "5.2.0"])), @r#"
     a at 5.1.0: Blocked ["Upgradeable"]
       5.1.4 Recommended Ready []
       5.2.0 NotRecommended Blocked ["UpgradeableFalse"]
@@ -250,23 +251,23 @@ fn what_is_not_upgradeable_blocks_other_minor_versions() {
 }
 
 #[test]
-fn an_acceptance_counts_while_its_terms_hold() {
+fn acceptance_counts_while_terms_hold() {
     let offers = json!({"conditionalUpdates": [conditional("5.2.0", &["A", "B", "C"], "False")]});
     let terms = json!({"A": {"until": "2025-12-31"}, "B": {"for": "5.3.x"}, "C": {"for": "5.2.x"}});
-    let member = accept(member("a", offers), &["A", "B", "C"], terms);
-    let report = report(&[member], &["5.2.0"]);
+    let cluster = accept(cluster("a", offers), &["A", "B", "C"], terms);
+    let report = report(&[cluster], &["5.2.0"]);
     assert_eq!(report.clusters[0].targets[0].risks, ["A", "B"], "one is over, one is about others");
 }
 
 #[test]
-fn what_a_preflight_found_counts_and_is_told() {
+fn preflight_findings_block_target() {
     let offers = || json!({"availableUpdates": [release("5.1.4")]});
-    let members = [
-        preflight(member("clean", offers()), "5.1.4", &[]),
-        preflight(member("found", offers()), "5.1.4", &["OldDriver"]),
-        preflight(member("other", offers()), "5.2.0", &["OldDriver"]),
+    let clusters = [
+        preflight(cluster("clean", offers()), "5.1.4", &[]),
+        preflight(cluster("found", offers()), "5.1.4", &["OldDriver"]),
+        preflight(cluster("other", offers()), "5.2.0", &["OldDriver"]),
     ];
-    let report = report(&members, &["5.1.4"]);
+    let report = report(&clusters, &["5.1.4"]);
     let answers: Vec<Readiness> = report.clusters.iter().map(|cluster| cluster.readiness).collect();
     assert_eq!(answers, [Readiness::Ready, Readiness::Blocked, Readiness::Ready]);
     assert_eq!(report.clusters[0].targets[0].preflight.as_ref().unwrap().age_seconds, Some(60));
@@ -275,18 +276,18 @@ fn what_a_preflight_found_counts_and_is_told() {
 }
 
 #[test]
-fn common_risks_are_told_once_the_most_common_first() {
+fn common_risks_are_sorted_by_clusters() {
     let offer = |risks: &[&str]| {
         json!({"conditionalUpdates": [
             conditional("5.2.0", risks, "False"), conditional("5.2.1", risks, "Unknown")]})
     };
-    let members = [
-        member("a", offer(&["Rare", "Common"])),
-        accept(member("b", offer(&["Common", "Taken"])), &["Taken"], json!({})),
-        member("c", offer(&["Common"])),
+    let clusters = [
+        cluster("a", offer(&["Rare", "Common"])),
+        accept(cluster("b", offer(&["Common", "Taken"])), &["Taken"], json!({})),
+        cluster("c", offer(&["Common"])),
         unread("d"),
     ];
-    let risks = report(&members, &["5.2.0", "5.2.1"]).risks;
+    let risks = report(&clusters, &["5.2.0", "5.2.1"]).risks;
     insta::assert_snapshot!(serde_json::to_string_pretty(&risks).unwrap(), @r#"
     [
       {
@@ -320,28 +321,28 @@ fn common_risks_are_told_once_the_most_common_first() {
 }
 
 #[test]
-fn a_fleet_of_which_nothing_is_known_has_no_answer() {
+fn fleet_without_data_has_no_readiness() {
     assert_eq!(report(&[unread("a"), unread("b")], &[]).readiness(), None);
     assert_eq!(report(&[], &[]).readiness(), None);
-    let one = [unread("a"), member("b", json!({}))];
+    let one = [unread("a"), cluster("b", json!({}))];
     assert_eq!(report(&one, &[]).readiness(), Some(Readiness::Unknown));
 }
 
 proptest! {
-    /// Whatever else is known, something more that is wrong never makes an answer better.
+    /// A further problem never improves the readiness.
     #[test]
-    fn what_is_wrong_never_helps(
+    fn problems_never_improve_readiness(
         recommended in prop::sample::select(vec!["True", "False", "Unknown"]),
         type_ in prop::sample::select(vec!["Failing", "Progressing", "Invalid", "Upgradeable", "RetrievedUpdates"]),
         target in prop::sample::select(vec!["5.1.4", "5.2.0"]),
         asked in any::<bool>(),
     ) {
         let offers = json!({"conditionalUpdates": [conditional(target, &["A"], recommended)]});
-        let healthy = member("a", offers);
+        let healthy = cluster("a", offers);
         let mut sick = healthy.clone();
         let is_bad_when_false = matches!(type_, "Upgradeable" | "RetrievedUpdates");
         let status = if is_bad_when_false { "False" } else { "True" };
-        let conditions = &mut said(&mut sick).version.status.as_mut().unwrap().conditions;
+        let conditions = &mut snapshot(&mut sick).version.status.as_mut().unwrap().conditions;
         conditions.retain(|one| one.type_ != type_);
         conditions.push(object(condition(type_, status)));
         let targets: &[&str] = if asked { &[target] } else { &[] };
@@ -350,10 +351,10 @@ proptest! {
 }
 
 #[test]
-fn what_is_not_upgradeable_says_what_it_is() {
+fn upgradeable_false_has_message_of_condition() {
     let conditions = [condition("Failing", "False"), condition("Upgradeable", "False")];
     let more = json!({"conditions": conditions, "availableUpdates": [release("5.2.0")]});
-    let report = report(&[member("a", more)], &["5.2.0"]);
-    let told: Vec<_> = report.risks.iter().map(|one| (&*one.name, &one.message)).collect();
-    assert_eq!(told, [("UpgradeableFalse", &Some("That is why.".to_owned()))]);
+    let report = report(&[cluster("a", more)], &["5.2.0"]);
+    let lines: Vec<_> = report.risks.iter().map(|one| (&*one.name, &one.message)).collect();
+    assert_eq!(lines, [("UpgradeableFalse", &Some("That is why.".to_owned()))]);
 }

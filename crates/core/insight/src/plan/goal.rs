@@ -1,4 +1,4 @@
-//! Where somebody wants to get to.
+//! Goals of a plan.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,25 +6,25 @@ use std::str::FromStr;
 use fairway_api::Version;
 use fairway_graph::{Graph, NodeId};
 
-/// Where somebody wants to get to.
+/// Goal of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// One version.
+    /// A version.
     Version(Version),
-    /// The latest version of a minor version.
+    /// The latest release of a minor version.
     Stream {
-        /// Its first number.
+        /// Major version.
         major: u64,
-        /// Its second number.
+        /// Minor version.
         minor: u64,
     },
-    /// The latest version of a channel.
+    /// The latest release of a channel.
     Channel(String),
-    /// The latest version of the channel that the cluster follows.
+    /// The latest release of the channel of the cluster.
     Latest,
 }
 
-/// Why a text is no goal.
+/// Text that is not a valid goal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a version such as 5.2.3, a minor version such as 5.2, a channel such as \
@@ -46,15 +46,15 @@ impl FromStr for Goal {
             return Ok(Self::Stream { major, minor });
         }
         let legal = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
-        let begins_well = text.starts_with(|letter: char| letter.is_ascii_alphabetic());
-        if begins_well && text.contains('-') && text.chars().all(legal) {
+        let starts_with_letter = text.starts_with(|letter: char| letter.is_ascii_alphabetic());
+        if starts_with_letter && text.contains('-') && text.chars().all(legal) {
             return Ok(Self::Channel(text.to_owned()));
         }
         Err(GoalError(text.chars().take(80).collect()))
     }
 }
 
-/// `X.Y`.
+/// Parses a minor version `X.Y`.
 pub(super) fn stream(text: &str) -> Option<(u64, u64)> {
     let (major, minor) = text.split_once('.')?;
     let number = |digits: &str| {
@@ -65,27 +65,29 @@ pub(super) fn stream(text: &str) -> Option<(u64, u64)> {
 }
 
 impl Goal {
-    /// The minor version beyond which nothing is of interest, where that is known.
+    /// Last minor version of the plan, if the goal determines it.
     pub(super) fn stream(&self) -> Option<(u64, u64)> {
         match self {
             Self::Version(version) => Some((version.major(), version.minor())),
             Self::Stream { major, minor } => Some((*major, *minor)),
-            Self::Channel(name) => super::lanes::family(name).map(|(_, stream)| stream),
+            Self::Channel(name) => super::channels::family(name).map(|(_, stream)| stream),
             Self::Latest => None,
         }
     }
 
-    /// The releases of a graph that are it, the latest first. Pre-releases are meant by those who
-    /// name them, and where there is nothing else. Whoever names a channel of a minor version wants to
-    /// get there, though the channel has earlier ones as well. Releases that do not say in which channels they
-    /// are were told to a cluster that follows one.
+    /// Releases of the graph that match the goal, latest first.
+    ///
+    /// Pre-releases match only if the goal names one, or if there are no other releases. A channel
+    /// such as `stable-5.2` also contains earlier minor versions; only releases of its own minor
+    /// version match. Releases without channels match `latest`: ClusterVersion lists them for the
+    /// channel of the cluster.
     pub(super) fn releases(&self, graph: &Graph, channel: Option<&str>) -> Vec<NodeId> {
         let channel = match self {
             Self::Channel(name) => Some(name.as_str()),
             Self::Latest => channel,
             _ => None,
         };
-        let is_it = |(id, node): (NodeId, &fairway_graph::Node)| {
+        let matches_goal = |(id, node): (NodeId, &fairway_graph::Node)| {
             let version = &node.version;
             let fits = match self {
                 Self::Version(goal) => version == goal,
@@ -99,7 +101,7 @@ impl Goal {
             };
             (fits && node.release.is_some()).then_some(id)
         };
-        let mut found: Vec<NodeId> = graph.node_ids().rev().filter_map(is_it).collect();
+        let mut found: Vec<NodeId> = graph.node_ids().rev().filter_map(matches_goal).collect();
         let version = |id: &NodeId| &graph.node(*id).version;
         let is_of_stream = |id: &NodeId| {
             self.stream().is_none_or(|stream| stream == (version(id).major(), version(id).minor()))
@@ -131,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_type_for_it() {
+    fn parse_accepts_versions_streams_channels_and_latest() {
         for (text, goal) in [
             ("5.2.3", Goal::Version(Version::new(5, 2, 3))),
             ("5.2", Goal::Stream { major: 5, minor: 2 }),

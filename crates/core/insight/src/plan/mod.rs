@@ -1,18 +1,17 @@
-//! The ways from where a cluster is to where somebody wants it, hop by hop.
+//! Upgrade paths of a cluster to a goal, hop by hop.
 //!
-//! An update graph says which updates there are; the cluster says what stands against them, as far
-//! as that is known today. [`Plan::of`] puts both together. What is not known stays unknown: a
-//! plan never takes a risk for granted that nobody has looked at.
+//! [`Plan::new`] combines the update graph with the risks that the cluster and its operator report.
+//! A risk that was not evaluated counts as unknown, never as absent.
 
-mod chart;
-mod concerns;
+mod channels;
+mod cluster_risks;
+mod edge_risks;
 mod goal;
-mod hop;
-mod lanes;
-mod need;
-mod ways;
-mod weigh;
-mod why;
+mod input;
+mod not_offered;
+mod path;
+mod path_search;
+mod prerequisite;
 
 use std::collections::BTreeSet;
 
@@ -22,20 +21,22 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use chart::{Chart, GraphSource, Outlook, PlanError};
-pub use concerns::Gates;
+pub use channels::ChannelSet;
+pub use cluster_risks::AdminGates;
 pub use goal::{Goal, GoalError};
-pub use hop::{Exposure, Hop, HopRisk, Way};
-pub use lanes::Lanes;
-pub use need::Prerequisite;
-pub use why::{Maintained, NotOffered};
+pub use input::{ClusterState, GraphSource, PlanError, PlanInput};
+pub use not_offered::{GraphMaintenance, NotOffered};
+pub use path::{Hop, HopRisk, UpgradePath};
+pub use prerequisite::Prerequisite;
 
-use ways::Ways;
-use weigh::Scale;
-use why::Sight;
+use crate::Verdict;
+use crate::exposure::Exposure;
+use edge_risks::EdgeRisks;
+use not_offered::OfferLookup;
+use path_search::PathSearch;
 
-/// Later versions that are told to have been passed over; the latest say enough.
-const PASSED_OVER: usize = 3;
+/// Skipped targets in a plan; only the latest are useful.
+const MAX_SKIPPED_TARGETS: usize = 3;
 
 /// Upgrade paths of a cluster to a goal.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -55,9 +56,9 @@ pub struct Plan {
     /// Channel of the cluster.
     pub channel: Option<String>,
     /// Path with the least risk, and among those the fewest hops.
-    pub least_risk: Option<Way>,
+    pub least_risk: Option<UpgradePath>,
     /// Path with the fewest hops, and among those the least risk.
-    pub fewest_hops: Option<Way>,
+    pub fewest_hops: Option<UpgradePath>,
     /// Later versions that match the goal, and why the plan does not lead to them.
     pub skipped_targets: Vec<SkippedTarget>,
     /// Why the target is not offered to the cluster now, `null` if it is.
@@ -123,41 +124,30 @@ pub enum Limitation {
     LaterReleases,
 }
 
-/// What a plan means for somebody who wants to begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Some way has no risk that is not accepted.
-    Yes,
-    /// Every way has one, or there is no way.
-    No,
-    /// It cannot be told.
-    CannotTell,
-}
-
 impl Plan {
-    /// Every command in it, for whoever knows how they are typed.
+    /// All commands of the plan, so that the caller can add cluster flags.
     pub fn commands_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let ways = self.least_risk.iter_mut().chain(&mut self.fewest_hops);
-        ways.flat_map(|way| &mut way.hops).flat_map(Hop::commands_mut)
+        let paths = self.least_risk.iter_mut().chain(&mut self.fewest_hops);
+        paths.flat_map(|path| &mut path.hops).flat_map(Hop::commands_mut)
     }
 
-    /// The ways to a goal, over the channels of `lanes`.
-    pub fn of(
-        outlook: &Outlook,
-        chart: Chart,
-        lanes: &Lanes,
+    /// Finds the upgrade paths to a goal that the channels of `channel_set` offer.
+    pub fn new(
+        cluster: &ClusterState,
+        input: PlanInput,
+        channel_set: &ChannelSet,
         goal: &Goal,
     ) -> Result<Self, PlanError> {
-        let from = outlook.version()?;
-        let Chart { graph, graph_source, maintained } = chart;
-        let sight = Sight { graph, lanes, maintained };
+        let from = cluster.version()?;
+        let PlanInput { graph, graph_source, maintenance } = input;
+        let lookup = OfferLookup { graph, channel_set, maintenance };
         let mut plan = Self {
-            observation_time: outlook.now,
+            observation_time: cluster.now,
             from: from.to_string(),
-            in_progress: outlook.is_updating(),
+            in_progress: cluster.is_updating(),
             goal: goal.to_string(),
             target: None,
-            channel: outlook.channel().map(str::to_owned),
+            channel: cluster.channel().map(str::to_owned),
             least_risk: None,
             fewest_hops: None,
             skipped_targets: Vec::new(),
@@ -167,16 +157,17 @@ impl Plan {
             limitations: Vec::new(),
             open_queries: BTreeSet::new(),
         };
-        let goals = goal.releases(graph, outlook.channel());
+        let goals = goal.releases(graph, cluster.channel());
         let later = goals.iter().filter(|id| graph.node(**id).version > from).copied();
-        let later = lanes.preferred(graph, later.collect());
-        if is_there(goal, &goals, &later, graph, &from) {
+        let later = channel_set.preferred(graph, later.collect());
+        if is_reached(goal, &goals, &later, graph, &from) {
             plan.target = Some(plan.from.clone());
-            (plan.least_risk, plan.fewest_hops) = (Some(Way::default()), Some(Way::default()));
+            plan.least_risk = Some(UpgradePath::default());
+            plan.fewest_hops = Some(UpgradePath::default());
             return Ok(plan);
         }
-        if let Some(here) = graph.find(&from).next() {
-            plan.find_ways(outlook, &sight, here, &later);
+        if let Some(current) = graph.find(&from).next() {
+            plan.find_paths(cluster, &lookup, current, &later);
         }
         let to = match (&plan.target, goal, later.first()) {
             (Some(to), _, _) => Version::parse(to).ok(),
@@ -184,31 +175,38 @@ impl Plan {
             (None, _, latest) => latest.map(|id| graph.node(*id).version.clone()),
         };
         plan.not_offered = match to {
-            Some(to) => sight.not_offered(&from, &to),
+            Some(to) => lookup.not_offered(&from, &to),
             None if graph.find(&from).next().is_none() => Some(NotOffered::UnknownCurrentVersion),
             None => Some(NotOffered::UnknownVersion),
         };
-        let empty = lanes.empty(graph, goal);
+        let empty = channel_set.empty(graph, goal);
         plan.limitations.extend(empty.map(|channel| Limitation::EmptyChannel { channel }));
-        plan.limitations.extend(plan.meets_later_releases().then_some(Limitation::LaterReleases));
+        plan.limitations.extend(plan.has_later_minors().then_some(Limitation::LaterReleases));
         Ok(plan)
     }
 
-    fn find_ways(&mut self, outlook: &Outlook, sight: &Sight, here: NodeId, goals: &[NodeId]) {
-        let Sight { graph, lanes, .. } = sight;
-        let scale = Scale::new(graph, here, outlook);
-        let ways = Ways::find(graph, here, goals, lanes, &scale);
-        self.open_queries = scale.open_queries(ways.passable());
-        let free = goals.iter().position(|goal| ways.risks_to(*goal) == Some(0));
-        let reached = goals.iter().position(|goal| ways.risks_to(*goal).is_some());
-        let way = |edges: Option<Vec<_>>| {
+    fn find_paths(
+        &mut self,
+        cluster: &ClusterState,
+        lookup: &OfferLookup,
+        current: NodeId,
+        goals: &[NodeId],
+    ) {
+        let OfferLookup { graph, channel_set, .. } = lookup;
+        let edge_risks = EdgeRisks::new(graph, current, cluster);
+        let search = PathSearch::find(graph, current, goals, channel_set, &edge_risks);
+        self.open_queries = edge_risks.open_queries(search.passable());
+        let free = goals.iter().position(|goal| search.risks_to(*goal) == Some(0));
+        let reached = goals.iter().position(|goal| search.risks_to(*goal).is_some());
+        let path = |edges: Option<Vec<_>>| {
             let edges = edges?;
-            Some(hop::way(graph, &edges, lanes.changes(graph, &edges), &scale))
+            let changes = channel_set.changes(graph, &edges);
+            Some(UpgradePath::new(graph, &edges, changes, &edge_risks))
         };
         let Some(chosen) = free.or(reached) else { return };
-        for goal in goals.iter().take(chosen.min(PASSED_OVER)) {
-            let way = way(ways.safest(*goal)).unwrap_or_default();
-            let names: BTreeSet<&str> = way.unaccepted().map(|risk| risk.name.as_str()).collect();
+        for goal in goals.iter().take(chosen.min(MAX_SKIPPED_TARGETS)) {
+            let path = path(search.safest(*goal)).unwrap_or_default();
+            let names: BTreeSet<&str> = path.unaccepted().map(|risk| risk.name.as_str()).collect();
             self.skipped_targets.push(SkippedTarget {
                 version: graph.node(*goal).version.to_string(),
                 risks: names.into_iter().map(str::to_owned).collect(),
@@ -216,65 +214,66 @@ impl Plan {
         }
         let chosen = goals[chosen];
         self.target = Some(graph.node(chosen).version.to_string());
-        self.least_risk = way(ways.safest(chosen));
-        self.fewest_hops = way(ways.shortest(chosen));
+        self.least_risk = path(search.safest(chosen));
+        self.fewest_hops = path(search.shortest(chosen));
     }
 
-    /// Whether some update begins at a minor version that the cluster does not have yet.
-    fn meets_later_releases(&self) -> bool {
-        let hops = self.least_risk.iter().flat_map(|way| &way.hops);
+    /// Whether a minor update of the path starts at a later minor version than that of the cluster.
+    fn has_later_minors(&self) -> bool {
+        let hops = self.least_risk.iter().flat_map(|path| &path.hops);
         let stream = |version: &str| Version::parse(version).map(|version| version.stream()).ok();
         hops.skip(1).any(|hop| stream(&hop.from) != stream(&self.from) && !hop.step.within_minor())
     }
 
-    /// Whether operators of OLM may stand against an update to another minor version, and nobody
-    /// has looked.
-    fn operators_are_unknown(&self, way: &Way) -> bool {
-        let unknown =
-            self.limitations.iter().any(|gap| matches!(gap, Limitation::Operators { .. }));
-        unknown && way.hops.iter().any(|hop| !hop.step.within_minor())
+    /// Whether the path has a minor update that unknown OLM operators may not support.
+    fn operators_are_unknown(&self, path: &UpgradePath) -> bool {
+        let unknown = self
+            .limitations
+            .iter()
+            .any(|limitation| matches!(limitation, Limitation::Operators { .. }));
+        unknown && path.hops.iter().any(|hop| !hop.step.within_minor())
     }
 
-    /// Whether there may be updates that nobody has told of.
+    /// Whether the updates of some channels could not be retrieved.
     fn channels_are_unknown(&self) -> bool {
-        self.limitations.iter().any(|gap| matches!(gap, Limitation::Channels { .. }))
+        self.limitations.iter().any(|limitation| matches!(limitation, Limitation::Channels { .. }))
     }
 
-    /// What it means for somebody who wants to begin.
+    /// Whether a path without unaccepted risks exists.
     pub fn verdict(&self) -> Verdict {
-        let Some(way) = &self.least_risk else {
+        let Some(path) = &self.least_risk else {
             return match self.graph_source {
-                GraphSource::ClusterVersion { .. } => Verdict::CannotTell,
+                GraphSource::ClusterVersion { .. } => Verdict::Unknown,
                 _ if self.not_offered == Some(NotOffered::UnknownCurrentVersion) => {
-                    Verdict::CannotTell
+                    Verdict::Unknown
                 }
-                _ if self.channels_are_unknown() => Verdict::CannotTell,
+                _ if self.channels_are_unknown() => Verdict::Unknown,
                 _ => Verdict::No,
             };
         };
         let applies = |risk: &HopRisk| risk.exposure == Exposure::Exposed;
-        match way.unaccepted().map(applies).max() {
-            _ if way.has_to_be_mended() => Verdict::No,
-            None if self.operators_are_unknown(way) => Verdict::CannotTell,
+        match path.unaccepted().map(applies).max() {
+            _ if path.needs_repair() => Verdict::No,
+            None if self.operators_are_unknown(path) => Verdict::Unknown,
             None => Verdict::Yes,
             Some(true) => Verdict::No,
-            Some(false) => Verdict::CannotTell,
+            Some(false) => Verdict::Unknown,
         }
     }
 }
 
-/// Whether the cluster has what somebody wants already.
-fn is_there(
+/// Whether the cluster already has the goal.
+fn is_reached(
     goal: &Goal,
     goals: &[NodeId],
     later: &[NodeId],
     graph: &Graph,
     from: &Version,
 ) -> bool {
-    let is_it = |id: &NodeId| graph.node(*id).version == *from;
+    let is_current = |id: &NodeId| graph.node(*id).version == *from;
     match goal {
         Goal::Version(version) => version == from,
-        _ => later.is_empty() && goals.iter().any(is_it),
+        _ => later.is_empty() && goals.iter().any(is_current),
     }
 }
 

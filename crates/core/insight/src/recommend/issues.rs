@@ -1,4 +1,4 @@
-//! What speaks against updates, by the names that people accept it by.
+//! Issues before an update, with the names by which they are accepted.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use super::prechecks::Precheck;
 use super::targets::Target;
 use crate::alerts::Alerts;
 
-/// The one name for all risks of an update. Each of them can be accepted by its own as well.
+/// Issue for all risks of an update. Each risk can also be accepted by its own name.
 pub const CONDITIONAL_UPDATE_RISK: &str = "ConditionalUpdateRisk";
 
-/// It is not known which updates there are now.
+/// Issue if the list of updates may be outdated.
 pub const CANNOT_RETRIEVE_UPDATES: &str = "CannotRetrieveUpdates";
 
-/// What should be looked at before an update could not be.
+/// Issue if a check before an update could not be completed.
 pub const FAILED_TO_COMPLETE_PRECHECK: &str = "FailedToCompletePrecheck";
 
 /// State that is reported before an update.
@@ -33,7 +33,7 @@ pub struct Issue {
     pub certain: bool,
     /// Whether the issue is accepted.
     pub accepted: bool,
-    /// Names whose acceptance, taken together, accepts the issue.
+    /// Names whose acceptance, accepted together, accepts the issue.
     #[serde(skip)]
     parts: Vec<String>,
 }
@@ -62,7 +62,7 @@ impl Issue {
     }
 }
 
-/// What speaks against any update.
+/// Issues that affect every update.
 pub(super) fn of_cluster(
     status: &ClusterVersionStatus,
     alerts: &Alerts,
@@ -75,17 +75,17 @@ pub(super) fn of_cluster(
             let message = "ClusterVersion has no condition Failing, so its state is unknown";
             issues.push(Issue::new(failing::TYPE, None, Some(message), false));
         }
-        Some(fine) if fine.status == ConditionStatus::False => {}
+        Some(condition) if condition.status == ConditionStatus::False => {}
         Some(condition) => {
             let certain = condition.status == ConditionStatus::True;
             issues.push(Issue::of_condition(failing::TYPE, condition, certain));
         }
     }
-    let says_something = |condition: &&OperatorCondition| {
+    let has_message = |condition: &&OperatorCondition| {
         condition.status == ConditionStatus::True
             && condition.message.as_ref().is_some_and(|message| !message.is_empty())
     };
-    if let Some(condition) = condition(progressing::TYPE).filter(says_something) {
+    if let Some(condition) = condition(progressing::TYPE).filter(has_message) {
         issues.push(Issue::of_condition(progressing::TYPE, condition, true));
     }
     if let Alerts::Unreadable(why) = alerts {
@@ -104,7 +104,7 @@ pub(super) fn of_cluster(
     issues
 }
 
-/// What speaks against one update.
+/// Issue of one update.
 pub(super) fn of_target(target: &Target) -> Option<Issue> {
     let (reason, message) = (target.reason.as_deref(), target.message.as_deref());
     let certain = target.recommended != "Unknown";

@@ -1,6 +1,5 @@
-//! Which updates there are, and what speaks against them.
+//! Available updates, and the issues before an update.
 
-mod blanket;
 mod issues;
 mod prechecks;
 mod targets;
@@ -19,9 +18,9 @@ pub use issues::{
 pub use prechecks::Precheck;
 pub use targets::Target;
 
-pub(crate) use blanket::Blanket;
-pub(crate) use targets::UPGRADEABLE_FALSE;
+pub(crate) use targets::{UPGRADEABLE_FALSE, UpgradeableFalse};
 
+use crate::Verdict;
 use crate::alerts::{AlertAvailability, Alerts};
 
 /// Updates of a cluster, and the issues before an update.
@@ -49,7 +48,7 @@ pub struct Recommendation {
     pub invalid_versions: Vec<String>,
     /// All updates, or the requested one.
     #[serde(flatten)]
-    pub answer: Answer,
+    pub result: RecommendResult,
     /// Whether alerts are missing in the recording of a cluster that has some.
     #[serde(skip)]
     alerts_missing: bool,
@@ -58,7 +57,7 @@ pub struct Recommendation {
 /// All updates, or the requested one.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Answer {
+pub enum RecommendResult {
     /// All updates.
     #[serde(rename_all = "camelCase")]
     All {
@@ -77,32 +76,21 @@ pub enum Answer {
     },
 }
 
-/// What a question about one update is answered with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Nothing that is not accepted speaks against it.
-    Yes,
-    /// Something does.
-    No,
-    /// It cannot be told.
-    CannotTell,
-}
-
-/// What is asked about.
+/// Update that a recommendation is about.
 #[derive(Clone, Debug, Default)]
-pub struct Question {
-    /// One version; else all.
+pub struct RecommendQuery {
+    /// Target version, `None` for all updates.
     pub version: Option<Version>,
-    /// Names of issues, or of risks, that somebody accepts.
+    /// Names of accepted issues or risks.
     pub accept: BTreeSet<String>,
 }
 
 impl Recommendation {
-    /// What is known about updates of a cluster.
+    /// Recommends updates of a cluster.
     pub fn of(
         cluster_version: &ClusterVersion,
         alerts: &Alerts,
-        question: &Question,
+        query: &RecommendQuery,
         now: Timestamp,
     ) -> Self {
         let nothing = ClusterVersionStatus::default();
@@ -110,21 +98,16 @@ impl Recommendation {
         let (updates, invalid_versions) = targets::of(status);
         let prechecks = prechecks::of(alerts);
         let mut issues = issues::of_cluster(status, alerts, &prechecks);
-        let answer = match &question.version {
-            None => {
-                let updates_retrieved = updates_retrieved(status, &updates);
-                Answer::All { updates, updates_retrieved }
-            }
-            Some(version) => {
-                let updates_retrieved = updates_retrieved(status, &updates);
-                one(updates, version, updates_retrieved)
-            }
+        let updates_retrieved = updates_retrieved(status, &updates);
+        let result = match &query.version {
+            None => RecommendResult::All { updates, updates_retrieved },
+            Some(version) => one(updates, version, updates_retrieved),
         };
-        if let Answer::One { target: Some(target), .. } = &answer {
+        if let RecommendResult::One { target: Some(target), .. } = &result {
             issues.extend(issues::of_target(target));
         }
         for issue in &mut issues {
-            issue.accepted = issue.is_accepted(&question.accept);
+            issue.accepted = issue.is_accepted(&query.accept);
         }
         let open = issues.iter().filter(|issue| !issue.accepted);
         let unaccepted: BTreeSet<String> = open.map(|issue| issue.name.clone()).collect();
@@ -139,33 +122,32 @@ impl Recommendation {
             unaccepted: unaccepted.into_iter().collect(),
             issues,
             invalid_versions,
-            answer,
+            result,
             alerts_missing: matches!(alerts, Alerts::NotRecorded),
         }
     }
 
-    /// The answer in one word. A list is an answer, whatever is in it.
+    /// Whether the requested update has unaccepted issues. A list of updates is always `Yes`.
     pub fn verdict(&self) -> Verdict {
         let mut open = self.issues.iter().filter(|issue| !issue.accepted).peekable();
-        match &self.answer {
-            Answer::All { updates_retrieved: true, .. } => Verdict::Yes,
-            Answer::All { updates_retrieved: false, .. } | Answer::One { target: None, .. } => {
-                Verdict::CannotTell
-            }
+        match &self.result {
+            RecommendResult::All { updates_retrieved: true, .. } => Verdict::Yes,
+            RecommendResult::All { updates_retrieved: false, .. }
+            | RecommendResult::One { target: None, .. } => Verdict::Unknown,
             _ if open.peek().is_none() && !self.alerts_missing => Verdict::Yes,
             _ if open.any(|issue| issue.certain) => Verdict::No,
-            _ => Verdict::CannotTell,
+            _ => Verdict::Unknown,
         }
     }
 }
 
-/// Whether somebody has looked which updates there are.
+/// Whether the operator has retrieved updates.
 fn updates_retrieved(status: &ClusterVersionStatus, updates: &[Target]) -> bool {
     !updates.is_empty() || status.conditions.is_true(retrieved_updates::TYPE)
 }
 
-/// The update to a version; else the nearest thing that can be said.
-fn one(updates: Vec<Target>, version: &Version, updates_retrieved: bool) -> Answer {
+/// The update to a version, or why it is not offered.
+fn one(updates: Vec<Target>, version: &Version, updates_retrieved: bool) -> RecommendResult {
     let parsed = |target: &Target| Version::parse(&target.version).ok();
     let same_major =
         |target: &Target| parsed(target).is_some_and(|one| one.major() == version.major());
@@ -185,7 +167,7 @@ fn one(updates: Vec<Target>, version: &Version, updates_retrieved: bool) -> Answ
     let text = version.to_string();
     let target = updates.into_iter().find(|target| target.version == text);
     let not_offered = target.is_none().then_some(not_offered);
-    Answer::One { target, not_offered_message: not_offered }
+    RecommendResult::One { target, not_offered_message: not_offered }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Alerts that should be looked into before an update.
+//! Checks of the alerts before an update.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub struct Precheck {
     pub message: String,
 }
 
-/// What is looked for among alerts.
+/// Group of alerts with one meaning for updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
     Critical,
@@ -34,11 +34,12 @@ enum Group {
 
 use Group::{Critical, Node, PodDisruptionBudget, PodImagePull, UpdatePrecheck, Virt};
 
-/// Those that are told also where nothing was found.
-const ALWAYS_TOLD: [Group; 5] = [Critical, PodDisruptionBudget, PodImagePull, Node, UpdatePrecheck];
+/// Groups that are also reported if no alert is firing.
+const ALWAYS_REPORTED: [Group; 5] =
+    [Critical, PodDisruptionBudget, PodImagePull, Node, UpdatePrecheck];
 
 impl Group {
-    /// What an alert means for an update; the first that fits.
+    /// First group that matches an alert.
     fn of(alert: &Alert, name: &str) -> Option<Self> {
         Some(match name {
             _ if alert.label("severity") == "critical" => Critical,
@@ -65,7 +66,7 @@ impl Group {
         }
     }
 
-    /// What its alerts mean for an update.
+    /// Effect of the alerts on an update.
     fn meaning(self) -> &'static str {
         match self {
             Critical => "suggesting significant cluster issues worth investigating",
@@ -78,27 +79,27 @@ impl Group {
     }
 }
 
-/// What was looked at, and what came of it: what was found first, in the order of the alerts.
+/// Results of the checks: failed ones in the order of the alerts, then passed ones.
 pub(super) fn of(alerts: &Alerts) -> Vec<Precheck> {
     let Alerts::Known(alerts) = alerts else { return Vec::new() };
     let grouped = alerts.iter().filter_map(|alert| {
         let name = firing_name(alert)?;
         Some((Group::of(alert, name)?, alert, name))
     });
-    let mut quiet = ALWAYS_TOLD.to_vec();
+    let mut silent = ALWAYS_REPORTED.to_vec();
     let mut prechecks = Vec::new();
     for (index, (group, alert, name)) in grouped.enumerate() {
         let budget = group == PodDisruptionBudget || name == "PodDisruptionBudgetLimit";
-        quiet.retain(|other| *other != group && !(budget && *other == PodDisruptionBudget));
+        silent.retain(|other| *other != group && !(budget && *other == PodDisruptionBudget));
         prechecks.push(Precheck {
             type_: format!("{}/{name}/{index}", group.type_()),
             name: name.to_owned(),
             passed: false,
             reason: format!("Alert:{}", alert.state),
-            message: told(alert, name, group, budget),
+            message: message_of(alert, name, group, budget),
         });
     }
-    prechecks.extend(quiet.into_iter().map(|group| Precheck {
+    prechecks.extend(silent.into_iter().map(|group| Precheck {
         type_: group.type_().to_owned(),
         name: group.type_().to_owned(),
         passed: true,
@@ -108,7 +109,7 @@ pub(super) fn of(alerts: &Alerts) -> Vec<Precheck> {
     prechecks
 }
 
-fn told(alert: &Alert, name: &str, group: Group, budget: bool) -> String {
+fn message_of(alert: &Alert, name: &str, group: Group, budget: bool) -> String {
     let severity = match alert.label("severity") {
         "" => "unknown-severity",
         severity => severity,

@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 
 use fairway_api::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk, Release};
-use fairway_api::reason::{applies, recommended};
-use fairway_api::{ClusterVersionStatus, ConditionStatus, Conditions as _, Version};
+use fairway_api::reason::{applies, recommended, upgradeable};
+use fairway_api::{
+    ClusterVersionStatus, ConditionStatus, Conditions as _, OperatorCondition, Version,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::blanket::Blanket;
 use crate::exposure::is_advice;
 
 /// An update.
@@ -30,19 +31,19 @@ pub struct Target {
     pub risks: Vec<String>,
 }
 
-/// What speaks against all updates to another minor version, as a risk.
+/// Name of the risk for `Upgradeable=False` of ClusterVersion.
 pub(crate) const UPGRADEABLE_FALSE: &str = "UpgradeableFalse";
 
 impl Target {
-    /// Whether nothing speaks against it.
+    /// Whether the update is recommended.
     pub fn is_recommended(&self) -> bool {
         self.recommended == "True"
     }
 }
 
-/// The updates, the latest first; and versions that are none.
+/// Listed updates, latest first, and versions that are not valid.
 pub(super) fn of(status: &ClusterVersionStatus) -> (Vec<Target>, Vec<String>) {
-    let blanket = Blanket::of(status);
+    let upgradeable = UpgradeableFalse::of(status);
     let conditional = status.conditional_updates.iter();
     let conditional = conditional.map(|update| (&update.release, Some(update)));
     let known = |release: &Release| {
@@ -55,10 +56,11 @@ pub(super) fn of(status: &ClusterVersionStatus) -> (Vec<Target>, Vec<String>) {
     for (release, update) in conditional.chain(available) {
         match Version::parse(&release.version) {
             Ok(version) => {
-                let said = Said::about(update, status);
-                let against = blanket.filter(|blanket| blanket.is_against(update, &version));
-                let said = against.into_iter().fold(said, Said::with_blanket);
-                targets.push((Reverse(version), said.about_release(release)));
+                let assessment = Assessment::of(update, status);
+                let blocking = upgradeable.filter(|it| it.blocks(update, &version));
+                let assessment =
+                    blocking.into_iter().fold(assessment, Assessment::with_upgradeable);
+                targets.push((Reverse(version), assessment.target(release)));
             }
             Err(_) => invalid_versions.push(release.version.clone()),
         }
@@ -67,68 +69,68 @@ pub(super) fn of(status: &ClusterVersionStatus) -> (Vec<Target>, Vec<String>) {
     (targets.into_iter().map(|(_, target)| target).collect(), invalid_versions)
 }
 
-/// What is said against an update.
+/// Recommendation of an update.
 #[derive(Default)]
-struct Said {
-    /// None where nothing speaks against it.
-    against: Option<Against>,
+struct Assessment {
+    /// Why the update is not recommended, `None` if it is.
+    obstacle: Option<Obstacle>,
     risks: Vec<String>,
 }
 
-/// What speaks against an update.
-struct Against {
+/// Why an update is not recommended.
+struct Obstacle {
     status: ConditionStatus,
     reason: String,
     message: String,
-    /// Whether anybody says so, or only nobody says otherwise.
-    said: bool,
+    /// Whether a condition reports it. `false` if a condition is missing.
+    reported: bool,
 }
 
-impl Said {
-    fn about(update: Option<&ConditionalUpdate>, status: &ClusterVersionStatus) -> Self {
+impl Assessment {
+    fn of(update: Option<&ConditionalUpdate>, status: &ClusterVersionStatus) -> Self {
         let Some(update) = update else { return Self::default() };
-        let against = match update.conditions.find(recommended::TYPE) {
-            Some(fine) if fine.status == ConditionStatus::True => None,
-            Some(one) => Some(Against {
-                status: one.status.clone(),
-                reason: one.reason.clone(),
-                message: one.message.clone(),
-                said: true,
+        let obstacle = match update.conditions.find(recommended::TYPE) {
+            Some(condition) if condition.status == ConditionStatus::True => None,
+            Some(condition) => Some(Obstacle {
+                status: condition.status.clone(),
+                reason: condition.reason.clone(),
+                message: condition.message.clone(),
+                reported: true,
             }),
             None if update.risks.is_empty() && update.risk_names.is_empty() => None,
-            None => Some(Against {
+            None => Some(Obstacle {
                 status: ConditionStatus::Unknown,
                 reason: "NoConditions".to_owned(),
                 message: format!(
                     "the exposure to its risks is unknown: {}",
                     names(update).join(", ")
                 ),
-                said: false,
+                reported: false,
             }),
         };
-        let risks = if against.is_some() { may_apply(update, status) } else { Vec::new() };
-        Self { against, risks }
+        let risks = if obstacle.is_some() { may_apply(update, status) } else { Vec::new() };
+        Self { obstacle, risks }
     }
 
-    /// What is said, with what stands against every update to another minor version on top.
-    fn with_blanket(self, blanket: Blanket) -> Self {
+    /// Adds `Upgradeable=False`.
+    fn with_upgradeable(self, upgradeable: UpgradeableFalse) -> Self {
         let (reason, message) =
-            if let Some(Against { message: other, said: true, .. }) = self.against {
-                ("MultipleReasons".to_owned(), format!("{}\n\n{other}", blanket.message()))
+            if let Some(Obstacle { message: other, reported: true, .. }) = self.obstacle {
+                ("MultipleReasons".to_owned(), format!("{}\n\n{other}", upgradeable.message()))
             } else {
-                let reason = blanket.reason().unwrap_or(UPGRADEABLE_FALSE);
-                (reason.to_owned(), blanket.message().to_owned())
+                let reason = upgradeable.reason().unwrap_or(UPGRADEABLE_FALSE);
+                (reason.to_owned(), upgradeable.message().to_owned())
             };
         let mut risks = self.risks;
         risks.push(UPGRADEABLE_FALSE.to_owned());
         let status = ConditionStatus::False;
-        Self { against: Some(Against { status, reason, message, said: true }), risks }
+        Self { obstacle: Some(Obstacle { status, reason, message, reported: true }), risks }
     }
 
-    fn about_release(self, release: &Release) -> Target {
-        let (recommended, reason, message) = match self.against {
+    fn target(self, release: &Release) -> Target {
+        let (recommended, reason, message) = match self.obstacle {
             None => (ConditionStatus::True, None, None),
-            Some(Against { status, reason, message, .. }) => (status, Some(reason), Some(message)),
+            Some(Obstacle { status, reason, message, .. }) => (status, Some(reason), Some(message)),
         };
         Target {
             version: release.version.clone(),
@@ -142,7 +144,53 @@ impl Said {
     }
 }
 
-/// The names of the risks of an update.
+/// `Upgradeable=False` of ClusterVersion, which blocks updates to later minor versions.
+#[derive(Clone, Copy)]
+pub(crate) struct UpgradeableFalse<'a> {
+    from: (u64, u64),
+    condition: &'a OperatorCondition,
+}
+
+impl<'a> UpgradeableFalse<'a> {
+    /// `None` if the condition is not `False`, or if it summarises risks of the ledger: then each
+    /// update lists these risks, and they can be accepted.
+    pub(crate) fn of(status: &'a ClusterVersionStatus) -> Option<Self> {
+        let condition = status.conditions.find(upgradeable::TYPE)?;
+        let from = Version::parse(&status.desired.version).ok()?;
+        let upgradeable = Self { from: (from.major(), from.minor()), condition };
+        let is_in_ledger =
+            status.conditional_update_risks.iter().any(|risk| upgradeable.has_risk(risk));
+        (condition.status == ConditionStatus::False && !is_in_ledger).then_some(upgradeable)
+    }
+
+    /// Whether it blocks an update. Updates with a risk of the same message already report it.
+    pub(crate) fn blocks(&self, update: Option<&ConditionalUpdate>, to: &Version) -> bool {
+        let reports_it = |risk: &ConditionalUpdateRisk| {
+            !self.message().is_empty() && risk.message.contains(self.message())
+        };
+        let mut risks = update.iter().flat_map(|update| &update.risks);
+        (to.major(), to.minor()) > self.from && !risks.any(reports_it)
+    }
+
+    pub(crate) fn message(&self) -> &'a str {
+        self.condition.message.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn reason(&self) -> Option<&'a str> {
+        self.condition.reason.as_deref()
+    }
+
+    /// Whether the condition names the risk: as its reason, or at the start of a line.
+    fn has_risk(&self, risk: &ConditionalUpdateRisk) -> bool {
+        let names_it =
+            |text: &str| text.strip_prefix(&risk.name).is_some_and(|it| it.starts_with(": "));
+        let mut lines = self.message().lines().map(|line| line.strip_prefix("* ").unwrap_or(line));
+        let is_reason = self.reason() == Some(&risk.name) && self.message() == risk.message;
+        is_reason || lines.any(names_it)
+    }
+}
+
+/// Names of the risks of an update.
 fn names(update: &ConditionalUpdate) -> Vec<String> {
     let risks = update.risks.iter().map(|risk| &risk.name);
     let mut names: Vec<String> = risks.chain(&update.risk_names).cloned().collect();
@@ -151,21 +199,21 @@ fn names(update: &ConditionalUpdate) -> Vec<String> {
     names
 }
 
-/// The names of the risks of an update, without those that are known not to apply, and those that
-/// are only told: what a preflight says that is not complete holds nothing up.
+/// Names of the risks of an update, except those that do not apply and those that do not block:
+/// findings of incomplete preflights.
 fn may_apply(update: &ConditionalUpdate, status: &ClusterVersionStatus) -> Vec<String> {
     let every = update.risks.iter().chain(&status.conditional_update_risks);
-    let applies_not = |name: &String| {
+    let does_not_apply = |name: &String| {
         let mut defined = every.clone().filter(|risk| risk.name == *name);
-        let says_no = |risk: &ConditionalUpdateRisk| {
-            let said = risk.conditions.find(applies::TYPE);
-            said.is_some_and(|it| it.status == ConditionStatus::False || is_advice(&it.reason))
+        let is_excluded = |risk: &ConditionalUpdateRisk| {
+            let condition = risk.conditions.find(applies::TYPE);
+            condition.is_some_and(|it| it.status == ConditionStatus::False || is_advice(&it.reason))
         };
-        let says_yes = |risk: &ConditionalUpdateRisk| {
-            let said = risk.conditions.find(applies::TYPE);
-            said.is_some_and(|it| it.status == ConditionStatus::True && !is_advice(&it.reason))
+        let is_included = |risk: &ConditionalUpdateRisk| {
+            let condition = risk.conditions.find(applies::TYPE);
+            condition.is_some_and(|it| it.status == ConditionStatus::True && !is_advice(&it.reason))
         };
-        defined.clone().any(says_no) && !defined.any(says_yes)
+        defined.clone().any(is_excluded) && !defined.any(is_included)
     };
-    names(update).into_iter().filter(|name| !applies_not(name)).collect()
+    names(update).into_iter().filter(|name| !does_not_apply(name)).collect()
 }

@@ -1,4 +1,4 @@
-//! What is told about updates.
+//! What is message_of about updates.
 #![expect(clippy::needless_pass_by_value, reason = "values are written where they are used")]
 
 use fairway_api::ClusterVersion;
@@ -8,7 +8,7 @@ use super::*;
 use crate::alerts;
 use crate::status::tests::{at, object};
 
-/// A cluster at 5.1.0 with these conditions and updates.
+/// Cluster at 5.1.0 with these conditions and updates.
 fn cluster(conditions: Value, available: Value, conditional: Value) -> ClusterVersion {
     object(json!({
         "metadata": {"name": "version"},
@@ -49,13 +49,13 @@ fn firing(alerts: Value) -> Alerts {
 }
 
 fn all(cluster: &ClusterVersion) -> Vec<String> {
-    let report = Recommendation::of(cluster, &none(), &Question::default(), at(0));
-    let Answer::All { updates, .. } = report.answer else { panic!() };
-    let told = |one: &Target| {
+    let report = Recommendation::of(cluster, &none(), &RecommendQuery::default(), at(0));
+    let RecommendResult::All { updates, .. } = report.result else { panic!() };
+    let message_of = |one: &Target| {
         let Target { version, recommended, reason, message, risks, .. } = one;
         format!("{version} {recommended} {reason:?} {message:?} {risks:?}")
     };
-    updates.iter().map(told).collect()
+    updates.iter().map(message_of).collect()
 }
 
 fn about(
@@ -66,11 +66,11 @@ fn about(
 ) -> Recommendation {
     let version = Some(Version::parse(version).unwrap());
     let accept = accept.iter().map(|name| (*name).to_owned()).collect();
-    Recommendation::of(cluster, alerts, &Question { version, accept }, at(0))
+    Recommendation::of(cluster, alerts, &RecommendQuery { version, accept }, at(0))
 }
 
 #[test]
-fn updates_are_those_with_and_without_conditions_the_latest_first() {
+fn updates_are_sorted_latest_first() {
     let available =
         json!([release("5.1.2"), release("5.1.10"), release("5.1.3"), release("latest")]);
     let conditional = json!([
@@ -90,13 +90,13 @@ fn updates_are_those_with_and_without_conditions_the_latest_first() {
     5.1.3 True None None []
     5.1.2 True None None []
     "#);
-    let report = Recommendation::of(&cluster, &none(), &Question::default(), at(0));
+    let report = Recommendation::of(&cluster, &none(), &RecommendQuery::default(), at(0));
     assert_eq!(report.invalid_versions, ["latest"]);
-    assert_eq!(report.verdict(), Verdict::Yes, "a list is an answer");
+    assert_eq!(report.verdict(), Verdict::Yes, "a list is a result");
 }
 
 #[test]
-fn what_is_not_upgradeable_speaks_against_other_minor_versions() {
+fn upgradeable_false_blocks_other_minor_versions() {
     let mut conditions = fine();
     let message = "Operators have to move first.";
     conditions.as_array_mut().unwrap().push(
@@ -130,19 +130,19 @@ fn what_is_not_upgradeable_speaks_against_other_minor_versions() {
     "#);
 }
 
-/// An operator that counts what is not upgradeable as risks of updates says so once.
+/// Operators with a risk ledger report `Upgradeable=False` as a risk of updates.
 #[test]
-fn what_is_not_upgradeable_is_told_once_and_can_be_accepted() {
-    let said = "AdminAck-ack-5.1-apis";
-    let told = |reason: &str, message: String, published: &str| {
+fn upgradeable_false_in_ledger_is_not_repeated() {
+    let output = "AdminAck-ack-5.1-apis";
+    let message_of = |reason: &str, message: String, published: &str| {
         let mut conditions = fine();
         conditions.as_array_mut().unwrap().push(
             json!({"type": "Upgradeable", "status": "False", "reason": reason, "message": message}),
         );
-        let mut accepted = conditional("5.2.0", &[said, "Slow"], Some("True"));
-        accepted["riskNames"] = json!([said, "Slow"]);
-        let mut not = conditional("5.2.1", &[said], Some("False"));
-        not["riskNames"] = json!([said]);
+        let mut accepted = conditional("5.2.0", &[output, "Slow"], Some("True"));
+        accepted["riskNames"] = json!([output, "Slow"]);
+        let mut not = conditional("5.2.1", &[output], Some("False"));
+        not["riskNames"] = json!([output]);
         let mut cluster = cluster(conditions, json!([release("5.2.0")]), json!([accepted, not]));
         let risk = json!({"name": published, "message": format!("{published} it is."), "url": "u",
                           "matchingRules": []});
@@ -150,38 +150,39 @@ fn what_is_not_upgradeable_is_told_once_and_can_be_accepted() {
         all(&cluster)
     };
     let once = [
-        format!("5.2.1 False Some(\"Because\") Some(\"Long.\") [\"{said}\"]"),
+        format!("5.2.1 False Some(\"Because\") Some(\"Long.\") [\"{output}\"]"),
         "5.2.0 True None None []".to_owned(),
     ];
-    let line = format!("{said}: {said} it is.");
-    assert_eq!(told("AdminAckRequired", line.clone(), said), once);
-    assert_eq!(told("MultipleReasons", format!("Several:\n* A: B\n* {line}"), said), once);
-    assert_eq!(told("Plain", "Plain it is.".to_owned(), "Plain"), once);
-    let others_words = told("AdminAckRequired", "Confirm: APIs go.".to_owned(), said);
+    let line = format!("{output}: {output} it is.");
+    assert_eq!(message_of("AdminAckRequired", line.clone(), output), once);
+    assert_eq!(message_of("MultipleReasons", format!("Several:\n* A: B\n* {line}"), output), once);
+    assert_eq!(message_of("Plain", "Plain it is.".to_owned(), "Plain"), once);
+    let others_words = message_of("AdminAckRequired", "Confirm: APIs go.".to_owned(), output);
     assert!(others_words[1].contains("UpgradeableFalse"), "{others_words:?}");
 }
 
 #[test]
-fn what_is_upgradeable_or_of_no_known_version_speaks_against_nothing() {
-    let blanket = |status: &str, version: &str| {
+fn upgradeable_true_or_unknown_version_blocks_nothing() {
+    let upgradeable_false = |status: &str, version: &str| {
         let mut conditions = fine();
-        let said = json!({"type": "Upgradeable", "status": status, "reason": "R", "message": "M"});
-        conditions.as_array_mut().unwrap().push(said);
+        let output =
+            json!({"type": "Upgradeable", "status": status, "reason": "R", "message": "M"});
+        conditions.as_array_mut().unwrap().push(output);
         let mut cluster = cluster(conditions, json!([release("5.2.0")]), json!([]));
         cluster.status.as_mut().unwrap().desired.version = version.to_owned();
         all(&cluster).join("")
     };
     let fine = "5.2.0 True None None []";
-    assert_eq!(blanket("True", "5.1.0"), fine);
-    assert_eq!(blanket("Unknown", "5.1.0"), fine);
-    assert_eq!(blanket("False", "none"), fine);
-    assert_eq!(blanket("False", "5.3.0"), fine, "there it leads back");
-    assert_ne!(blanket("False", "5.1.0-rc.1"), fine);
-    assert_ne!(blanket("False", "4.19.0-okd-scos.16"), fine);
+    assert_eq!(upgradeable_false("True", "5.1.0"), fine);
+    assert_eq!(upgradeable_false("Unknown", "5.1.0"), fine);
+    assert_eq!(upgradeable_false("False", "none"), fine);
+    assert_eq!(upgradeable_false("False", "5.3.0"), fine, "there it leads back");
+    assert_ne!(upgradeable_false("False", "5.1.0-rc.1"), fine);
+    assert_ne!(upgradeable_false("False", "4.19.0-okd-scos.16"), fine);
 }
 
 #[test]
-fn an_update_is_known_by_its_image() {
+fn updates_with_one_image_are_merged() {
     let mut same = release("5.1.2");
     same["image"] = json!("image-of-5.1.4");
     let conditional = json!([conditional("5.1.4", &["A"], Some("False"))]);
@@ -193,7 +194,7 @@ fn an_update_is_known_by_its_image() {
 }
 
 #[test]
-fn versions_are_ordered_as_versions() {
+fn updates_are_sorted_by_semver() {
     let versions = [
         "4.19.0-okd-scos.9",
         "4.19.0-okd-scos.17",
@@ -210,35 +211,36 @@ fn versions_are_ordered_as_versions() {
     let report = Recommendation::of(
         &cluster(fine(), json!(available), json!([])),
         &none(),
-        &Question::default(),
+        &RecommendQuery::default(),
         at(0),
     );
-    let Answer::All { updates, .. } = &report.answer else { panic!() };
-    let told: Vec<&str> = updates.iter().map(|one| one.version.as_str()).collect();
-    insta::assert_snapshot!(told.join(" "), @"4.20.0-ec.2 4.19.10 4.19.9 4.19.0 4.19.0-okd-scos.ec.3 4.19.0-okd-scos.17 4.19.0-okd-scos.9 4.9.59");
+    let RecommendResult::All { updates, .. } = &report.result else { panic!() };
+    let message_of: Vec<&str> = updates.iter().map(|one| one.version.as_str()).collect();
+    insta::assert_snapshot!(message_of.join(" "), @"4.20.0-ec.2 4.19.10 4.19.9 4.19.0 4.19.0-okd-scos.ec.3 4.19.0-okd-scos.17 4.19.0-okd-scos.9 4.9.59");
     assert_eq!(report.invalid_versions, ["4.19", "v4.19.1"]);
 }
 
 #[test]
-fn what_a_preflight_says_that_is_not_complete_speaks_against_nothing() {
+fn incomplete_preflight_risks_do_not_block() {
     let mut update = conditional("5.1.4", &["A", "PreflightInProgress"], Some("False"));
-    let mut said = |reason: &str, status: &str| {
+    let mut output = |reason: &str, status: &str| {
         update["risks"][1]["conditions"] =
             json!([{"type": "Applies", "status": status, "reason": reason}]);
         let cluster = cluster(fine(), json!([]), json!([update.clone()]));
         about(&cluster, &none(), "5.1.4", &["A"]).verdict()
     };
-    assert_eq!(said("PreflightRunning", "True"), Verdict::Yes);
-    assert_eq!(said("PreflightPartial", "Unknown"), Verdict::Yes);
-    assert_eq!(said("PreflightValidation", "True"), Verdict::No);
+    assert_eq!(output("PreflightRunning", "True"), Verdict::Yes);
+    assert_eq!(output("PreflightPartial", "Unknown"), Verdict::Yes);
+    assert_eq!(output("PreflightValidation", "True"), Verdict::No);
 }
 
 #[test]
-fn a_version_that_is_not_offered_cannot_be_told_about() {
+fn verdict_of_unlisted_version_is_unknown() {
     let texts = |available: Value, version: &str| {
         let report = about(&cluster(fine(), available, json!([])), &none(), version, &[]);
-        assert_eq!(report.verdict(), Verdict::CannotTell);
-        let Answer::One { target: None, not_offered_message: not_offered } = report.answer else {
+        assert_eq!(report.verdict(), Verdict::Unknown);
+        let RecommendResult::One { target: None, not_offered_message: not_offered } = report.result
+        else {
             panic!()
         };
         not_offered.unwrap()
@@ -246,7 +248,9 @@ fn a_version_that_is_not_offered_cannot_be_told_about() {
     let some = || json!([release("5.1.2")]);
     let stale = json!([{"type": "RetrievedUpdates", "status": "False", "reason": "NoChannel"}]);
     let unknown = about(&cluster(stale, json!(null), json!([])), &none(), "5.1.2", &[]);
-    let Answer::One { not_offered_message: Some(unknown), .. } = unknown.answer else { panic!() };
+    let RecommendResult::One { not_offered_message: Some(unknown), .. } = unknown.result else {
+        panic!()
+    };
     let texts = [
         unknown,
         texts(json!([]), "5.1.2"),
@@ -264,7 +268,7 @@ fn a_version_that_is_not_offered_cannot_be_told_about() {
 }
 
 #[test]
-fn what_speaks_against_an_update_is_accepted_by_name() {
+fn issues_are_accepted_by_name() {
     let risky = json!([conditional("5.1.4", &["A", "B"], Some("False"))]);
     let cluster = cluster(fine(), json!([]), risky);
     let verdict = |accept: &[&str]| {
@@ -279,7 +283,7 @@ fn what_speaks_against_an_update_is_accepted_by_name() {
 }
 
 #[test]
-fn a_cluster_that_is_not_well_speaks_against_every_update() {
+fn failing_cluster_is_issue_of_every_update() {
     let conditions = json!([
         {"type": "Failing", "status": "True", "reason": "Bad", "message": "It fails."},
         {"type": "Progressing", "status": "True", "message": "On its way."},
@@ -290,11 +294,11 @@ fn a_cluster_that_is_not_well_speaks_against_every_update() {
     assert_eq!(report.unaccepted, ["CannotRetrieveUpdates", "Progressing"]);
     assert_eq!(report.verdict(), Verdict::No);
     let rest = about(&cluster, &none(), "5.1.2", &["Failing", "Progressing"]);
-    assert_eq!(rest.verdict(), Verdict::CannotTell, "nobody knows the updates of now");
+    assert_eq!(rest.verdict(), Verdict::Unknown, "the current updates are unknown");
 }
 
 #[test]
-fn alerts_speak_against_updates() {
+fn firing_alerts_are_issues() {
     let alert = |name: &str, severity: &str, more: Value| {
         let mut labels = json!({"alertname": name, "severity": severity, "namespace": "shop", "poddisruptionbudget": "till"});
         labels.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -327,17 +331,17 @@ fn alerts_speak_against_updates() {
 }
 
 #[test]
-fn the_first_rule_that_fits_says_what_an_alert_means() {
+fn alert_belongs_to_first_matching_group() {
     let precheck = |name: &str, severity: &str, label: &str, state: &str| {
         let labels =
             json!({"alertname": name, "severity": severity, "openShiftUpdatePrecheck": label});
         let alerts = firing(json!([{"labels": labels, "state": state}]));
         let cluster = cluster(fine(), json!([]), json!([]));
-        let report = Recommendation::of(&cluster, &alerts, &Question::default(), at(0));
-        let quiet = report.prechecks.iter().filter(|precheck| precheck.passed).count();
+        let report = Recommendation::of(&cluster, &alerts, &RecommendQuery::default(), at(0));
+        let silent = report.prechecks.iter().filter(|precheck| precheck.passed).count();
         let found = report.prechecks.iter().find(|precheck| !precheck.passed);
         let found = found.map_or("nothing", |precheck| precheck.type_.as_str());
-        format!("{found} and {quiet} quiet")
+        format!("{found} and {silent} silent")
     };
     insta::assert_snapshot!([
         precheck("Mine", "critical", "true", "firing"),
@@ -358,28 +362,28 @@ fn the_first_rule_that_fits_says_what_an_alert_means() {
         precheck("Fire", "critical", "", "pending"),
         precheck("", "critical", "", "firing"),
     ].join("\n"), @"
-    recommended/CriticalAlerts/Mine/0 and 4 quiet
-    recommended/CriticalAlerts/PodDisruptionBudgetLimit/0 and 3 quiet
-    nothing and 5 quiet
-    recommended/PodDisruptionBudgetAlerts/PodDisruptionBudgetAtLimit/0 and 4 quiet
-    recommended/CriticalAlerts/PodDisruptionBudgetAtLimit/0 and 4 quiet
-    recommended/PodImagePullAlerts/KubeContainerWaiting/0 and 4 quiet
-    recommended/NodeAlerts/KubeletHealthState/0 and 4 quiet
-    recommended/NodeAlerts/KubeNodeNotReady/0 and 4 quiet
-    recommended/NodeAlerts/KubeNodeReadinessFlapping/0 and 4 quiet
-    recommended/NodeAlerts/KubeNodeUnreachable/0 and 4 quiet
-    recommended/UpdatePrecheckAlerts/Mine/0 and 4 quiet
-    nothing and 5 quiet
-    recommended/UpdatePrecheckAlerts/VMCannotBeEvicted/0 and 4 quiet
-    recommended/VirtAlerts/VMCannotBeEvicted/0 and 5 quiet
-    recommended/VirtAlerts/VirtHandlerDaemonSetRolloutFailing/0 and 5 quiet
-    nothing and 5 quiet
-    nothing and 5 quiet
+    recommended/CriticalAlerts/Mine/0 and 4 silent
+    recommended/CriticalAlerts/PodDisruptionBudgetLimit/0 and 3 silent
+    nothing and 5 silent
+    recommended/PodDisruptionBudgetAlerts/PodDisruptionBudgetAtLimit/0 and 4 silent
+    recommended/CriticalAlerts/PodDisruptionBudgetAtLimit/0 and 4 silent
+    recommended/PodImagePullAlerts/KubeContainerWaiting/0 and 4 silent
+    recommended/NodeAlerts/KubeletHealthState/0 and 4 silent
+    recommended/NodeAlerts/KubeNodeNotReady/0 and 4 silent
+    recommended/NodeAlerts/KubeNodeReadinessFlapping/0 and 4 silent
+    recommended/NodeAlerts/KubeNodeUnreachable/0 and 4 silent
+    recommended/UpdatePrecheckAlerts/Mine/0 and 4 silent
+    nothing and 5 silent
+    recommended/UpdatePrecheckAlerts/VMCannotBeEvicted/0 and 4 silent
+    recommended/VirtAlerts/VMCannotBeEvicted/0 and 5 silent
+    recommended/VirtAlerts/VirtHandlerDaemonSetRolloutFailing/0 and 5 silent
+    nothing and 5 silent
+    nothing and 5 silent
     ");
 }
 
 #[test]
-fn what_a_cluster_says_about_itself_is_an_issue_or_not() {
+fn issues_by_condition() {
     let issues = |conditions: Value| {
         let cluster = cluster(conditions, json!([release("5.1.2")]), json!([]));
         let report = about(&cluster, &none(), "5.1.2", &[]);
@@ -387,47 +391,47 @@ fn what_a_cluster_says_about_itself_is_an_issue_or_not() {
     };
     let one = |type_: &str, status: &str, message: &str| {
         let mut conditions = json!([{"type": "Failing", "status": "False"}]);
-        let said = json!({"type": type_, "status": status, "message": message});
+        let output = json!({"type": type_, "status": status, "message": message});
         match type_ {
-            "Failing" => conditions[0] = said,
-            _ => conditions.as_array_mut().unwrap().push(said),
+            "Failing" => conditions[0] = output,
+            _ => conditions.as_array_mut().unwrap().push(output),
         }
         issues(conditions)
     };
     let fine = r#""" Yes"#;
     assert_eq!(one("Failing", "False", "m"), fine);
     assert_eq!(one("Failing", "True", "m"), r#""Failing" No"#);
-    assert_eq!(one("Failing", "Unknown", "m"), r#""Failing" CannotTell"#);
-    assert_eq!(issues(json!([])), r#""Failing" CannotTell"#);
+    assert_eq!(one("Failing", "Unknown", "m"), r#""Failing" Unknown"#);
+    assert_eq!(issues(json!([])), r#""Failing" Unknown"#);
     assert_eq!(one("Progressing", "True", "m"), r#""Progressing" No"#);
     assert_eq!(one("Progressing", "True", ""), fine);
     assert_eq!(one("Progressing", "False", "m"), fine);
     assert_eq!(one("RetrievedUpdates", "True", "m"), fine);
-    assert_eq!(one("RetrievedUpdates", "False", "m"), r#""CannotRetrieveUpdates" CannotTell"#);
-    assert_eq!(one("RetrievedUpdates", "Unknown", "m"), r#""CannotRetrieveUpdates" CannotTell"#);
+    assert_eq!(one("RetrievedUpdates", "False", "m"), r#""CannotRetrieveUpdates" Unknown"#);
+    assert_eq!(one("RetrievedUpdates", "Unknown", "m"), r#""CannotRetrieveUpdates" Unknown"#);
     assert_eq!(one("Upgradeable", "False", "m"), fine, "it is no other minor version");
 }
 
 #[test]
-fn alerts_that_are_not_known_are_never_silence() {
+fn unknown_alerts_are_not_treated_as_none() {
     let cluster = cluster(fine(), json!([release("5.1.2")]), json!([]));
     let unreadable = Alerts::Unreadable("no token".to_owned());
     let report = about(&cluster, &unreadable, "5.1.2", &[]);
     assert_eq!(report.unaccepted, ["FailedToCompletePrecheck"]);
-    assert_eq!((report.verdict(), report.alerts.available), (Verdict::CannotTell, false));
+    assert_eq!((report.verdict(), report.alerts.available), (Verdict::Unknown, false));
     let accepted = about(&cluster, &unreadable, "5.1.2", &["FailedToCompletePrecheck"]);
     assert_eq!(accepted.verdict(), Verdict::Yes);
 
     let recorded = about(&cluster, &Alerts::NotRecorded, "5.1.2", &[]);
-    assert_eq!((recorded.verdict(), recorded.alerts.available), (Verdict::CannotTell, false));
+    assert_eq!((recorded.verdict(), recorded.alerts.available), (Verdict::Unknown, false));
     let plain = about(&cluster, &Alerts::NoMonitoring, "5.1.2", &[]);
     assert_eq!((plain.verdict(), plain.alerts.available), (Verdict::Yes, false));
 }
 
 #[test]
-fn nobody_has_looked_for_updates() {
+fn verdict_without_retrieved_updates_is_unknown() {
     let report =
-        Recommendation::of(&ClusterVersion::default(), &none(), &Question::default(), at(0));
-    assert_eq!(report.verdict(), Verdict::CannotTell);
+        Recommendation::of(&ClusterVersion::default(), &none(), &RecommendQuery::default(), at(0));
+    assert_eq!(report.verdict(), Verdict::Unknown);
     assert_eq!(report.unaccepted, ["Failing"]);
 }

@@ -1,4 +1,4 @@
-//! How far the control plane is.
+//! Progress of the control plane.
 
 use fairway_api::ClusterVersionStatus;
 use fairway_api::cluster_version::{UpdateHistory, UpdateState};
@@ -6,12 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::estimate::{self, Course, Doubt, Estimate};
+use super::estimate::{self, Doubt, Estimate, RolloutProgress};
 use super::health::{Impact, Insight};
 use super::operators::{NODE_OPERATOR, Operator};
 use super::pools::{NodeCounts, Pool};
-use super::way::{self, Way};
-use crate::age::{LONG, rounded, time};
+use crate::text::{LONG_DURATION, rounded, time};
 
 /// Update of the control plane.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -47,7 +46,7 @@ pub struct Updating {
     pub assessment: Assessment,
     /// Source and target of the update.
     #[serde(flatten)]
-    pub way: Way,
+    pub version_change: VersionChange,
     /// Percentage of components that have the release.
     pub percent: u8,
     /// Numbers of components by progress.
@@ -106,7 +105,73 @@ pub struct Health {
     pub degraded: usize,
 }
 
-/// What is known about the control plane.
+/// Source and target of an update.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionChange {
+    /// Target version.
+    pub target: String,
+    /// Source version, `null` for an installation.
+    pub from: Option<String>,
+    /// Kind of change.
+    pub change: Change,
+}
+
+/// Kind of change of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Change {
+    /// Installation of the first release.
+    Install,
+    /// Update to another version.
+    Update,
+    /// Update to another version before the previous update completed.
+    UpdateFromIncomplete,
+    /// Change to the same version for several architectures.
+    MultiArch,
+}
+
+/// Version in an empty history.
+const UNKNOWN: &str = "unknown";
+
+impl VersionChange {
+    /// Version change of the latest history entries.
+    pub(super) fn of(history: &[UpdateHistory]) -> Self {
+        let target = history.first().map_or(UNKNOWN.to_owned(), version);
+        let Some(before) = history.get(1) else {
+            let (from, change) = match history {
+                [] => (Some(UNKNOWN.to_owned()), Change::Update),
+                _ => (None, Change::Install),
+            };
+            return Self { target, from, change };
+        };
+        let change = match before.state {
+            UpdateState::Partial => Change::UpdateFromIncomplete,
+            _ if is_multi_arch(history) => Change::MultiArch,
+            _ => Change::Update,
+        };
+        Self { target, from: Some(version(before)), change }
+    }
+}
+
+/// Whether the latest entry only changes the architecture of the previous version.
+pub(super) fn is_multi_arch(history: &[UpdateHistory]) -> bool {
+    let [newest, before, ..] = history else { return false };
+    newest.version == before.version && newest.image != before.image
+}
+
+/// Latest completed version before the newest two entries.
+pub(super) fn last_complete(history: &[UpdateHistory]) -> String {
+    let mut before = history.iter().skip(2);
+    let complete = before.find(|entry| entry.state == UpdateState::Completed);
+    complete.map_or(UNKNOWN.to_owned(), version)
+}
+
+fn version(entry: &UpdateHistory) -> String {
+    entry.version.clone().unwrap_or_default()
+}
+
+/// Progress of the control plane.
 pub(super) fn of(
     status: &ClusterVersionStatus,
     operators: &[Operator<'_>],
@@ -114,16 +179,16 @@ pub(super) fn of(
     now: Timestamp,
 ) -> ControlPlane {
     let counts = counts(operators);
-    let way = Way::of(&status.history);
+    let version_change = VersionChange::of(&status.history);
     let newest = status.history.first();
     let started_at = newest.and_then(|entry| time(entry.started_time.as_ref()));
     let completed_at =
         newest.filter(|one| one.state == UpdateState::Completed).and_then(estimate::end);
-    let taken = started_at.map(|started| completed_at.unwrap_or(now).duration_since(started));
-    let duration_seconds = taken.map(rounded);
+    let elapsed = started_at.map(|started| completed_at.unwrap_or(now).duration_since(started));
+    let duration_seconds = elapsed.map(rounded);
     let nodes = masters.filter(|pool| !pool.nodes.is_empty()).map(Pool::counts);
     if counts.updated == counts.total {
-        let version = way.target;
+        let version = version_change.target;
         return ControlPlane::Completed(Completed {
             version,
             completed_at,
@@ -132,14 +197,15 @@ pub(super) fn of(
         });
     }
     let last_progress_at = started_at.and_then(|started| last_progress(operators, counts, started));
-    let course = taken.zip(started_at).map(|(taken, started)| {
+    let progress = elapsed.zip(started_at).map(|(elapsed, started)| {
         let last = last_progress_at.unwrap_or(now);
-        course(&status.history, counts, taken, last.duration_since(started))
+        progress(&status.history, counts, elapsed, last.duration_since(started))
     });
     let updating = operators.iter().filter(|operator| operator.is_updating());
     ControlPlane::Updating(Box::new(Updating {
-        assessment: course.map_or(Assessment::Progressing, |course| assess(course.remaining())),
-        way,
+        assessment: progress
+            .map_or(Assessment::Progressing, |progress| assess(progress.remaining())),
+        version_change,
         percent: percent(counts.updated, counts.total),
         operators: counts,
         health: health(operators),
@@ -147,7 +213,7 @@ pub(super) fn of(
         started_at,
         duration_seconds,
         last_progress_at,
-        estimate: course.and_then(|course| course.estimate()),
+        estimate: progress.and_then(|progress| progress.estimate()),
         nodes,
     }))
 }
@@ -175,7 +241,7 @@ fn health(operators: &[Operator<'_>]) -> Health {
     health
 }
 
-/// A part in percent, to the nearest; halves go to the even number.
+/// Percentage, rounded to the nearest even number as in `oc adm upgrade status`.
 #[expect(clippy::cast_precision_loss, reason = "counts are small")]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 100")]
 pub(super) fn percent(part: usize, total: usize) -> u8 {
@@ -183,23 +249,23 @@ pub(super) fn percent(part: usize, total: usize) -> u8 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are small")]
-fn course(
+fn progress(
     history: &[UpdateHistory],
     counts: OperatorCounts,
-    taken: SignedDuration,
+    elapsed: SignedDuration,
     to_last_progress: SignedDuration,
-) -> Course {
-    Course {
-        taken,
+) -> RolloutProgress {
+    RolloutProgress {
+        elapsed,
         to_last_progress,
         completion: counts.updated as f64 / counts.total as f64,
         before: estimate::before(history),
-        pivot: way::is_pivot(history),
+        multi_arch: is_multi_arch(history),
     }
 }
 
-/// When a component last began or ended its part. Once only nodes are left, components that run on
-/// all of them change with every node: then it is when the nodes began.
+/// Latest time at which a component started or completed its update. Once only machine-config is
+/// left, components on all nodes change with every node; then it is the start of machine-config.
 fn last_progress(
     operators: &[Operator<'_>],
     counts: OperatorCounts,
@@ -218,38 +284,38 @@ fn last_progress(
 
 fn assess(remaining: i64) -> Assessment {
     match remaining {
-        _ if remaining < -LONG.as_secs() => Assessment::Stalled,
+        _ if remaining < -LONG_DURATION.as_secs() => Assessment::Stalled,
         _ if remaining < 0 => Assessment::Slow,
         _ => Assessment::Progressing,
     }
 }
 
-/// The release that a history ends with, if it was reached entirely.
-pub(super) fn reached(status: &ClusterVersionStatus) -> Option<Completed> {
+/// Latest history entry, if it is complete.
+pub(super) fn completed(status: &ClusterVersionStatus) -> Option<Completed> {
     let newest = status.history.first()?;
     let (started_at, completed_at) = (time(newest.started_time.as_ref()), estimate::end(newest));
-    let taken = started_at.zip(completed_at).map(|(start, end)| end.duration_since(start));
+    let elapsed = started_at.zip(completed_at).map(|(start, end)| end.duration_since(start));
     (newest.state == UpdateState::Completed).then(|| Completed {
-        version: Way::of(&status.history).target,
+        version: VersionChange::of(&status.history).target,
         completed_at,
-        duration_seconds: taken.map(rounded),
+        duration_seconds: elapsed.map(rounded),
         nodes: None,
     })
 }
 
 impl ControlPlane {
-    /// Whether all of it has reached the release.
+    /// Whether all components have the release.
     pub fn is_completed(&self) -> bool {
         matches!(self, Self::Completed(_))
     }
 
-    /// Whether it should have been over long ago.
+    /// Whether the update should have completed long ago.
     pub(super) fn is_stalled(&self) -> bool {
         matches!(self, Self::Updating(updating) if updating.assessment == Assessment::Stalled)
     }
 
-    /// The same, with an estimate that nobody trusts while something stands in the way.
-    pub(super) fn doubted(mut self, insights: &[Insight]) -> Self {
+    /// Marks the estimate as unreliable while an insight blocks the update.
+    pub(super) fn with_doubts(mut self, insights: &[Insight]) -> Self {
         let is_blocking =
             |insight: &Insight| insight.impact == Impact::UpdateStalled && !insight.transient;
         let blocked = insights.iter().any(is_blocking);

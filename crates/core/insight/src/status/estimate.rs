@@ -1,30 +1,30 @@
-//! When an update will be over, and whether that can be believed.
+//! Estimate of the remaining time of an update.
 
 use fairway_api::cluster_version::{UpdateHistory, UpdateState};
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::age::{LONG, Span, time, to_minutes};
+use crate::text::{DurationText, LONG_DURATION, time, to_minutes};
 
-/// What an update takes where the cluster's history does not say.
-const USUAL: SignedDuration = SignedDuration::from_hours(1);
+/// Duration of an update without a completed update in the history.
+const DEFAULT_DURATION: SignedDuration = SignedDuration::from_hours(1);
 
-/// Before so much time, how far an update is says little about how long it takes.
-const TOO_EARLY: SignedDuration = SignedDuration::from_mins(5);
+/// Elapsed time below which the progress says little about the duration.
+const MIN_ELAPSED: SignedDuration = SignedDuration::from_mins(5);
 
-/// People plan with estimates: rather too long than too short.
+/// Safety margin: users plan with the estimate, so it is rather too long.
 const MARGIN: f64 = 1.2;
 
-/// Every component takes less than this from one change of `Progressing` to the next; the slowest,
-/// which restart on one node after the other, about half of it.
-pub(super) const QUIET: SignedDuration = SignedDuration::from_mins(30);
+/// Time without a transition of `Progressing` after which the update is quiet. The slowest
+/// components, which restart on each node, need about half of it.
+pub(super) const QUIET_THRESHOLD: SignedDuration = SignedDuration::from_mins(30);
 
 /// Estimate of the remaining time of an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Estimate {
-    /// Remaining seconds by the usual course of updates; negative if the update is overdue.
+    /// Remaining seconds by the usual progress of updates; negative if the update is overdue.
     pub remaining_seconds: i64,
     /// Remaining time as text: a duration, `<10m`, or that it is unknown.
     pub remaining: String,
@@ -50,63 +50,63 @@ pub enum Doubt {
     NothingToCompareWith,
 }
 
-/// How an update has gone so far.
+/// Progress of a rollout.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Course {
-    /// How long it has taken.
-    pub(super) taken: SignedDuration,
-    /// How long it took until something last changed.
+pub(super) struct RolloutProgress {
+    /// Time since the start.
+    pub(super) elapsed: SignedDuration,
+    /// Time from the start to the latest progress.
     pub(super) to_last_progress: SignedDuration,
-    /// The part of components that are done, from 0 to 1.
+    /// Part of components that are done, from 0 to 1.
     pub(super) completion: f64,
-    /// How long an update took before.
+    /// Duration of the previous update.
     pub(super) before: Option<SignedDuration>,
-    /// Whether it changes architectures alone.
-    pub(super) pivot: bool,
+    /// Whether only the architecture changes.
+    pub(super) multi_arch: bool,
 }
 
-impl Course {
-    /// Seconds that are left, negative where they are overdue.
+impl RolloutProgress {
+    /// Remaining seconds, negative if the update is overdue.
     pub(super) fn remaining(&self) -> i64 {
-        let left = self.total() - self.taken.as_secs_f64();
+        let left = self.total() - self.elapsed.as_secs_f64();
         let left = if left < 0.0 { left / MARGIN } else { left * MARGIN };
         #[expect(clippy::cast_possible_truncation, reason = "it saturates, and parts are dropped")]
         let left = SignedDuration::from_secs(left as i64);
-        if left > LONG { to_minutes(left) } else { left.as_secs() }
+        if left > LONG_DURATION { to_minutes(left) } else { left.as_secs() }
     }
 
     /// Seconds that the whole update takes.
     fn total(&self) -> f64 {
         match self.part_of_time() {
             Some(part) => self.to_last_progress.as_secs_f64() / part,
-            None => self.before.unwrap_or(USUAL).as_secs_f64(),
+            None => self.before.unwrap_or(DEFAULT_DURATION).as_secs_f64(),
         }
     }
 
-    /// The part of the time that is over, where that can be told from the components.
+    /// Part of the time that has passed, if the components indicate it.
     fn part_of_time(&self) -> Option<f64> {
         let part = usual_course(self.completion);
-        let telling = self.completion > 0.0 && self.to_last_progress > TOO_EARLY && part > 0.0;
+        let telling = self.completion > 0.0 && self.to_last_progress > MIN_ELAPSED && part > 0.0;
         telling.then_some(part)
     }
 
-    /// What people are told; nothing where exactly nothing is left.
+    /// Estimate for the report, `None` if exactly no time remains.
     pub(super) fn estimate(&self) -> Option<Estimate> {
         let remaining = self.remaining();
-        let overdue = remaining < -LONG.as_secs();
+        let overdue = remaining < -LONG_DURATION.as_secs();
         let text = match remaining {
             0 => return None,
-            _ if self.pivot => "N/A for Multi-Architecture Migration".to_owned(),
+            _ if self.multi_arch => "N/A for Multi-Architecture Migration".to_owned(),
             _ if overdue => {
-                let whole = self.taken.saturating_add(SignedDuration::from_secs(remaining));
-                format!("N/A; estimate duration was {}", Span(whole.as_mins() * 60))
+                let whole = self.elapsed.saturating_add(SignedDuration::from_secs(remaining));
+                format!("N/A; estimate duration was {}", DurationText(whole.as_mins() * 60))
             }
-            _ if remaining < LONG.as_secs() => "<10m".to_owned(),
-            _ => Span(remaining).to_string(),
+            _ if remaining < LONG_DURATION.as_secs() => "<10m".to_owned(),
+            _ => DurationText(remaining).to_string(),
         };
-        let quiet = self.taken.saturating_sub(self.to_last_progress) > QUIET;
+        let quiet = self.elapsed.saturating_sub(self.to_last_progress) > QUIET_THRESHOLD;
         let doubt = match () {
-            () if self.pivot => Some(Doubt::MultiArch),
+            () if self.multi_arch => Some(Doubt::MultiArch),
             () if remaining < 0 => Some(Doubt::Overdue),
             () if quiet => Some(Doubt::Quiet),
             () if self.part_of_time().is_none() && self.before.is_none() => {
@@ -119,9 +119,9 @@ impl Course {
     }
 }
 
-/// The part of the time that is usually over when that part of the components is done: the first
-/// components take long, and so does the last, which waits for nodes. It was fitted to updates of
-/// many clusters.
+/// Part of the time that has usually passed when a part of the components is done: the first
+/// components take long, and so does the last, which waits for nodes. The polynomials are those of
+/// `oc adm upgrade status`, fitted to updates of many clusters.
 fn usual_course(x: f64) -> f64 {
     let polynomial: &[f64] = match x {
         _ if x < 0.25 => &[-0.030_787_88, 2.628_86, -3.823_954],
@@ -131,7 +131,7 @@ fn usual_course(x: f64) -> f64 {
     polynomial.iter().rev().fold(0.0, |sum, coefficient| sum.mul_add(x, *coefficient))
 }
 
-/// How long the newest update took that is neither the present one nor the installation.
+/// Duration of the latest completed update, except the current one and the installation.
 pub(super) fn before(history: &[UpdateHistory]) -> Option<SignedDuration> {
     let updates = history.get(1..history.len().saturating_sub(1))?;
     let completed = updates.iter().find(|entry| entry.state == UpdateState::Completed)?;
@@ -139,7 +139,7 @@ pub(super) fn before(history: &[UpdateHistory]) -> Option<SignedDuration> {
     Some(to.duration_since(from))
 }
 
-/// When the work on a release ended.
+/// Completion time of a history entry.
 pub(super) fn end(entry: &UpdateHistory) -> Option<Timestamp> {
     time(entry.completion_time.as_ref())
 }
@@ -148,35 +148,36 @@ pub(super) fn end(entry: &UpdateHistory) -> Option<Timestamp> {
 mod tests {
     use super::*;
 
-    fn course(minutes: i64, to_last_progress: i64, completion: f64) -> Course {
-        Course {
-            taken: SignedDuration::from_mins(minutes),
+    fn progress(minutes: i64, to_last_progress: i64, completion: f64) -> RolloutProgress {
+        RolloutProgress {
+            elapsed: SignedDuration::from_mins(minutes),
             to_last_progress: SignedDuration::from_mins(to_last_progress),
             completion,
             before: None,
-            pivot: false,
+            multi_arch: false,
         }
     }
 
-    fn told(course: Course) -> String {
-        let Some(estimate) = course.estimate() else { return "nothing".to_owned() };
+    fn text(progress: RolloutProgress) -> String {
+        let Some(estimate) = progress.estimate() else { return "nothing".to_owned() };
         format!("{} {:?}", estimate.remaining, estimate.doubt)
     }
 
     #[test]
-    fn what_is_left_follows_from_what_is_done() {
-        let known = Course { before: Some(SignedDuration::from_mins(90)), ..course(2, 1, 0.03) };
+    fn remaining_follows_completion() {
+        let known =
+            RolloutProgress { before: Some(SignedDuration::from_mins(90)), ..progress(2, 1, 0.03) };
         insta::assert_snapshot!([
-            ("just begun", course(2, 1, 0.0)),
+            ("just begun", progress(2, 1, 0.0)),
             ("just begun, with a history", known),
-            ("early", course(10, 9, 0.1)),
-            ("half", course(30, 29, 0.5)),
-            ("nearly", course(50, 48, 0.95)),
-            ("a little late", course(70, 48, 0.97)),
-            ("quiet", course(45, 10, 0.3)),
-            ("overdue", course(300, 48, 0.97)),
-            ("another architecture", Course { pivot: true, ..course(10, 9, 0.97) }),
-        ].map(|(name, course)| format!("{name}: {}", told(course))).join("\n"), @"
+            ("early", progress(10, 9, 0.1)),
+            ("half", progress(30, 29, 0.5)),
+            ("nearly", progress(50, 48, 0.95)),
+            ("a little late", progress(70, 48, 0.97)),
+            ("quiet", progress(45, 10, 0.3)),
+            ("overdue", progress(300, 48, 0.97)),
+            ("another architecture", RolloutProgress { multi_arch: true, ..progress(10, 9, 0.97) }),
+        ].map(|(name, progress)| format!("{name}: {}", text(progress))).join("\n"), @"
         just begun: 1h10m Some(NothingToCompareWith)
         just begun, with a history: 1h46m None
         early: 44m None
@@ -190,12 +191,12 @@ mod tests {
     }
 
     #[test]
-    fn exactly_nothing_left_is_no_estimate() {
-        assert_eq!(told(course(60, 1, 0.0)), "nothing");
+    fn estimate_with_zero_remaining_is_none() {
+        assert_eq!(text(progress(60, 1, 0.0)), "nothing");
     }
 
     #[test]
-    fn the_newest_update_that_was_completed_says_how_long_they_take_here() {
+    fn before_returns_duration_of_latest_completed_update() {
         let entry = |state: &str, minutes: i64| -> UpdateHistory {
             let time = |minute: i64| Timestamp::from_second(60 * minute).unwrap().to_string();
             let entry = serde_json::json!({"state": state, "version": "5.1.0", "image": "a",
@@ -215,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_leaves_a_margin_and_says_when_it_is_over() {
-        let remaining = |taken: i64, to_last: i64, completion: f64, before: i64| {
-            let known = Course {
-                taken: SignedDuration::from_secs(taken),
+    fn estimate_has_margin_and_doubts() {
+        let remaining = |elapsed: i64, to_last: i64, completion: f64, before: i64| {
+            let known = RolloutProgress {
+                elapsed: SignedDuration::from_secs(elapsed),
                 to_last_progress: SignedDuration::from_secs(to_last),
                 completion,
                 before: Some(SignedDuration::from_secs(before)),
-                pivot: false,
+                multi_arch: false,
             };
             known.remaining()
         };
@@ -236,7 +237,7 @@ mod tests {
         assert_eq!(remaining(0, 0, 0.0, 500), 600);
         assert_eq!(remaining(0, 0, 0.0, 501), 600);
         assert_eq!(remaining(0, 0, 0.0, 499), 598);
-        // What is overdue is told as less than it is.
+        // What is overdue is text as less than it is.
         assert_eq!(remaining(4320, 0, 0.0, 3600), -600);
         assert_eq!(remaining(4321, 0, 0.0, 3600), -600);
         assert_eq!(remaining(4322, 0, 0.0, 3600), -601);
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_the_curve_meet() {
+    fn usual_course_is_continuous() {
         for x in [0.25, 0.9] {
             assert!((usual_course(x - 1e-9) - usual_course(x)).abs() < 0.05, "at {x}");
         }
@@ -254,15 +255,15 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_course_breaks_it(taken: i64, to_last: i64, completion in -1.0..2.0f64, before: i64) {
-            let course = Course {
-                taken: SignedDuration::from_secs(taken),
+        fn estimate_of_arbitrary_values_does_not_panic(elapsed: i64, to_last: i64, completion in -1.0..2.0f64, before: i64) {
+            let progress = RolloutProgress {
+                elapsed: SignedDuration::from_secs(elapsed),
                 to_last_progress: SignedDuration::from_secs(to_last),
                 completion,
                 before: Some(SignedDuration::from_secs(before)),
-                pivot: false,
+                multi_arch: false,
             };
-            let _ = course.estimate();
+            let _ = progress.estimate();
         }
     }
 }

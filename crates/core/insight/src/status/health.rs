@@ -1,4 +1,4 @@
-//! What is not as it should be while an update is under way.
+//! Problems that affect an update in progress.
 
 use std::cmp::Reverse;
 
@@ -8,27 +8,26 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::control_plane::ControlPlane;
+use super::control_plane::{self, Change, ControlPlane, VersionChange};
 use super::operators::{self, Operator};
 use super::pools::Pool;
-use super::way::{self, Change, Way};
-use crate::age::{seconds_since, time};
 use crate::alerts::{Alert, description, firing_name, runbook};
-use crate::cluster::Cluster;
+use crate::cluster::ClusterObjects;
+use crate::text::{seconds_since, time};
 
-/// A component that changes may be away so long without anybody noticing.
-const BRIEF: SignedDuration = SignedDuration::from_mins(5);
+/// Time for which an updating component may be unavailable without an insight.
+const TRANSIENT_GRACE_PERIOD: SignedDuration = SignedDuration::from_mins(5);
 
-/// A component that is not available for so long does not come back by itself.
-const LONG_UNAVAILABLE: SignedDuration = SignedDuration::from_mins(20);
+/// Time after which an unavailable component does not recover by itself.
+const UNAVAILABLE_ERROR_AFTER: SignedDuration = SignedDuration::from_mins(20);
 
-/// A component that is degraded for so long does not recover by itself.
-const LONG_DEGRADED: SignedDuration = SignedDuration::from_mins(40);
+/// Time after which a degraded component does not recover by itself.
+const DEGRADED_ERROR_AFTER: SignedDuration = SignedDuration::from_mins(40);
 
-/// Alerts that hold up updates, however long they have been firing.
-const HOLD_UP_UPDATES: [&str; 2] = ["PodDisruptionBudgetLimit", "PodDisruptionBudgetAtLimit"];
+/// Alerts that slow down updates even if they fired before the update.
+const PDB_ALERTS: [&str; 2] = ["PodDisruptionBudgetLimit", "PodDisruptionBudgetAtLimit"];
 
-/// Where people read what to do about it.
+/// Pages with instructions.
 mod reference {
     pub(super) const DOWN: &str = "https://github.com/openshift/runbooks/blob/master/alerts/cluster-monitoring-operator/ClusterOperatorDown.md";
     pub(super) const DEGRADED: &str = "https://github.com/openshift/runbooks/blob/master/alerts/cluster-monitoring-operator/ClusterOperatorDegraded.md";
@@ -92,36 +91,36 @@ pub enum Impact {
 }
 
 impl Insight {
-    /// Whether it stands in the way, or does not go away by itself.
-    pub(super) fn is_trouble(&self) -> bool {
+    /// Whether it blocks the update, or needs an administrator.
+    pub(super) fn is_problem(&self) -> bool {
         self.level >= Level::Error || self.impact == Impact::UpdateStalled && !self.transient
     }
 }
 
-/// What is looked at.
-pub(super) struct Scene<'a> {
-    pub(super) cluster: &'a Cluster,
+/// Data that insights are derived from.
+pub(super) struct InsightContext<'a> {
+    pub(super) cluster: &'a ClusterObjects,
     pub(super) status: &'a ClusterVersionStatus,
     pub(super) operators: &'a [Operator<'a>],
     pub(super) pools: &'a [&'a Pool],
-    /// When the update began.
-    pub(super) began: Option<Timestamp>,
+    /// Start of the update.
+    pub(super) started: Option<Timestamp>,
 }
 
-/// Everything that is not as it should be: the most serious first, and of those the newest.
+/// All insights, most severe first, and of one level the newest first.
 pub(super) fn insights(
-    scene: &Scene<'_>,
+    context: &InsightContext<'_>,
     control_plane: &ControlPlane,
     now: Timestamp,
 ) -> Vec<Insight> {
     let mut found = Vec::new();
-    found.extend(scene.failing(now));
-    found.extend(scene.incomplete_before(control_plane));
-    found.extend(scene.operators.iter().flat_map(|operator| of_operator(operator, now)));
-    found.extend(scene.pools.iter().flat_map(|pool| of_pool(pool)));
-    let alerts = scene.cluster.alerts.list().iter();
-    found.extend(alerts.filter_map(|alert| of_alert(alert, scene.began)));
-    // What nobody can understand or look up helps nobody.
+    found.extend(context.failing(now));
+    found.extend(context.incomplete_before(control_plane));
+    found.extend(context.operators.iter().flat_map(|operator| of_operator(operator, now)));
+    found.extend(context.pools.iter().flat_map(|pool| of_pool(pool)));
+    let alerts = context.cluster.alerts.list().iter();
+    found.extend(alerts.filter_map(|alert| of_alert(alert, context.started)));
+    // Insights without a description or a reference do not help; `oc` drops them, too.
     found.retain(|one| {
         ![&one.summary, &one.description, &one.reference].iter().any(|text| text.is_empty())
     });
@@ -132,13 +131,13 @@ pub(super) fn insights(
     found
 }
 
-impl Scene<'_> {
+impl InsightContext<'_> {
     fn resource(&self) -> String {
         let name = self.cluster.version.metadata.name.as_deref().unwrap_or_default();
         format!("clusterversions.config.openshift.io: {name}")
     }
 
-    /// The operator of the cluster's version says that it fails, or does not say.
+    /// Insight for `Failing=True` of ClusterVersion, or for a missing condition.
     fn failing(&self, now: Timestamp) -> Option<Insight> {
         let name = self.cluster.version.metadata.name.as_deref().unwrap_or_default();
         let condition = self.status.conditions.find(failing::TYPE);
@@ -151,14 +150,16 @@ impl Scene<'_> {
             Some(condition) if condition.status == ConditionStatus::False => return None,
             Some(condition) => {
                 let is = if condition.status == ConditionStatus::True { "is" } else { "may be" };
-                let what =
-                    format!("Cluster Version {name} {is} failing to proceed with the update");
+                let what = format!(
+                    "Cluster Version {name} {is} failing to proceed with the update"
+                );
                 (with_reason(&what, condition), message(condition))
             }
         };
         let since = condition.and_then(|one| time(one.last_transition_time.as_ref()));
-        // Clocks may differ a little; what is to begin in an hour is no news but a wrong clock.
-        let is_new = |since: Timestamp| now.duration_since(since).abs() <= BRIEF;
+        // Clocks may differ a little. A start in the far future is a wrong clock, not a recent
+        // failure.
+        let is_new = |since: Timestamp| now.duration_since(since).abs() <= TRANSIENT_GRACE_PERIOD;
         Some(Insight {
             level: Level::Warning,
             impact: Impact::UpdateStalled,
@@ -168,18 +169,18 @@ impl Scene<'_> {
             resources: vec![self.resource()],
             last_transition_time: since,
             age_seconds: None,
-            transient: since.or(self.began).is_some_and(is_new),
+            transient: since.or(self.started).is_some_and(is_new),
         })
     }
 
-    /// The update before was never completed.
+    /// Insight for a previous update that never completed.
     fn incomplete_before(&self, control_plane: &ControlPlane) -> Option<Insight> {
-        let Way { target, from, change } = Way::of(&self.status.history);
+        let VersionChange { target, from, change } = VersionChange::of(&self.status.history);
         if change != Change::UpdateFromIncomplete || control_plane.is_completed() {
             return None;
         }
         let from = from.unwrap_or_default();
-        let complete = way::last_complete(&self.status.history);
+        let complete = control_plane::last_complete(&self.status.history);
         let newest = self.status.history.first();
         Some(Insight {
             level: Level::Warning,
@@ -199,26 +200,29 @@ impl Scene<'_> {
     }
 }
 
-/// A component that is not available, or degraded, for longer than a change takes.
+/// Insights for a component that is unavailable or degraded for longer than an update takes.
 fn of_operator(operator: &Operator<'_>, now: Timestamp) -> impl Iterator<Item = Insight> {
     let unavailable = operator
         .available
         .filter(|condition| operators::is(Some(condition), &ConditionStatus::False))
-        .map(|condition| ("unavailable", condition, LONG_UNAVAILABLE, reference::DOWN));
+        .map(|condition| ("unavailable", condition, UNAVAILABLE_ERROR_AFTER, reference::DOWN));
     let degraded = operator
         .degraded
         .filter(|condition| operators::is(Some(condition), &ConditionStatus::True))
-        .map(|condition| ("degraded", condition, LONG_DEGRADED, reference::DEGRADED));
+        .map(|condition| ("degraded", condition, DEGRADED_ERROR_AFTER, reference::DEGRADED));
     let name = operator.name.to_owned();
     unavailable.into_iter().chain(degraded).filter_map(
         move |(state, condition, long, reference)| {
             let since = time(condition.last_transition_time.as_ref());
-            // Since nobody knows when is since long.
+            // Without a transition time, the state counts as old.
             let for_more_than = |limit| since.is_none_or(|since| now.duration_since(since) > limit);
-            for_more_than(BRIEF).then(|| Insight {
+            for_more_than(TRANSIENT_GRACE_PERIOD).then(|| Insight {
                 level: if for_more_than(long) { Level::Error } else { Level::Warning },
                 impact: Impact::ApiAvailability,
-                summary: with_reason(&format!("Cluster Operator {name} is {state}"), condition),
+                summary: with_reason(
+                    &format!("Cluster Operator {name} is {state}"),
+                    condition,
+                ),
                 description: message(condition),
                 reference: reference.to_owned(),
                 resources: vec![format!("clusteroperators.config.openshift.io: {name}")],
@@ -230,7 +234,7 @@ fn of_operator(operator: &Operator<'_>, now: Timestamp) -> impl Iterator<Item = 
     )
 }
 
-/// Nodes that cannot work or have failed, and a pause that keeps nodes as they are.
+/// Insights for unavailable or degraded nodes, and for a paused pool with outdated nodes.
 fn of_pool(pool: &Pool) -> Vec<Insight> {
     let mut found = Vec::new();
     for node in &pool.nodes {
@@ -246,8 +250,8 @@ fn of_pool(pool: &Pool) -> Vec<Insight> {
             age_seconds: None,
             transient: false,
         };
-        if let Some(trouble) = node.serious.clone() {
-            let (summary, description) = (trouble.summary, trouble.description);
+        if let Some(problem) = node.problem_found.clone() {
+            let (summary, description) = (problem.summary, problem.description);
             found.push(insight(
                 Level::Warning,
                 Impact::UpdateSpeed,
@@ -282,16 +286,16 @@ fn of_pool(pool: &Pool) -> Vec<Insight> {
     found
 }
 
-/// An alert that began with the update, or that holds up updates.
-fn of_alert(alert: &Alert, began: Option<Timestamp>) -> Option<Insight> {
+/// Insight for an alert that started with the update, or that slows down updates.
+fn of_alert(alert: &Alert, started: Option<Timestamp>) -> Option<Insight> {
     let name = firing_name(alert)?;
     let level = match alert.label("severity") {
         "warning" => Level::Warning,
         "critical" => Level::Critical,
         _ => return None,
     };
-    let during = began < alert.since();
-    let when = match (HOLD_UP_UPDATES.contains(&name), during) {
+    let during = started < alert.since();
+    let when = match (PDB_ALERTS.contains(&name), during) {
         (true, true) => "Alert known to affect updates started firing during the update.",
         (true, false) => {
             "Alert known to affect updates has been firing since before the update started."

@@ -1,14 +1,12 @@
-//! What an update is doing: how far it is, how well it goes, and what it waits for.
+//! Status of an update: progress, problems, and resources that it waits for.
 
 mod control_plane;
 mod estimate;
 mod health;
 mod nodes;
 mod operators;
+mod pending;
 mod pools;
-mod request;
-mod waits;
-mod way;
 
 use fairway_api::reason::progressing;
 use fairway_api::{ClusterVersionStatus, ConditionStatus, Conditions as _};
@@ -16,18 +14,19 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use control_plane::{Assessment, Completed, ControlPlane, Health, OperatorCounts, Updating};
+pub use control_plane::{
+    Assessment, Change, Completed, ControlPlane, Health, OperatorCounts, Updating, VersionChange,
+};
 pub use estimate::{Doubt, Estimate};
 pub use health::{Impact, Insight, Level};
 pub use nodes::{NodeAssessment, NodeStatus, Phase};
+pub use pending::{PendingResource, PendingResourceKind};
 pub use pools::{NodeCounts, PoolAssessment, PoolStatus};
-pub use request::{Request, has_architecture};
-pub use waits::{PendingResource, PendingResourceKind};
-pub use way::{Change, Way};
 
-use crate::age::{Span, rounded, time};
 use crate::alerts::AlertAvailability;
-use crate::cluster::{Cluster, Moment};
+use crate::cluster::{ClusterObjects, ObservationTime};
+use crate::request::PendingRequest;
+use crate::text::{DurationText, rounded, time};
 
 /// Status of an update.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -39,7 +38,7 @@ pub struct Status {
     /// Whether the control plane or a node is updating.
     pub updating: bool,
     /// Requested release whose rollout has not started.
-    pub requested: Option<Request>,
+    pub requested: Option<PendingRequest>,
     /// Latest completed update, if no later update was started.
     pub last_completed_update: Option<Completed>,
     /// Control plane, `null` if there is no update in progress.
@@ -51,61 +50,74 @@ pub struct Status {
     pub nodes: Vec<NodeStatus>,
     /// Problems that affect the update, the most severe first.
     pub insights: Vec<Insight>,
-    /// Resources that the update waits for.
+    /// Resources that the update pending for.
     pub pending_resources: Vec<PendingResource>,
     /// Whether the alerts of the cluster are available.
     pub alerts: AlertAvailability,
 }
 
-/// Why nothing can be told.
+/// Why a cluster has no status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Untold {
-    /// Nobody says whether the cluster is updating.
+pub enum StatusError {
+    /// ClusterVersion has no condition `Progressing`.
     #[error("ClusterVersion has no condition Progressing, so the state of the update is unknown")]
     Progress,
-    /// No component says anything.
+    /// The cluster has no ClusterOperators.
     #[error("the cluster has no ClusterOperators, so the progress of the update is unknown")]
     Operators,
 }
 
 impl Status {
-    /// What a cluster says about its update.
-    pub fn of(cluster: &Cluster, moment: Moment) -> Result<Self, Untold> {
+    /// Status of the update of a cluster.
+    pub fn of(cluster: &ClusterObjects, observation: ObservationTime) -> Result<Self, StatusError> {
         let nothing = ClusterVersionStatus::default();
         let status = cluster.version.status.as_ref().unwrap_or(&nothing);
         if cluster.operators.is_empty() {
-            return Err(Untold::Operators);
+            return Err(StatusError::Operators);
         }
-        let progress = status.conditions.find(progressing::TYPE).ok_or(Untold::Progress)?;
-        let (masters, workers) = pools::of(cluster, moment);
-        let lagging = |pool: &pools::Pool| !pool.nodes.is_empty() && !pool.is_done();
-        let updating = progress.status == ConditionStatus::True || workers.iter().any(lagging);
-        let requested = request::of(&cluster.version, status, moment.now());
+        let progress = status.conditions.find(progressing::TYPE).ok_or(StatusError::Progress)?;
+        let (masters, workers) = pools::of(cluster, observation);
+        let is_outdated = |pool: &pools::Pool| !pool.nodes.is_empty() && !pool.is_done();
+        let updating = progress.status == ConditionStatus::True || workers.iter().any(is_outdated);
+        let requested = PendingRequest::of(&cluster.version, observation.now());
         let alerts = cluster.alerts.known();
-        let reached = control_plane::reached(status);
+        let completed = control_plane::completed(status);
         if !updating {
-            let pending_resources = requested.iter().map(waits::for_request).collect();
-            let idle = Self::idle(moment.now(), requested, pending_resources, alerts);
-            return Ok(Self { last_completed_update: reached, ..idle });
+            let pending_resources = requested.iter().map(pending::for_request).collect();
+            let idle = Self::idle(observation.now(), requested, pending_resources, alerts);
+            return Ok(Self { last_completed_update: completed, ..idle });
         }
 
         let operators = operators::of(cluster, status);
-        let control_plane = control_plane::of(status, &operators, masters.as_ref(), moment.now());
-        let began = status.history.first().and_then(|entry| time(entry.started_time.as_ref()));
-        let began = began.or_else(|| time(progress.last_transition_time.as_ref()));
+        let control_plane =
+            control_plane::of(status, &operators, masters.as_ref(), observation.now());
+        let started = status.history.first().and_then(|entry| time(entry.started_time.as_ref()));
+        let started = started.or_else(|| time(progress.last_transition_time.as_ref()));
         let pools: Vec<&pools::Pool> = masters.iter().chain(&workers).collect();
-        let scene = health::Scene { cluster, status, operators: &operators, pools: &pools, began };
-        let insights = health::insights(&scene, &control_plane, moment.now());
-        let control_plane = control_plane.doubted(&insights);
-        let pending_resources =
-            waits::of(requested.as_ref(), &operators, &pools, status, progress, moment.now());
+        let context = health::InsightContext {
+            cluster,
+            status,
+            operators: &operators,
+            pools: &pools,
+            started,
+        };
+        let insights = health::insights(&context, &control_plane, observation.now());
+        let control_plane = control_plane.with_doubts(&insights);
+        let pending_resources = pending::of(
+            requested.as_ref(),
+            &operators,
+            &pools,
+            status,
+            progress,
+            observation.now(),
+        );
         let shown = masters.into_iter().filter(|pool| !pool.is_done()).chain(workers.clone());
         let any_worker = workers.iter().any(|pool| !pool.nodes.is_empty());
         Ok(Self {
-            observation_time: moment.now(),
+            observation_time: observation.now(),
             updating,
             requested,
-            last_completed_update: reached,
+            last_completed_update: completed,
             control_plane: Some(control_plane),
             nodes: shown.flat_map(|pool| pool.nodes).map(|node| node.status).collect(),
             pools: workers.iter().filter(|_| any_worker).map(pools::Pool::status).collect(),
@@ -117,7 +129,7 @@ impl Status {
 
     fn idle(
         at: Timestamp,
-        requested: Option<Request>,
+        requested: Option<PendingRequest>,
         pending_resources: Vec<PendingResource>,
         alerts: AlertAvailability,
     ) -> Self {
@@ -135,21 +147,19 @@ impl Status {
         }
     }
 
-    /// For how long nothing has changed in the control plane, where that is longer than any
-    /// component takes.
-    pub fn quiet_for(&self) -> Option<Span> {
+    /// Time without progress of the control plane, if it is longer than any component takes.
+    pub fn quiet_for(&self) -> Option<DurationText> {
         let Some(ControlPlane::Updating(updating)) = &self.control_plane else { return None };
         let since = updating.last_progress_at.or(updating.started_at)?;
         let quiet = self.observation_time.duration_since(since);
-        (quiet > estimate::QUIET).then(|| Span(rounded(quiet)))
+        (quiet > estimate::QUIET_THRESHOLD).then(|| DurationText(rounded(quiet)))
     }
 
-    /// Whether something stands in the way: the update is stalled, or about to be, or an API is
-    /// not what it should be.
-    pub fn is_in_trouble(&self) -> bool {
+    /// Whether the update is stalled or refused, or has a problem that needs an administrator.
+    pub fn has_problems(&self) -> bool {
         let stalled = self.control_plane.as_ref().is_some_and(ControlPlane::is_stalled);
         let refused = self.requested.as_ref().is_some_and(|request| request.refused);
-        stalled || refused || self.insights.iter().any(Insight::is_trouble)
+        stalled || refused || self.insights.iter().any(Insight::is_problem)
     }
 }
 

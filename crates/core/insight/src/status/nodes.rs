@@ -1,15 +1,15 @@
-//! One node: whether it has the release, what is being done to it, and whether it can take work.
+//! Progress of one node: version, phase and availability.
 
 use fairway_api::cluster_version::{UpdateHistory, UpdateState};
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::way::is_pivot;
-use crate::cluster::Moment;
+use super::control_plane::is_multi_arch;
+use crate::cluster::ObservationTime;
 use crate::objects::{MachineConfig, MachineConfigPool, Metadata, Node, NodeCondition};
 
-/// Annotations by which the machine configuration says what it does.
+/// Annotations of the machine-config operator.
 mod key {
     pub(super) const CURRENT_CONFIG: &str = "machineconfiguration.openshift.io/currentConfig";
     pub(super) const DESIRED_CONFIG: &str = "machineconfiguration.openshift.io/desiredConfig";
@@ -19,17 +19,17 @@ mod key {
     pub(super) const APPLIED_DRAIN: &str = "machineconfiguration.openshift.io/lastAppliedDrain";
     pub(super) const STATE: &str = "machineconfiguration.openshift.io/state";
     pub(super) const REASON: &str = "machineconfiguration.openshift.io/reason";
-    /// Of a configuration: the version of the release that it belongs to.
+    /// Version of the release that a MachineConfig belongs to.
     pub(super) const VERSION: &str = "machineconfiguration.openshift.io/release-image-version";
-    /// Of a pool: the image that its nodes are to have.
+    /// Desired image of the nodes of a pool.
     pub(super) const POOL_IMAGE: &str =
         "machineconfiguration.openshift.io/newestImageEquivalentConfig";
-    /// The label of pools whose nodes get an image.
+    /// Label of pools whose nodes use an image.
     pub(super) const LAYERED: &str = "machineconfiguration.openshift.io/layering-enabled";
 }
 
-/// A shorter name may be part of other words.
-const SHORT_NAME: usize = 8;
+/// Shorter node names may be part of other words.
+const MIN_NAME_LENGTH: usize = 8;
 
 /// A node.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -84,32 +84,32 @@ pub enum Phase {
     Updated,
 }
 
-/// A node, and what only its pool and the health of the update need.
+/// Status of a node, with fields that only pools and insights use.
 #[derive(Clone, Debug)]
-pub(super) struct Assessed {
+pub(super) struct AssessedNode {
     pub(super) status: NodeStatus,
-    /// Whether it cannot take work, for whatever reason.
+    /// Whether the node cannot run pods, for any reason.
     pub(super) unavailable: bool,
-    /// What keeps it from working, and nothing will mend by itself.
-    pub(super) serious: Option<Trouble>,
-    /// What it failed with, where it did.
+    /// Problem that does not resolve by itself.
+    pub(super) problem_found: Option<NodeProblem>,
+    /// Error of the machine-config daemon.
     pub(super) failure: Option<String>,
-    /// Since when it cannot take work.
+    /// Start of the unavailability.
     pub(super) since: Option<Timestamp>,
 }
 
-/// What keeps a node from working.
+/// Problem of a node.
 #[derive(Clone, Debug)]
-pub(super) struct Trouble {
+pub(super) struct NodeProblem {
     pub(super) summary: String,
     pub(super) description: String,
 }
 
-/// The release that nodes are to have.
+/// Release that nodes should have.
 pub(super) struct Release<'a> {
     version: Option<&'a str>,
-    /// Whether a change of architectures is under way, which keeps the version.
-    pivot: bool,
+    /// Whether the architecture changes, which keeps the version.
+    multi_arch: bool,
     configs: &'a [MachineConfig],
 }
 
@@ -119,12 +119,12 @@ impl<'a> Release<'a> {
         let under_way = newest.is_some_and(|entry| entry.state != UpdateState::Completed);
         Self {
             version: newest.map(|entry| entry.version.as_deref().unwrap_or_default()),
-            pivot: is_pivot(history) && under_way,
+            multi_arch: is_multi_arch(history) && under_way,
             configs,
         }
     }
 
-    /// The version of the release that a configuration belongs to.
+    /// Version of the release that a MachineConfig belongs to.
     fn version_of(&self, config: Option<&str>) -> Option<&'a str> {
         let mut configs = self.configs.iter();
         configs
@@ -134,7 +134,7 @@ impl<'a> Release<'a> {
     }
 }
 
-/// How far a node is on its way to the release.
+/// Progress of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Updated,
@@ -146,14 +146,14 @@ pub(super) fn assess(
     node: &Node,
     pool: &MachineConfigPool,
     release: &Release<'_>,
-    moment: Moment,
-) -> Assessed {
+    observation: ObservationTime,
+) -> AssessedNode {
     let metadata = &node.metadata;
     let version = release.version_of(metadata.annotation(key::CURRENT_CONFIG));
     let progress = progress(metadata, pool, release, version);
     let phase = phase(metadata, pool, progress);
-    let hindrances = hindrances(node);
-    let unavailable = !hindrances.is_empty() && has_image_of(metadata, pool);
+    let reasons = reasons(node);
+    let unavailable = !reasons.is_empty() && has_image_of(metadata, pool);
     let failure = failure(metadata);
     let idle_and_unavailable = unavailable && progress != Progress::Updating;
 
@@ -167,15 +167,17 @@ pub(super) fn assess(
     };
     let message = match &failure {
         Some(failure) => Some(failure.clone()).filter(|failure| !failure.is_empty()),
-        None if idle_and_unavailable => Some(joined(&hindrances, |one| one.reason.to_owned())),
+        None if idle_and_unavailable => Some(joined(&reasons, |one| one.reason.to_owned())),
         None => None,
     };
-    let serious = hindrances.iter().any(|one| one.is_serious(moment));
-    let trouble = (serious && idle_and_unavailable).then(|| Trouble {
-        summary: joined(&hindrances, |one| one.summary(&metadata.name)),
-        description: failure.clone().unwrap_or_else(|| joined(&hindrances, Hindrance::description)),
+    let problem_found = reasons.iter().any(|one| one.is_serious(observation));
+    let problem = (problem_found && idle_and_unavailable).then(|| NodeProblem {
+        summary: joined(&reasons, |one| one.summary(&metadata.name)),
+        description: failure
+            .clone()
+            .unwrap_or_else(|| joined(&reasons, UnavailableReason::description)),
     });
-    Assessed {
+    AssessedNode {
         status: NodeStatus {
             name: metadata.name.clone(),
             pool: pool.metadata.name.clone(),
@@ -186,9 +188,9 @@ pub(super) fn assess(
             message: message.map(|message| without_name(&message, &metadata.name)),
         },
         unavailable,
-        serious: trouble,
+        problem_found: problem,
         failure,
-        since: hindrances.iter().filter_map(|one| one.since).min(),
+        since: reasons.iter().filter_map(|one| one.since).min(),
     }
 }
 
@@ -202,7 +204,7 @@ fn progress(
         (node.annotation(key::CURRENT_CONFIG), node.annotation(key::DESIRED_CONFIG));
     let wanted = Some(pool.spec.configuration.name.as_str()).filter(|name| !name.is_empty());
     let has = |version: Option<&str>| version.is_some() && version == release.version;
-    if has(version) && (!release.pivot || (current == desired && desired == wanted)) {
+    if has(version) && (!release.multi_arch || (current == desired && desired == wanted)) {
         Progress::Updated
     } else if version.is_some()
         && has(release.version_of(desired))
@@ -226,8 +228,8 @@ fn phase(node: &Metadata, pool: &MachineConfigPool, progress: Progress) -> Phase
     }
 }
 
-/// Whether a node that is updating is being emptied, or is about to be: its daemon may not have
-/// noticed yet that there is something to do.
+/// Whether an updating node is being drained. The daemon may not have reported it yet: its state is
+/// still `Done`.
 fn is_draining(node: &Metadata) -> bool {
     let (Some(desired), Some(applied)) =
         (node.annotation(key::DESIRED_DRAIN), node.annotation(key::APPLIED_DRAIN))
@@ -250,25 +252,24 @@ fn estimate(assessment: NodeAssessment, phase: Phase, progress: Progress) -> &'s
     }
 }
 
-/// What the daemon of a node failed with.
+/// Error of the machine-config daemon.
 fn failure(node: &Metadata) -> Option<String> {
     node.annotation(key::DESIRED_CONFIG)?;
     matches!(node.annotation(key::STATE)?, "Degraded" | "Unreconcilable")
         .then(|| node.annotation(key::REASON).unwrap_or_default().to_owned())
 }
 
-/// Whether the image that a node is to have is the one of its pool; nodes of pools without one have
-/// none.
+/// Whether the desired images of node and pool match. Nodes of pools without images have none.
 fn has_image_of(node: &Metadata, pool: &MachineConfigPool) -> bool {
     let layered = pool.metadata.labels.contains_key(key::LAYERED);
     let of_pool = pool.metadata.annotation(key::POOL_IMAGE).filter(|_| layered);
     node.annotation(key::DESIRED_IMAGE) == of_pool
 }
 
-/// Something that keeps a node from taking work.
-struct Hindrance<'a> {
+/// Reason why a node cannot run pods.
+struct UnavailableReason<'a> {
     reason: &'static str,
-    /// The condition that says so, with the status that it should have.
+    /// Condition that reports it, with its expected status.
     condition: Option<(&'a NodeCondition, &'static str)>,
     since: Option<Timestamp>,
 }
@@ -277,8 +278,8 @@ const NOT_READY: &str = "Not ready";
 const DISK_PRESSURE: &str = "Disk pressure";
 const NO_NETWORK: &str = "Network unavailable";
 
-/// Everything that keeps a node from taking work.
-fn hindrances(node: &Node) -> Vec<Hindrance<'_>> {
+/// All reasons why a node cannot run pods.
+fn reasons(node: &Node) -> Vec<UnavailableReason<'_>> {
     let by_condition = node.status.conditions.iter().filter_map(|condition| {
         let (reason, should) = match condition.type_.as_str() {
             "Ready" => (NOT_READY, "True"),
@@ -287,19 +288,20 @@ fn hindrances(node: &Node) -> Vec<Hindrance<'_>> {
             _ => return None,
         };
         let since = condition.last_transition_time;
-        let hindrance = Hindrance { reason, condition: Some((condition, should)), since };
-        (condition.status != should).then_some(hindrance)
+        let reason_found =
+            UnavailableReason { reason, condition: Some((condition, should)), since };
+        (condition.status != should).then_some(reason_found)
     });
-    let plain = |reason| Hindrance { reason, condition: None, since: None };
+    let plain = |reason| UnavailableReason { reason, condition: None, since: None };
     let cordoned = node.spec.unschedulable.then(|| plain("Node is marked unschedulable"));
-    let mut hindrances: Vec<_> = by_condition.chain(cordoned).collect();
-    if hindrances.is_empty() && is_being_processed(&node.metadata) {
-        hindrances.push(plain("Machine Config Daemon is processing the node"));
+    let mut reasons: Vec<_> = by_condition.chain(cordoned).collect();
+    if reasons.is_empty() && is_being_processed(&node.metadata) {
+        reasons.push(plain("Machine Config Daemon is processing the node"));
     }
-    hindrances
+    reasons
 }
 
-/// Whether the daemon of a node has something to do and has not given up.
+/// Whether the machine-config daemon has work and has not failed.
 fn is_being_processed(node: &Metadata) -> bool {
     let has = |key| node.annotations.contains_key(key);
     let same = |current, desired| {
@@ -314,17 +316,17 @@ fn is_being_processed(node: &Metadata) -> bool {
     !done && !failed
 }
 
-impl Hindrance<'_> {
-    /// Whether it does not go away by itself. When a recording was made is told by other objects
-    /// than nodes, so it cannot tell for how long something holds: there, everything counts.
-    fn is_serious(&self, moment: Moment) -> bool {
-        let patience = match self.reason {
+impl UnavailableReason<'_> {
+    /// Whether the state does not resolve by itself. The time of a recording does not depend on
+    /// nodes, so durations in recordings are unknown and every reason counts.
+    fn is_serious(&self, observation: ObservationTime) -> bool {
+        let grace_period = match self.reason {
             NOT_READY => SignedDuration::from_mins(5),
             DISK_PRESSURE | NO_NETWORK => SignedDuration::from_mins(1),
             _ => return false,
         };
-        match (moment, self.since) {
-            (Moment::Live(now), Some(since)) => now.duration_since(since) >= patience,
+        match (observation, self.since) {
+            (ObservationTime::Live(now), Some(since)) => now.duration_since(since) >= grace_period,
             _ => true,
         }
     }
@@ -345,17 +347,20 @@ impl Hindrance<'_> {
     }
 }
 
-fn joined<'a>(hindrances: &[Hindrance<'a>], told: impl Fn(&Hindrance<'a>) -> String) -> String {
-    hindrances.iter().map(told).collect::<Vec<_>>().join(" | ")
+fn joined<'a>(
+    reasons: &[UnavailableReason<'a>],
+    text: impl Fn(&UnavailableReason<'a>) -> String,
+) -> String {
+    reasons.iter().map(text).collect::<Vec<_>>().join(" | ")
 }
 
-/// A message of a node, without saying again which node it is.
+/// Message of a node without its name.
 fn without_name(message: &str, name: &str) -> String {
-    if name.len() < SHORT_NAME { message.to_owned() } else { message.replace(name, "<node>") }
+    if name.len() < MIN_NAME_LENGTH { message.to_owned() } else { message.replace(name, "<node>") }
 }
 
 impl NodeStatus {
-    /// The most urgent first.
+    /// Sort key, most urgent first.
     pub(super) fn urgency(&self) -> (NodeAssessment, Phase, &str) {
         (self.assessment, self.phase, &self.name)
     }

@@ -1,4 +1,4 @@
-//! Pools of nodes: which nodes are in which, and how far they are.
+//! Pools of nodes and their progress.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::control_plane::percent;
-use super::nodes::{self, Assessed, NodeAssessment, Phase, Release};
-use crate::cluster::{Cluster, Moment};
+use super::nodes::{self, AssessedNode, NodeAssessment, Phase, Release};
+use crate::cluster::{ClusterObjects, ObservationTime};
 use crate::objects::{MachineConfigPool, Node};
 
-/// The pool of the control plane.
+/// Pool of the control plane.
 const MASTER: &str = "master";
 
-/// The pool of nodes that are in no other.
+/// Pool of nodes that are in no other pool.
 const WORKER: &str = "worker";
 
-/// Pool of worker nodes.
+/// Pool and the status of its nodes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PoolStatus {
     /// Name of the pool.
@@ -76,18 +76,23 @@ pub struct NodeCounts {
 pub(super) struct Pool {
     pub(super) name: String,
     pub(super) paused: bool,
-    pub(super) nodes: Vec<Assessed>,
+    pub(super) nodes: Vec<AssessedNode>,
 }
 
-/// The pool of the control plane, and all others in the order of the API.
-pub(super) fn of(cluster: &Cluster, moment: Moment) -> (Option<Pool>, Vec<Pool>) {
+/// Pool of the control plane, and all others in the order of the API.
+pub(super) fn of(
+    cluster: &ClusterObjects,
+    observation: ObservationTime,
+) -> (Option<Pool>, Vec<Pool>) {
     let history = cluster.version.status.as_ref().map_or(&[][..], |status| &status.history);
     let release = Release::of(history, &cluster.configs);
     let mut members = members(&cluster.pools, &cluster.nodes);
     let pool = |pool: &MachineConfigPool| {
         let members = members.remove(pool.metadata.name.as_str()).unwrap_or_default();
-        let mut nodes: Vec<Assessed> =
-            members.into_iter().map(|node| nodes::assess(node, pool, &release, moment)).collect();
+        let mut nodes: Vec<AssessedNode> = members
+            .into_iter()
+            .map(|node| nodes::assess(node, pool, &release, observation))
+            .collect();
         nodes.sort_by(|a, b| a.status.urgency().cmp(&b.status.urgency()));
         Pool { name: pool.metadata.name.clone(), paused: pool.spec.paused, nodes }
     };
@@ -97,8 +102,7 @@ pub(super) fn of(cluster: &Cluster, moment: Moment) -> (Option<Pool>, Vec<Pool>)
     (if masters.is_empty() { None } else { Some(masters.swap_remove(0)) }, workers)
 }
 
-/// The nodes of each pool: those of the control plane first, then the ones that somebody made a
-/// pool for, by name, and the rest are workers.
+/// Nodes of each pool: first of the control plane, then of custom pools by name, then of `worker`.
 fn members<'a>(
     pools: &'a [MachineConfigPool],
     nodes: &'a [Node],
@@ -129,13 +133,13 @@ fn rank(pool: &MachineConfigPool) -> u8 {
     }
 }
 
-/// A pool without a selector, or with one that cannot be understood, has no nodes.
+/// Selector of a pool. A pool without a valid selector has no nodes.
 fn selector(pool: &MachineConfigPool) -> Option<Selector> {
     Selector::try_from(pool.spec.node_selector.clone()?).ok()
 }
 
 impl Pool {
-    /// Whether all of its nodes have the release.
+    /// Whether all nodes have the release.
     pub(super) fn is_done(&self) -> bool {
         let counts = self.counts();
         counts.updated == counts.total

@@ -1,73 +1,174 @@
-//! How ClusterVersion is changed: tried first, and never over what somebody else wrote.
+//! Changes of ClusterVersion: read, decide, dry-run, patch, and poll for the effect. All commands
+//! that change ClusterVersion use this pipeline.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
 
 use anyhow::anyhow;
 use fairway_api::ClusterVersion;
-use serde_json::Value;
+use fairway_api::cluster_version::Update;
+use serde_json::{Value, json};
+use tokio::time::{interval, timeout};
 
-use crate::cluster::{Changed, Cluster, Earnest};
-use crate::errors::WithHint;
+use crate::args::source::SourceArgs;
+use crate::args::upgrade::UpgradeArgs;
+use crate::args::upgrade_preflight::PreflightWish;
+use crate::cluster::{Cluster, DryRun, PatchResult};
+use crate::errors::{WithHint, WrongUsage};
 use crate::source::Source;
 
-/// How often somebody else may be faster. The operator writes seldom, and people even more so.
-const ATTEMPTS: usize = 5;
+/// Attempts after conflicts. Other clients change ClusterVersion rarely.
+const MAX_ATTEMPTS: usize = 5;
 
-/// What is to be written.
-pub(super) trait Change {
-    /// A merge patch of ClusterVersion, with the resource version of what it was made from; none
-    /// where nothing changes.
-    fn patch(&self) -> Option<&Value>;
+/// Interval between polls. A user waits for the result.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-    /// Refuses to go on where a server that applied the patch has not kept what it asks for.
-    fn check(&self, result: &ClusterVersion) -> anyhow::Result<()>;
+/// Change of ClusterVersion that a command has decided on.
+pub(super) struct Change<T> {
+    /// Merge patch with the resource version of the object that it was computed from, `None` if
+    /// nothing changes.
+    pub(super) patch: Option<Value>,
+    /// Fails if an object does not have the changed fields: an API server with an older CRD drops
+    /// unknown fields without an error.
+    pub(super) verify: Verify,
+    /// Result for the user.
+    pub(super) outcome: T,
 }
 
-/// Reads, decides and writes, until nobody else writes in between.
-pub(super) async fn make<C: Change>(
-    cluster: &Cluster,
-    dry_run: bool,
-    decide: impl Fn(&ClusterVersion) -> anyhow::Result<C>,
-) -> anyhow::Result<C> {
-    Ok(make_and_see(cluster, dry_run, decide).await?.0)
+/// Check of an object that the API server returns.
+pub(super) type Verify = Box<dyn Fn(&ClusterVersion) -> anyhow::Result<()>>;
+
+/// Change after its patch.
+pub(super) struct Applied<T> {
+    pub(super) change: Change<T>,
+    /// Stored object, `None` after a dry run or without a patch.
+    pub(super) stored: Option<Box<ClusterVersion>>,
 }
 
-/// The same; of a recorded cluster, what would come of it.
-pub(super) async fn make_or_tell<C: Change>(
-    source: &Source,
-    dry_run: bool,
-    decide: impl Fn(&ClusterVersion) -> anyhow::Result<C>,
-) -> anyhow::Result<C> {
-    match source {
-        Source::Live(cluster) => make(cluster, dry_run, decide).await,
-        Source::Recorded(_) => decide(&source.cluster_version().await?),
+impl<T> Change<T> {
+    /// Change without a patch.
+    pub(super) fn none(outcome: T) -> Self {
+        Self { patch: None, verify: Box::new(|_| Ok(())), outcome }
     }
 }
 
-/// The same as `make`; and what the cluster has then, if something was written.
-pub(super) async fn make_and_see<C: Change>(
+/// Decides on a change, validates it with a dry run and stores it. Starts again after a conflict.
+pub(super) async fn apply<T>(
     cluster: &Cluster,
     dry_run: bool,
-    decide: impl Fn(&ClusterVersion) -> anyhow::Result<C>,
-) -> anyhow::Result<(C, Option<ClusterVersion>)> {
-    for _ in 0..ATTEMPTS {
+    decide: impl Fn(&ClusterVersion) -> anyhow::Result<Change<T>>,
+) -> anyhow::Result<Applied<T>> {
+    for _ in 0..MAX_ATTEMPTS {
         let change = decide(&cluster.cluster_version().await?)?;
-        let Some(patch) = change.patch() else { return Ok((change, None)) };
-        match cluster.patch_cluster_version(patch, Earnest::Try).await? {
-            Changed::Conflict => continue,
-            Changed::Done(result) => change.check(&result)?,
+        let Some(patch) = &change.patch else { return Ok(Applied { change, stored: None }) };
+        match cluster.patch_cluster_version(patch, DryRun::Yes).await? {
+            PatchResult::Conflict => continue,
+            PatchResult::Applied(result) => (change.verify)(&result)?,
         }
         if dry_run {
-            return Ok((change, None));
+            return Ok(Applied { change, stored: None });
         }
-        match cluster.patch_cluster_version(patch, Earnest::Make).await? {
-            Changed::Conflict => {}
-            Changed::Done(written) => return Ok((change, Some(*written))),
+        match cluster.patch_cluster_version(patch, DryRun::No).await? {
+            PatchResult::Conflict => {}
+            PatchResult::Applied(stored) => return Ok(Applied { change, stored: Some(stored) }),
         }
     }
     Err(anyhow!("conflict: another client changed the object each time").context(WithHint {
-        message: format!("cannot update ClusterVersion after {ATTEMPTS} attempts"),
+        message: format!("cannot update ClusterVersion after {MAX_ATTEMPTS} attempts"),
         hint:
             "retry; run `kubectl get clusterversion version -o yaml --show-managed-fields` to find \
              the other client"
                 .to_owned(),
     }))
+}
+
+/// Applies a change to a live cluster; for a recorded cluster, only decides on it.
+pub(super) async fn apply_or_preview<T>(
+    source: &Source,
+    dry_run: bool,
+    decide: impl Fn(&ClusterVersion) -> anyhow::Result<Change<T>>,
+) -> anyhow::Result<Change<T>> {
+    match source {
+        Source::Live(cluster) => Ok(apply(cluster, dry_run, decide).await?.change),
+        Source::Recorded(_) => decide(&source.cluster_version().await?),
+    }
+}
+
+/// Merge patch that sets `spec.desiredUpdate`, and nothing else of the spec.
+pub(super) fn desired_update_patch(
+    cluster_version: &ClusterVersion,
+    update: &Update,
+) -> serde_json::Result<Value> {
+    // A `desiredUpdate` without fields is invalid.
+    let desired = if *update == Update::default() { Value::Null } else { update.merge_patch()? };
+    Ok(json!({
+        "metadata": { "resourceVersion": cluster_version.metadata.resource_version },
+        "spec": { "desiredUpdate": desired },
+    }))
+}
+
+/// Limits of polling.
+#[derive(Clone, Copy)]
+pub(super) struct Poll {
+    pub(super) timeout: Duration,
+    /// Consecutive failures to tolerate: API servers restart during updates.
+    pub(super) max_failures: usize,
+}
+
+impl Poll {
+    /// Polls ClusterVersion until `observe` breaks with a result, `None` after the timeout.
+    pub(super) async fn run<T>(
+        self,
+        cluster: &Cluster,
+        mut observe: impl AsyncFnMut(ClusterVersion) -> ControlFlow<T>,
+    ) -> anyhow::Result<Option<T>> {
+        let polling = async {
+            let (mut ticks, mut failures) = (interval(POLL_INTERVAL), 0);
+            loop {
+                ticks.tick().await;
+                match cluster.cluster_version().await {
+                    Ok(object) => {
+                        failures = 0;
+                        if let ControlFlow::Break(result) = observe(object).await {
+                            return anyhow::Ok(result);
+                        }
+                    }
+                    Err(error) if failures >= self.max_failures => return Err(error),
+                    Err(_) => failures += 1,
+                }
+            }
+        };
+        // Dropping a poll at the timeout is safe: it only reads.
+        timeout(self.timeout, polling).await.ok().transpose()
+    }
+}
+
+/// Refuses a request to a recorded cluster.
+pub(super) fn check_requests(
+    args: &UpgradeArgs,
+    preflight: Option<PreflightWish>,
+) -> Result<(), WrongUsage> {
+    let changes = match preflight {
+        Some(PreflightWish::Status) => false,
+        Some(_) => true,
+        None => args.request.is_one(),
+    };
+    if changes && !args.source.recorded.from_file.is_empty() {
+        return Err(WrongUsage(
+            "--from-file reads a recorded cluster, which accepts no requests".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses to change a recorded cluster, for commands that can preview the change.
+pub(super) fn check_preview(source: &SourceArgs, changes: bool) -> Result<(), WrongUsage> {
+    if changes && !source.recorded.from_file.is_empty() {
+        return Err(WrongUsage(
+            "--from-file reads a recorded cluster, which cannot be changed; add --dry-run to \
+             preview the change"
+                .to_owned(),
+        ));
+    }
+    Ok(())
 }

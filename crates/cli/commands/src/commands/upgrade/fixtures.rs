@@ -8,12 +8,12 @@ use fairway_risk::ANNOTATION;
 use fairway_testkit::objects;
 use jiff::Timestamp;
 
-/// Two hours after everything began.
+/// Two hours after the start of the fixtures.
 pub(in crate::commands) fn now() -> Timestamp {
     "2026-01-01T02:00:00Z".parse().unwrap()
 }
 
-/// A cluster at 5.1.0 with two updates that nothing speaks against.
+/// Cluster at 5.1.0 with two recommended updates.
 pub(in crate::commands) fn cluster_version() -> ClusterVersion {
     let mut object = objects::cluster_version();
     object.metadata.resource_version = Some("7".to_owned());
@@ -26,13 +26,13 @@ pub(in crate::commands) fn cluster_version() -> ClusterVersion {
     object
 }
 
-/// Sets a condition, as of when everything began.
+/// Sets a condition, with the transition time of the fixtures.
 pub(in crate::commands) fn hold(object: &mut ClusterVersion, condition: OperatorCondition) {
     let status = object.status.as_mut().unwrap();
     status.conditions.set(condition, objects::beginning().0);
 }
 
-/// A condition with all there is to say.
+/// Condition with reason and message.
 pub(in crate::commands) fn condition(
     type_: &str,
     status: impl Into<fairway_api::ConditionStatus>,
@@ -42,7 +42,7 @@ pub(in crate::commands) fn condition(
     OperatorCondition::new(type_, status).reason(reason).message(message)
 }
 
-/// A risk, with whether it applies.
+/// Risk with the condition `Applies`.
 pub(in crate::commands) fn risk(name: &str, applies: &str) -> ConditionalUpdateRisk {
     let mut conditions = Vec::new();
     let condition = Condition::new("Applies", applies, "Match", "");
@@ -60,7 +60,7 @@ pub(in crate::commands) fn risk(name: &str, applies: &str) -> ConditionalUpdateR
     }
 }
 
-/// Offers an update with risks.
+/// Adds a conditional update.
 pub(in crate::commands) fn offer(
     object: &mut ClusterVersion,
     version: &str,
@@ -84,12 +84,12 @@ pub(in crate::commands) fn offer(
     });
 }
 
-/// Whether an update is recommended.
+/// Condition `Recommended`.
 pub(in crate::commands) fn recommended(status: &str, reason: &str, message: &str) -> Condition {
     Condition::new("Recommended", status, reason, message)
 }
 
-/// Accepts risks, on the terms of the annotation.
+/// Accepts risks, with the terms of an annotation.
 pub(in crate::commands) fn accept(
     object: &mut ClusterVersion,
     names: &[&str],

@@ -1,25 +1,22 @@
-//! `fairway upgrade`: what this cluster may update to, asking for it, which risks it takes, and
-//! where updates come from.
+//! `fairway upgrade`: available updates, requests, accepted risks and channels of a cluster.
 
 mod accept;
+mod acceptance;
 mod change;
 mod channel;
 mod explain;
 #[cfg(test)]
 pub(super) mod fixtures;
 mod notes;
-mod offline;
 mod plan;
 pub(super) mod preflight;
 mod recommend;
+mod release;
 mod report;
 mod request;
 mod risks;
-mod show;
 mod similar;
 mod status;
-mod stored;
-mod terms;
 
 use crate::args::upgrade::{UpgradeArgs, UpgradeCommand};
 use crate::exit::ExitStatus;
@@ -27,15 +24,15 @@ use crate::printer::Printer;
 use crate::schema::Shape;
 pub(super) use report::text::Age;
 
-/// The shapes of the documents that it prints.
+/// Schemas of the documents of these commands.
 pub(crate) fn shapes() -> Vec<Shape> {
     let mut shapes = vec![
         channel::shape(),
         explain::shape(),
         plan::shape(),
         recommend::shape(),
+        report::shape(),
         request::shape(),
-        show::shape(),
         status::shape(),
     ];
     shapes.extend(accept::shapes());
@@ -44,14 +41,14 @@ pub(crate) fn shapes() -> Vec<Shape> {
 }
 
 pub(crate) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let wish = args.preflight.wish(&args.request)?;
+    let preflight = args.preflight.wish(&args.request)?;
     if args.command.is_none() {
-        offline::check(args, wish)?;
+        change::check_requests(args, preflight)?;
     }
     match &args.command {
-        None if let Some(wish) = wish => preflight::run(wish, args, printer),
+        None if let Some(action) = preflight => preflight::run(action, args, printer),
         None if args.request.is_one() => request::run(args, printer),
-        None => show::run(args, printer),
+        None => report::run(args, printer),
         Some(UpgradeCommand::Accept(args)) => accept::run(args, printer),
         Some(UpgradeCommand::Channel(args)) => channel::run(args, printer),
         Some(UpgradeCommand::Compare(args)) => preflight::compare::run(args, printer),

@@ -1,4 +1,4 @@
-//! What components note about updates: it is shown with them, and holds nothing up.
+//! Notes of components about updates. They are shown with the updates and never block one.
 
 use std::fmt;
 
@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::risks;
 use crate::foreign_text::OneLine;
 
-/// Notes of one component that are shown: more are not worth reading.
-const MOST: usize = 10;
+/// Notes shown per component.
+const MAX_NOTES: usize = 10;
 
 /// Note of a component about updates. Notes never block an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -27,8 +27,8 @@ pub(super) struct Note {
     updates: Vec<String>,
 }
 
-/// What components note about the updates of a cluster.
-pub(super) fn of(operators: &[ClusterOperator], version: &ClusterVersion) -> Vec<Note> {
+/// Notes of components about the listed updates.
+pub(super) fn read(operators: &[ClusterOperator], version: &ClusterVersion) -> Vec<Note> {
     let nothing = ClusterVersionStatus::default();
     let status = version.status.as_ref().unwrap_or(&nothing);
     let conditional = status.conditional_updates.iter().map(|update| &update.release);
@@ -36,16 +36,16 @@ pub(super) fn of(operators: &[ClusterOperator], version: &ClusterVersion) -> Vec
         status.available_updates.iter().flatten().chain(conditional).collect();
     releases.sort_by_cached_key(|release| risks::latest_first(&release.version));
     releases.dedup_by_key(|release| &release.version);
-    operators.iter().flat_map(|operator| of_component(operator, &releases)).collect()
+    operators.iter().flat_map(|operator| component_notes(operator, &releases)).collect()
 }
 
-fn of_component(operator: &ClusterOperator, releases: &[&Release]) -> Vec<Note> {
+fn component_notes(operator: &ClusterOperator, releases: &[&Release]) -> Vec<Note> {
     let extension = operator.status.as_ref().and_then(|status| status.extension.as_ref());
     let report = extension.filter(|it| it["kind"] == "RiskReport" && it["version"] == "v1");
     let notes = report.and_then(|report| report["notes"].as_array()).into_iter().flatten();
     let note = |note: &Value| {
         let message = note["message"].as_str().filter(|message| !message.is_empty())?.to_owned();
-        // A range that cannot be read may mean every update, as that of a risk does.
+        // An invalid range matches every update, as for risks.
         let range = note["targets"].as_str().and_then(|range| range.parse().ok());
         let targets = range.map_or(Targets::All, Targets::Range);
         let concerned = releases.iter().filter(|release| targets.contain(None, release));
@@ -53,11 +53,11 @@ fn of_component(operator: &ClusterOperator, releases: &[&Release]) -> Vec<Note> 
         let component = operator.name_any();
         (!updates.is_empty()).then_some(Note { component, message, updates })
     };
-    notes.take(MOST).filter_map(note).collect()
+    notes.take(MAX_NOTES).filter_map(note).collect()
 }
 
 impl Note {
-    /// Whether it is about the update to that version.
+    /// Whether the note is about the update to a version.
     pub(super) fn is_about(&self, version: &str) -> bool {
         self.updates.iter().any(|update| update == version)
     }
@@ -69,7 +69,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// All notes, after a list of updates.
+/// Writes all notes after a list of updates.
 pub(super) fn write(f: &mut fmt::Formatter<'_>, notes: &[Note]) -> fmt::Result {
     if notes.is_empty() {
         return Ok(());
@@ -92,27 +92,27 @@ mod tests {
         version.status = Some(status);
         let mut operator = objects::cluster_operator("operator-lifecycle-manager");
         operator.status.get_or_insert_default().extension = Some(extension);
-        of(&[operator], &version)
+        read(&[operator], &version)
     }
 
     #[test]
-    fn a_note_names_the_updates_that_it_is_about() {
+    fn notes_list_matching_updates() {
         let report = |notes: Value| json!({"kind": "RiskReport", "version": "v1", "notes": notes});
-        let told = |notes: Value| -> Vec<String> {
+        let texts = |notes: Value| -> Vec<String> {
             noted(report(notes)).iter().map(ToString::to_string).collect()
         };
         assert_eq!(
-            told(json!([{"message": "Mind.", "targets": ">=5.2.0"}])),
+            texts(json!([{"message": "Mind.", "targets": ">=5.2.0"}])),
             ["5.3.0, 5.2.0: Mind."]
         );
-        assert_eq!(told(json!([{"message": "Mind."}])), ["5.3.0, 5.2.0, 5.1.1: Mind."]);
-        assert_eq!(told(json!([{"message": "M", "targets": "?"}])), ["5.3.0, 5.2.0, 5.1.1: M"]);
+        assert_eq!(texts(json!([{"message": "Mind."}])), ["5.3.0, 5.2.0, 5.1.1: Mind."]);
+        assert_eq!(texts(json!([{"message": "M", "targets": "?"}])), ["5.3.0, 5.2.0, 5.1.1: M"]);
         let nothing: [&str; 0] = [];
-        assert_eq!(told(json!([{"message": "Mind.", "targets": ">=6.0.0"}])), nothing);
+        assert_eq!(texts(json!([{"message": "Mind.", "targets": ">=6.0.0"}])), nothing);
         for hostile in [json!(null), json!({}), json!([null, 1, [], {}, {"message": 1}])] {
-            assert_eq!(told(hostile), nothing);
+            assert_eq!(texts(hostile), nothing);
         }
-        assert_eq!(told(json!(vec![json!({"message": "M"}); 100])).len(), MOST);
+        assert_eq!(texts(json!(vec![json!({"message": "M"}); 100])).len(), MAX_NOTES);
         let other = json!({"kind": "Else", "version": "v1", "notes": [{"message": "Mind."}]});
         assert_eq!(noted(other), []);
     }

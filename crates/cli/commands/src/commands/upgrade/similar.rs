@@ -1,19 +1,18 @@
-//! What somebody may have meant.
+//! Suggestions for misspelled names.
 
-/// The name that is most like the text, if one is like it at all.
-pub(super) fn most_like<'a>(
+/// The most similar name, if one is close enough.
+pub(super) fn most_similar<'a>(
     text: &str,
     names: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let wanted: Vec<char> = text.to_lowercase().chars().collect();
-    // A third of the letters may be wrong: with more, names that have little to do with the text
-    // come up.
+    // Up to a third of the letters may differ; with more, unrelated names match.
     let most = (wanted.len() / 3).max(1);
-    let distances = names.into_iter().map(|name| (distance(&wanted, name), name));
-    distances.filter(|(distance, _)| *distance <= most).min().map(|(_, name)| name)
+    let distance_counts_edits = names.into_iter().map(|name| (distance(&wanted, name), name));
+    distance_counts_edits.filter(|(distance, _)| *distance <= most).min().map(|(_, name)| name)
 }
 
-/// How many letters have to be put in, left out or changed.
+/// Levenshtein distance.
 fn distance(wanted: &[char], name: &str) -> usize {
     let mut row: Vec<usize> = (0..=wanted.len()).collect();
     for (index, letter) in name.to_lowercase().chars().enumerate() {
@@ -32,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_somebody_may_have_meant() {
+    fn most_similar_returns_close_names() {
         let names = ["SlowDisks", "NoisyLogs", "AuthOAuthProxyLeakedConnections", "X"];
         for (text, meant) in [
             ("SlowDisk", Some("SlowDisks")),
@@ -42,13 +41,13 @@ mod tests {
             ("Etcd", None),
             ("Y", Some("X")),
         ] {
-            let found = most_like(text, names);
+            let found = most_similar(text, names);
             assert_eq!(found, meant, "{text}");
         }
     }
 
     #[test]
-    fn distances() {
+    fn distance_counts_edits() {
         for (text, name, expected) in [
             ("", "", 0),
             ("abc", "abc", 0),

@@ -1,4 +1,4 @@
-//! Files, within limits.
+//! Files and directories, within limits.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -8,19 +8,19 @@ use anyhow::{Context as _, ensure};
 
 use crate::input;
 
-/// Directories in directories. `oc adm must-gather` makes seven.
+/// Directory depth. `oc adm must-gather` has seven levels.
 const MAX_DEPTH: usize = 16;
 
-/// Files and directories. What is gathered of a cluster with 500 nodes has half of it.
+/// Files and directories. The must-gather of a cluster with 500 nodes has half of it.
 const MAX_ENTRIES: usize = 200_000;
 
-/// All that is read of a directory at once: ten times the largest kind of a large cluster.
+/// Bytes that are read of a directory at once: ten times the largest kind of a large cluster.
 pub(super) const MAX_BYTES: usize = 512 << 20;
 
-/// What files with objects, or with answers of a monitoring, are called.
+/// Extensions of files with objects or alerts.
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
-/// What is in a file; none where there is no such file.
+/// Content of a file, `None` if it does not exist.
 pub(super) fn bytes(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     match input::bytes(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -29,8 +29,8 @@ pub(super) fn bytes(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     }
 }
 
-/// The files below a directory that may have objects, in the order of their names. Links are not
-/// followed: they may lead anywhere, and in circles.
+/// Files below a directory that may have objects, sorted. Symlinks are skipped: they may lead
+/// anywhere, and in cycles.
 pub(super) fn below(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let (mut files, mut entries) = (Vec::new(), 0);
     let mut directories = vec![(root.to_owned(), 0)];
@@ -58,14 +58,14 @@ fn may_have_objects(path: &Path) -> bool {
     path.extension().is_some_and(|extension| EXTENSIONS.iter().any(|it| extension == *it))
 }
 
-/// What is in each of some files, as long as it is not too much.
+/// Reads files, within [`MAX_BYTES`].
 pub(super) fn each<'a, T>(
     paths: impl IntoIterator<Item = &'a PathBuf>,
     read: impl Fn(&Path, &[u8]) -> anyhow::Result<Vec<T>>,
 ) -> anyhow::Result<Vec<T>> {
     let (mut all, mut total) = (Vec::new(), 0);
     for path in paths {
-        // A file that has gone since it was listed has nothing to say.
+        // The file was deleted after it was listed.
         let Some(bytes) = bytes(path)? else { continue };
         total += bytes.len();
         ensure!(
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_not_followed() {
+    fn list_with_symlinks_skips_them() {
         let directory = tempfile::tempdir().unwrap();
         let [root, other] = ["root", "other"].map(|name| directory.path().join(name));
         for path in [root.join("deep/er"), other.clone()] {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_is_refused() {
+    fn list_beyond_max_depth_fails() {
         let directory = tempfile::tempdir().unwrap();
         let deep: PathBuf = std::iter::repeat_n("d", MAX_DEPTH + 1).collect();
         fs::create_dir_all(directory.path().join(deep)).unwrap();

@@ -1,18 +1,15 @@
-//! A cluster that somebody wrote down.
+//! Recorded clusters.
 
-mod alerts;
 mod file;
-mod gathered;
+mod must_gather;
 mod object;
-mod part;
-mod saved;
-mod siblings;
+mod recorded_files;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use fairway_api::{ClusterOperator, ClusterVersion};
-use fairway_insight::{Alerts, Moment};
+use fairway_insight::{Alerts, ObservationTime};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
@@ -20,39 +17,40 @@ use crate::cluster::kind::{CLUSTER_VERSIONS, Kind, Selection};
 use crate::errors::{CannotTell, WrongUsage};
 use crate::input;
 use object::Object;
-use part::Part;
-pub(crate) use siblings::CLUSTER_VERSION_FILE;
+pub(crate) use recorded_files::CLUSTER_VERSION_FILE;
+use recorded_files::RecordedFiles;
 
-/// What is written down about a cluster, and when.
+/// Recorded objects of a cluster, and the time of the recording if given.
 pub(crate) struct Recording {
-    parts: Vec<Part>,
+    files: Vec<RecordedFiles>,
     at: Option<Timestamp>,
 }
 
 impl Recording {
-    /// What is in those files. The time is that of the last change in them, if nobody names one.
+    /// Opens recorded files.
     pub(crate) fn open(paths: &[PathBuf], at: Option<Timestamp>) -> anyhow::Result<Self> {
         if paths.iter().filter(|path| input::is_stdin(path)).count() > 1 {
             return Err(WrongUsage("standard input can be read only once".to_owned()).into());
         }
-        let parts = paths.iter().map(|path| Part::open(path)).collect::<anyhow::Result<_>>()?;
-        Ok(Self { parts, at })
+        let files =
+            paths.iter().map(|path| RecordedFiles::open(path)).collect::<anyhow::Result<_>>()?;
+        Ok(Self { files, at })
     }
 
-    /// The cluster's version. What somebody named may be of several clusters, and must not be mixed.
+    /// ClusterVersion of the recording. The files must belong to one cluster.
     pub(super) fn cluster_version(&self) -> anyhow::Result<ClusterVersion> {
         let mut found = Vec::new();
-        for part in &self.parts {
-            found.extend(part.of_kind(&CLUSTER_VERSIONS)?.into_iter().flatten());
+        for recorded in &self.files {
+            found.extend(recorded.of_kind(&CLUSTER_VERSIONS)?.into_iter().flatten());
         }
-        let Some(first) = found.first() else { return Err(self.lacks(&CLUSTER_VERSIONS)) };
-        match found.iter().find(|other| !other.may_be_of_the_cluster_of(first)) {
-            Some(other) => Err(saved::several_clusters(first, other)),
+        let Some(first) = found.first() else { return Err(self.missing_kind(&CLUSTER_VERSIONS)) };
+        match found.iter().find(|other| !other.may_share_cluster_with(first)) {
+            Some(other) => Err(recorded_files::several_clusters(first, other)),
             None => first.read(),
         }
     }
 
-    /// The objects that are wanted; none where no file has objects of the kind.
+    /// Selected objects; `None` if no file has objects of the kind.
     pub(crate) fn every<T: DeserializeOwned>(
         &self,
         wanted: Selection<'_>,
@@ -60,7 +58,7 @@ impl Recording {
         self.objects(wanted.kind, |object| object.is_in(wanted))
     }
 
-    /// The one of them that has that name.
+    /// Selected object of a name.
     pub(super) fn one<T: DeserializeOwned>(
         &self,
         wanted: Selection<'_>,
@@ -76,13 +74,13 @@ impl Recording {
         wanted: impl Fn(&Object) -> bool,
     ) -> anyhow::Result<Option<Vec<T>>> {
         let (mut all, mut seen) = (None, BTreeSet::new());
-        for part in &self.parts {
-            let Some(found) = part.of_kind(kind)? else { continue };
+        for recorded in &self.files {
+            let Some(found) = recorded.of_kind(kind)? else { continue };
             let all = all.get_or_insert_with(Vec::new);
-            // Some of what is gathered is there twice, in a list and alone. What was copied by hand
-            // and given another name is another object.
+            // A must-gather has some objects twice, in a list and alone. A copy with another name
+            // is another object.
             let mut is_new = |it: &Object| {
-                it.uid().is_empty() || seen.insert((it.uid().to_owned(), it.place_in_lists()))
+                it.uid().is_empty() || seen.insert((it.uid().to_owned(), it.list_key()))
             };
             for object in found.iter().filter(|object| wanted(object) && is_new(object)) {
                 all.push(object.read()?);
@@ -91,28 +89,28 @@ impl Recording {
         Ok(all)
     }
 
-    /// What is firing.
+    /// Recorded alerts.
     pub(crate) fn alerts(&self) -> Alerts {
-        let recorded = self.parts.iter().find_map(Part::alerts);
+        let recorded = self.files.iter().find_map(RecordedFiles::alerts);
         recorded.unwrap_or(Alerts::NotRecorded)
     }
 
-    /// When it was written down.
-    pub(super) fn moment(
+    /// Time of the recording.
+    pub(super) fn observation_time(
         &self,
         version: &ClusterVersion,
         components: &[ClusterOperator],
-    ) -> Moment {
+    ) -> ObservationTime {
         match self.at {
-            Some(at) => Moment::Recorded(at),
-            None => Moment::of_recording(version, components),
+            Some(at) => ObservationTime::Recorded(at),
+            None => ObservationTime::of_recording(version, components),
         }
     }
 
-    /// That it has no objects of a kind, and where they come from.
-    pub(super) fn lacks(&self, kind: &Kind) -> anyhow::Error {
-        let place = |part: &Part| {
-            let place = part.place_of(kind);
+    /// Error for a kind that is not recorded.
+    pub(super) fn missing_kind(&self, kind: &Kind) -> anyhow::Error {
+        let place = |recorded: &RecordedFiles| {
+            let place = recorded.path_of(kind);
             let shown = input::name(&place);
             if place.exists() || input::is_stdin(&place) {
                 format!("none in {shown}")
@@ -120,7 +118,7 @@ impl Recording {
                 format!("{shown} does not exist")
             }
         };
-        let places: Vec<String> = self.parts.iter().map(place).collect();
+        let places: Vec<String> = self.files.iter().map(place).collect();
         let Kind { name, plural, .. } = kind;
         CannotTell {
             message: format!("no {name} recorded: {}", places.join(", ")),

@@ -12,7 +12,7 @@ use super::file;
 use crate::cluster::kind::{Kind, Selection};
 use crate::input;
 
-/// An object, and where it was found.
+/// Object and its file.
 #[derive(Clone)]
 pub(super) struct Object {
     file: Arc<str>,
@@ -20,46 +20,46 @@ pub(super) struct Object {
 }
 
 impl Object {
-    /// Whether it is of that kind. Not everybody writes down which group a kind is of.
+    /// Whether the object is of a kind. Its API group may be missing.
     pub(super) fn is_a(&self, kind: &Kind) -> bool {
         let group = self.value["apiVersion"].as_str().map(group);
         self.kind() == kind.name && group.is_none_or(|group| group == kind.group)
     }
 
-    /// Whether it says that it is of another kind. Not everybody writes down what is obvious.
-    pub(super) fn is_another(&self, kind: &Kind) -> bool {
+    /// Whether the object states another kind. Its kind may be missing.
+    pub(super) fn is_other_kind(&self, kind: &Kind) -> bool {
         !self.kind().is_empty() && !self.is_a(kind)
     }
 
-    /// Whether it is one of those, if its kind is right.
+    /// Whether the object matches the namespace and label of a selection.
     pub(super) fn is_in(&self, wanted: Selection<'_>) -> bool {
         let namespace = wanted.namespace.is_none_or(|it| self.metadata("namespace") == it);
         let label = |(key, value): (&str, &str)| self.value["metadata"]["labels"][key] == *value;
         namespace && wanted.label.is_none_or(label)
     }
 
-    /// Whether it says the same as another one.
-    pub(super) fn says_the_same_as(&self, other: &Self) -> bool {
+    /// Whether two objects have the same content.
+    pub(super) fn equals(&self, other: &Self) -> bool {
         self.value == other.value
     }
 
-    /// Whether one ClusterVersion may be of the cluster of another one. What is gathered is not all
-    /// of one moment.
-    pub(super) fn may_be_of_the_cluster_of(&self, other: &Self) -> bool {
+    /// Whether two ClusterVersions may be of one cluster. A must-gather takes time, so their
+    /// content may differ.
+    pub(super) fn may_share_cluster_with(&self, other: &Self) -> bool {
         if self.uid().is_empty() || other.uid().is_empty() {
-            self.says_the_same_as(other)
+            self.equals(other)
         } else {
             self.uid() == other.uid()
         }
     }
 
-    /// What no other object has; empty for what was never in a cluster.
+    /// UID, empty for an object that was never in a cluster.
     pub(super) fn uid(&self) -> &str {
         self.metadata("uid")
     }
 
-    /// In which order a cluster lists objects of a kind.
-    pub(super) fn place_in_lists(&self) -> (String, String) {
+    /// Sort key of lists of the API server.
+    pub(super) fn list_key(&self) -> (String, String) {
         (self.metadata("namespace").to_owned(), self.name().to_owned())
     }
 
@@ -67,7 +67,7 @@ impl Object {
         self.metadata("name")
     }
 
-    /// The file that it is in.
+    /// File of the object.
     pub(super) fn file(&self) -> &str {
         &self.file
     }
@@ -80,7 +80,7 @@ impl Object {
         self.value["metadata"][field].as_str().unwrap_or_default()
     }
 
-    /// The object as its type has it.
+    /// Deserializes the object.
     pub(super) fn read<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
         let name = match self.name() {
             "" => self.file.to_string(),
@@ -90,12 +90,12 @@ impl Object {
     }
 }
 
-/// The objects of a file; those of lists one by one. `None` where there is no such file.
+/// Objects of a file, including those of lists; `None` if it does not exist.
 pub(super) fn all_in(path: &Path) -> anyhow::Result<Option<Vec<Object>>> {
     file::bytes(path)?.map(|bytes| of_bytes(path, &bytes)).transpose()
 }
 
-/// The objects that are written in bytes.
+/// Objects in the content of a file.
 pub(super) fn of_bytes(path: &Path, bytes: &[u8]) -> anyhow::Result<Vec<Object>> {
     let file: Arc<str> = input::name(path).into();
     let mut objects = Vec::new();
@@ -108,7 +108,7 @@ pub(super) fn of_bytes(path: &Path, bytes: &[u8]) -> anyhow::Result<Vec<Object>>
     Ok(objects)
 }
 
-/// What is in a document. What a typed list has in it does not say its kind: its list does.
+/// Objects of a document. Items of a typed list have no kind; it follows from the list.
 fn each(file: &str, mut document: Value) -> anyhow::Result<Vec<Value>> {
     let mut items = match document.get_mut("items").map(Value::take) {
         None => return Ok(vec![document]),
@@ -127,25 +127,24 @@ fn each(file: &str, mut document: Value) -> anyhow::Result<Vec<Value>> {
     Ok(items)
 }
 
-/// As an API server has it, whatever somebody wrote down of it: nothing in it is null, and what it is
-/// meant to be is never missing.
+/// Completes a hand-written object as the API server would: no `null`, and a spec.
 fn complete(object: &mut Value) {
-    forget_nulls(object);
+    remove_nulls(object);
     if let Value::Object(fields) = object {
         fields.entry("spec").or_insert_with(|| Value::Object(Map::new()));
     }
 }
 
-/// Documents have a limited depth, and so has this.
-fn forget_nulls(value: &mut Value) {
+/// Removes `null` values. The depth of documents is limited, so the recursion is, too.
+fn remove_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|_, field| !field.is_null());
-            fields.values_mut().for_each(forget_nulls);
+            fields.values_mut().for_each(remove_nulls);
         }
         Value::Array(items) => {
             items.retain(|item| !item.is_null());
-            items.iter_mut().for_each(forget_nulls);
+            items.iter_mut().for_each(remove_nulls);
         }
         _ => {}
     }
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_found_alone_in_lists_and_in_several_documents() {
+    fn from_bytes_reads_objects_lists_and_documents() {
         for (text, names) in [
             ("kind: Node\napiVersion: v1\nmetadata: {name: a}", &["a"][..]),
             ("kind: List\nitems:\n- {kind: Node, apiVersion: v1, metadata: {name: a}}", &["a"]),
@@ -190,15 +189,15 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_may_be_of_any_kind() {
+    fn object_without_kind_matches_any() {
         let found = objects("metadata: {name: a}");
-        assert!(!found[0].is_another(&NODES) && !found[0].is_a(&NODES));
+        assert!(!found[0].is_other_kind(&NODES) && !found[0].is_a(&NODES));
         let found = objects("kind: Node\napiVersion: v1");
-        assert!(found[0].is_another(&CLUSTER_OPERATORS));
+        assert!(found[0].is_other_kind(&CLUSTER_OPERATORS));
     }
 
     #[test]
-    fn namespaces_and_labels_are_looked_at() {
+    fn selection_matches_namespace_and_label() {
         let found =
             objects("kind: ConfigMap\nmetadata: {name: a, namespace: team, labels: {x: some}}");
         let all = CONFIG_MAPS.all();

@@ -12,7 +12,7 @@ use crate::cluster::kind::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, NOD
 
 const VERSION: &str = "---\napiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata: {name: version}\nspec: {clusterID: ''}\n";
 
-/// A directory with those files in it.
+/// Temporary directory with files.
 fn directory(files: &[(&str, &str)]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (path, text) in files {
@@ -33,8 +33,8 @@ fn names(recording: &Recording, wanted: Selection<'_>) -> Option<String> {
     found.map(|found| found.iter().map(name).collect::<Vec<_>>().join(" "))
 }
 
-/// What `oc adm must-gather` writes: lists and single objects, some of them twice, beside much that
-/// is never read.
+/// Files of `oc adm must-gather`: lists and single objects, some of them twice, beside files that
+/// are never read.
 fn must_gather() -> TempDir {
     let image = "quay-io-release-sha256-0";
     let file = |path: &str| format!("{image}/{path}");
@@ -63,7 +63,7 @@ fn must_gather() -> TempDir {
             file("namespaces/other/core/configmaps.yaml"),
             "---\napiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a, namespace: other}\n",
         ),
-        (file("namespaces/other/core/pods.yaml"), "{{ this is broken, and nobody reads it"),
+        (file("namespaces/other/core/pods.yaml"), "{{ invalid YAML that is not read"),
         (
             file("monitoring/prometheus/rules.json"),
             r#"{"status": "success", "data": {"groups": [{"rules": [{"alerts": [{"state": "firing", "labels": {"alertname": "Watchdog"}}]}]}]}}"#,
@@ -75,7 +75,7 @@ fn must_gather() -> TempDir {
 }
 
 #[test]
-fn what_was_gathered_is_found_where_it_belongs() {
+fn must_gather_is_read_by_path() {
     let gathered = must_gather();
     let image = gathered.path().join("quay-io-release-sha256-0");
     for path in [gathered.path(), &image] {
@@ -95,7 +95,7 @@ fn what_was_gathered_is_found_where_it_belongs() {
 }
 
 #[test]
-fn what_was_saved_is_found_whatever_files_are_called() {
+fn files_are_read_whatever_their_names() {
     let saved = directory(&[
         ("one.yaml", VERSION),
         (
@@ -122,7 +122,7 @@ fn what_was_saved_is_found_whatever_files_are_called() {
 }
 
 #[test]
-fn what_cannot_be_read_says_where() {
+fn read_errors_name_the_file() {
     let two = directory(&[("a.yaml", VERSION), ("b.yaml", &VERSION.replace("''", "other"))]);
     let broken = directory(&[("a.yaml", VERSION), ("b.yaml", "kind: [")]);
     let wrong = directory(&[("a.yaml", "kind: ConfigMap\nmetadata: {name: map}\ndata: 7")]);
@@ -131,7 +131,7 @@ fn what_cannot_be_read_says_where() {
         let opened = open(directory.path());
         let asked = opened.and_then(|it| it.every::<ConfigMap>(CONFIG_MAPS.all()).map(|_| it));
         let error = match asked {
-            Ok(recording) => recording.lacks(&CLUSTER_VERSIONS),
+            Ok(recording) => recording.missing_kind(&CLUSTER_VERSIONS),
             Err(error) => error,
         };
         let text = crate::errors::chain(&error).join(": ");
@@ -146,15 +146,18 @@ fn what_cannot_be_read_says_where() {
 }
 
 #[test]
-fn somebody_may_name_the_time() {
+fn at_argument_sets_observation_time() {
     let saved = directory(&[("one.yaml", VERSION)]);
     let at: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
     let recording = Recording::open(&[saved.path().to_owned()], Some(at)).unwrap();
-    assert_eq!(recording.moment(&ClusterVersion::default(), &[]), Moment::Recorded(at));
+    assert_eq!(
+        recording.observation_time(&ClusterVersion::default(), &[]),
+        ObservationTime::Recorded(at)
+    );
 }
 
 #[test]
-fn clusters_are_not_mixed() {
+fn files_of_several_clusters_are_refused() {
     let of = |uid: &str, channel: &str| {
         format!(
             "kind: ClusterVersion\nmetadata: {{name: version, uid: '{uid}'}}\nspec: {{clusterID: '', channel: {channel}}}\n"

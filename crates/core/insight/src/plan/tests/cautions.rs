@@ -1,8 +1,8 @@
-//! What nobody could look at, and what is wrong with the cluster.
+//! Plans with incomplete data, and of clusters with problems.
 
 use super::*;
 
-/// 5.2.0 is reached from 5.1.0, and from 5.1.1.
+/// 5.2.0 is reachable from 5.1.0 and from 5.1.1.
 fn platform() -> Graph {
     let nodes = ["5.1.0", "5.1.1", "5.2.0"].map(|version| (version, "stable-5.2"));
     let edges: &[(&str, &str, &[&str])] =
@@ -10,56 +10,57 @@ fn platform() -> Graph {
     graph(&nodes, edges)
 }
 
-fn cluster() -> World {
-    World::new(platform(), "5.1.0", "stable-5.2")
+fn cluster() -> Scenario {
+    Scenario::new(platform(), "5.1.0", "stable-5.2")
 }
 
-/// What ClusterVersion says by a condition.
-fn saying(mut world: World, conditions: &Value) -> World {
-    let status = world.cluster_version.status.as_mut().unwrap();
+/// Sets a condition of ClusterVersion.
+fn saying(mut scenario: Scenario, conditions: &Value) -> Scenario {
+    let status = scenario.cluster_version.status.as_mut().unwrap();
     status.conditions = serde_json::from_value(conditions.clone()).unwrap();
-    world
+    scenario
 }
 
-/// The operator of the cluster has published that risk of 5.2.0.
-fn publishing(mut world: World, published: Value) -> World {
+/// Publishes a risk of 5.2.0 in the status.
+fn publishing(mut scenario: Scenario, published: Value) -> Scenario {
     let name = published["name"].clone();
     let update = json!({"release": {"version": "5.2.0", "image": "x"}, "riskNames": [name]});
-    let status = world.cluster_version.status.as_mut().unwrap();
+    let status = scenario.cluster_version.status.as_mut().unwrap();
     status.conditional_update_risks = vec![serde_json::from_value(published).unwrap()];
     status.conditional_updates = vec![serde_json::from_value(update).unwrap()];
-    world
+    scenario
 }
 
-/// A risk, and what the operator has found out about it.
+/// Risk with the condition `Applies`.
 fn found(name: &str, status: &str, reason: &str) -> Value {
     let mut risk = risk(name);
     risk["conditions"] = json!([
-        {"type": "Applies", "status": status, "reason": reason, "message": "Nobody answers."},
+        {"type": "Applies", "status": status, "reason": reason, "message": "No response."},
     ]);
     risk
 }
 
 #[test]
-fn whoever_could_not_look_does_not_say_yes_to_another_minor_version() {
+fn verdict_minor_update_with_unknown_olm_operators_is_unknown() {
     let missing = || Err("ConfigMap not found".to_owned());
-    let asked = Ok([("ack-5.1-apis".to_owned(), "APIs go away.".to_owned())].into());
+    let gates = Ok([("ack-5.1-apis".to_owned(), "APIs go away.".to_owned())].into());
     let blind = [
-        World { unlisted: Some("forbidden"), ..cluster() },
-        World { gates: Gates { asked: missing(), ..Gates::default() }, ..cluster() },
-        World { gates: Gates { asked, confirmed: missing() }, ..cluster() },
+        Scenario { operators_error: Some("forbidden"), ..cluster() },
+        Scenario { gates: AdminGates { gates: missing(), ..AdminGates::default() }, ..cluster() },
+        Scenario { gates: AdminGates { gates, acks: missing() }, ..cluster() },
     ];
-    let told = blind.map(|world| ["5.2", "5.1"].map(|goal| sketch(&world.plan(goal))).join("\n"));
+    let told =
+        blind.map(|scenario| ["5.2", "5.1"].map(|goal| sketch(&scenario.plan(goal))).join("\n"));
     insta::assert_snapshot!(told.join("\n"), @"
-    5.1.0 -> 5.2: CannotTell
+    5.1.0 -> 5.2: Unknown
     least risk: 5.2.0 with ClusterOperatorUpgradeableUnknown
     5.1.0 -> 5.1: Yes
     least risk: 5.1.1
-    5.1.0 -> 5.2: CannotTell
+    5.1.0 -> 5.2: Unknown
     least risk: 5.2.0 with AdminAckUnknown
     5.1.0 -> 5.1: Yes
     least risk: 5.1.1
-    5.1.0 -> 5.2: CannotTell
+    5.1.0 -> 5.2: Unknown
     least risk: 5.2.0 with AdminAckUnknown
     5.1.0 -> 5.1: Yes
     least risk: 5.1.1
@@ -69,38 +70,39 @@ fn whoever_could_not_look_does_not_say_yes_to_another_minor_version() {
         let plan = cluster().plan(goal);
         Plan { limitations: vec![gap.clone()], ..plan }.verdict()
     });
-    assert_eq!(verdicts, [Verdict::CannotTell, Verdict::Yes]);
+    assert_eq!(verdicts, [Verdict::Unknown, Verdict::Yes]);
 }
 
 #[test]
-fn a_finding_of_a_preflight_is_about_the_release_wherever_one_comes_from() {
-    let world = publishing(cluster(), found("CertificateExpires", "True", "PreflightValidation"));
-    insta::assert_snapshot!(sketch(&world.plan("5.2")), @"
+fn preflight_finding_applies_to_target_from_any_source() {
+    let scenario =
+        publishing(cluster(), found("CertificateExpires", "True", "PreflightValidation"));
+    insta::assert_snapshot!(sketch(&scenario.plan("5.2")), @"
     5.1.0 -> 5.2: No
     least risk: 5.2.0 with CertificateExpires
     ");
 }
 
 #[test]
-fn a_risk_of_another_update_does_not_hide_a_published_one_of_its_name() {
+fn published_risk_with_name_of_other_edge_is_kept() {
     let nodes = ["5.1.0", "5.2.0", "5.2.1"].map(|version| (version, "stable-5.2"));
     let edges: &[(&str, &str, &[&str])] =
         &[("5.1.0", "5.2.0", &[]), ("5.2.0", "5.2.1", &["QStall"])];
-    let world = World::new(graph(&nodes, edges), "5.1.0", "stable-5.2");
-    let world = publishing(world, found("QStall", "True", "Match"));
-    insta::assert_snapshot!(sketch(&world.plan("5.2.0")), @"
+    let scenario = Scenario::new(graph(&nodes, edges), "5.1.0", "stable-5.2");
+    let scenario = publishing(scenario, found("QStall", "True", "Match"));
+    insta::assert_snapshot!(sketch(&scenario.plan("5.2.0")), @"
     5.1.0 -> 5.2.0: No
     least risk: 5.2.0 with QStall
     ");
 }
 
 #[test]
-fn what_the_operator_has_asked_in_vain_was_asked() {
+fn risk_with_failed_evaluation_is_unknown_not_unevaluated() {
     let nodes = ["5.1.0", "5.2.0"].map(|version| (version, "stable-5.2"));
     let edges: &[(&str, &str, &[&str])] = &[("5.1.0", "5.2.0", &["QStall"])];
-    let world = || World::new(graph(&nodes, edges), "5.1.0", "stable-5.2");
-    let with_ledger = publishing(world(), found("QStall", "Unknown", "EvaluationFailed"));
-    let mut without = world();
+    let scenario = || Scenario::new(graph(&nodes, edges), "5.1.0", "stable-5.2");
+    let with_ledger = publishing(scenario(), found("QStall", "Unknown", "EvaluationFailed"));
+    let mut without = scenario();
     let update = json!({
         "release": {"version": "5.2.0", "image": "x"}, "risks": [risk("QStall")],
         "conditions": [{
@@ -110,11 +112,11 @@ fn what_the_operator_has_asked_in_vain_was_asked() {
     });
     let status = without.cluster_version.status.as_mut().unwrap();
     status.conditional_updates = vec![serde_json::from_value(update).unwrap()];
-    for (world, why) in [
-        (with_ledger, "Nobody answers."),
+    for (scenario, why) in [
+        (with_ledger, "No response."),
         (without, "Could not evaluate exposure to update risk QStall (throttled)"),
     ] {
-        let plan = world.plan("5.2");
+        let plan = scenario.plan("5.2");
         assert_eq!(plan.open_queries, BTreeSet::from(["QStall".to_owned()]), "others may know");
         let hop = &plan.least_risk.unwrap().hops[0];
         assert_eq!(
@@ -126,10 +128,11 @@ fn what_the_operator_has_asked_in_vain_was_asked() {
 }
 
 #[test]
-fn operators_without_a_ledger_tell_of_an_update_which_of_its_risks_apply() {
+fn exposure_without_ledger_is_derived_from_recommended() {
     let nodes = ["5.1.0", "5.2.0"].map(|version| (version, "stable-5.2"));
     let names = ["QTold", "QFailed", "QSilent"];
-    let mut world = World::new(graph(&nodes, &[("5.1.0", "5.2.0", &names)]), "5.1.0", "stable-5.2");
+    let mut scenario =
+        Scenario::new(graph(&nodes, &[("5.1.0", "5.2.0", &names)]), "5.1.0", "stable-5.2");
     let mut exposures = |message: &str| {
         let update = json!({
             "release": {"version": "5.2.0", "image": "x"}, "risks": names.map(risk),
@@ -138,32 +141,32 @@ fn operators_without_a_ledger_tell_of_an_update_which_of_its_risks_apply() {
                 "message": message,
             }],
         });
-        let status = world.cluster_version.status.as_mut().unwrap();
+        let status = scenario.cluster_version.status.as_mut().unwrap();
         status.conditional_updates = vec![serde_json::from_value(update).unwrap()];
-        let explained = names
-            .map(|name| crate::Exposure::of(status, &status.conditional_updates[0], name, false));
-        let plan = world.plan("5.2");
+        let explained =
+            names.map(|name| Exposure::of(status, &status.conditional_updates[0], name, false));
+        let plan = scenario.plan("5.2");
         let mut planned: Vec<_> = plan.least_risk.unwrap().hops[0].risks.clone();
         planned.sort_by_key(|risk| names.iter().position(|name| *name == risk.name));
         let planned: Vec<_> = planned.iter().map(|risk| risk.exposure).collect();
-        format!("{explained:?}\n{planned:?}\nto be asked: {:?}", plan.open_queries)
+        format!("{explained:?}\n{planned:?}\nto be evaluated: {:?}", plan.open_queries)
     };
     let each = "QTold may happen. https://example.com/QTold\n\nExposure to QFailed is unknown due to \
         an evaluation failure: throttled\nQFailed may happen. https://example.com/QFailed";
     insta::assert_snapshot!(exposures(each), @r#"
     [Exposed, Unknown, NotExposed]
     [Exposed, Unknown, NotExposed]
-    to be asked: {"QFailed"}
+    to be evaluated: {"QFailed"}
     "#);
     insta::assert_snapshot!(exposures("It is not."), @r#"
     [NotReported, NotReported, NotReported]
     [NotEvaluated, NotEvaluated, NotEvaluated]
-    to be asked: {"QFailed", "QSilent", "QTold"}
+    to be evaluated: {"QFailed", "QSilent", "QTold"}
     "#);
 }
 
 #[test]
-fn a_cluster_that_is_failing_is_mended_first() {
+fn failing_cluster_needs_repair_before_first_hop() {
     let failing = |reason: &str| json!([{"type": "Failing", "status": "True", "reason": reason, "message": "etcd is down."}]);
     let plan = saying(cluster(), &failing("UpdatePayloadFailed")).plan("5.1");
     assert_eq!(plan.verdict(), Verdict::No);
@@ -174,10 +177,10 @@ fn a_cluster_that_is_failing_is_mended_first() {
 }
 
 #[test]
-fn that_cluster_version_is_not_upgradeable_counts_where_nobody_says_why() {
+fn upgradeable_false_without_ledger_blocks_minor_updates() {
     let condition = json!([{"type": "Upgradeable", "status": "False", "message": "APIs go away."}]);
-    let world = saying(cluster(), &condition);
-    let told = ["5.2", "5.1"].map(|goal| sketch(&world.plan(goal)));
+    let scenario = saying(cluster(), &condition);
+    let told = ["5.2", "5.1"].map(|goal| sketch(&scenario.plan(goal)));
     insta::assert_snapshot!(told.join("\n"), @"
     5.1.0 -> 5.2: No
     least risk: 5.2.0 with UpgradeableFalse
@@ -187,7 +190,8 @@ fn that_cluster_version_is_not_upgradeable_counts_where_nobody_says_why() {
     let component = json!({"metadata": {"name": "storage"}, "spec": {}, "status": {"conditions": [
         {"type": "Upgradeable", "status": "False", "message": "The driver is old."},
     ]}});
-    let explained = World { components: vec![serde_json::from_value(component).unwrap()], ..world };
+    let explained =
+        Scenario { components: vec![serde_json::from_value(component).unwrap()], ..scenario };
     insta::assert_snapshot!(sketch(&explained.plan("5.2")), @"
     5.1.0 -> 5.2: No
     least risk: 5.2.0 with ClusterOperatorUpgradeable-storage
@@ -197,16 +201,16 @@ fn that_cluster_version_is_not_upgradeable_counts_where_nobody_says_why() {
 }
 
 #[test]
-fn where_a_channel_was_not_told_of_nobody_says_that_there_is_no_way() {
+fn verdict_no_path_with_unknown_channels_is_unknown() {
     let plan = cluster().plan("5.3");
     assert_eq!(plan.verdict(), Verdict::No);
     let channels = BTreeSet::from(["stable-5.3".to_owned()]);
     let gap = Limitation::Channels { channels, message: "it took too long".to_owned() };
-    assert_eq!(Plan { limitations: vec![gap], ..plan }.verdict(), Verdict::CannotTell);
+    assert_eq!(Plan { limitations: vec![gap], ..plan }.verdict(), Verdict::Unknown);
 }
 
 #[test]
-fn a_channel_that_nothing_is_in_is_told() {
+fn empty_channel_argument_is_a_limitation() {
     let also = ["fast-5.2", "stable-5.2"].map(str::to_owned);
     let told = sketch(&cluster().plan_in("5.1", &also));
     insta::assert_snapshot!(told, @r#"
@@ -218,39 +222,39 @@ fn a_channel_that_nothing_is_in_is_told() {
 }
 
 #[test]
-fn a_cluster_that_is_offered_nothing_later_has_the_latest() {
+fn latest_without_later_release_is_current() {
     let verdict = |retrieved: &str| {
         let conditions = json!([{"type": "RetrievedUpdates", "status": retrieved}]);
-        let mut world = saying(cluster(), &conditions);
-        let status = world.cluster_version.status.as_mut().unwrap();
+        let mut scenario = saying(cluster(), &conditions);
+        let status = scenario.cluster_version.status.as_mut().unwrap();
         status.desired.channels = vec!["stable-5.2".to_owned()];
-        let why = "nobody was asked".to_owned();
-        world.graph_source = GraphSource::ClusterVersion { message: why };
-        let outlook = Outlook {
-            cluster_version: &world.cluster_version,
+        let why = "no response".to_owned();
+        scenario.graph_source = GraphSource::ClusterVersion { message: why };
+        let cluster = ClusterState {
+            cluster_version: &scenario.cluster_version,
             components: &[],
-            unlisted: None,
-            gates: &world.gates,
-            outcomes: &world.outcomes,
+            operators_error: None,
+            gates: &scenario.gates,
+            outcomes: &scenario.outcomes,
             now: Timestamp::UNIX_EPOCH,
         };
-        world.graph = outlook.listed().unwrap();
-        sketch(&world.plan("latest"))
+        scenario.graph = cluster.listed().unwrap();
+        sketch(&scenario.plan("latest"))
     };
     insta::assert_snapshot!([verdict("True"), verdict("False")].join("\n"), @"
     5.1.0 -> latest: Yes
     least risk: 
-    5.1.0 -> latest: CannotTell
+    5.1.0 -> latest: Unknown
     not offered: UnknownVersion
     ");
 }
 
 #[test]
-fn names_of_others_are_words_in_commands() {
+fn commands_quote_names_for_the_shell() {
     let nodes = ["5.1.0", "5.2.0"].map(|version| (version, "stable$(id)-5.2"));
     let edges: &[(&str, &str, &[&str])] = &[("5.1.0", "5.2.0", &["A;curl x|sh", "Gone-"])];
-    let world = World::new(graph(&nodes, edges), "5.1.0", "");
-    let commands = &world.plan("5.2").least_risk.unwrap().hops[0].commands;
+    let scenario = Scenario::new(graph(&nodes, edges), "5.1.0", "");
+    let commands = &scenario.plan("5.2").least_risk.unwrap().hops[0].commands;
     insta::assert_snapshot!(commands.join("\n"), @"
     fairway upgrade channel 'stable$(id)-5.2'
     fairway upgrade accept InvalidRisk-896dfe027d61,InvalidRisk-bcbcad25bb44 --for=5.2.0

@@ -1,4 +1,4 @@
-//! Plans for clusters and graphs that fit on a page.
+//! Plans for small clusters and graphs.
 
 mod cautions;
 mod properties;
@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A world to plan in.
-pub(super) struct World {
+/// Graph and cluster of a test.
+pub(super) struct Scenario {
     graph: Graph,
     cluster_version: ClusterVersion,
     components: Vec<ClusterOperator>,
-    unlisted: Option<&'static str>,
-    gates: Gates,
+    operators_error: Option<&'static str>,
+    gates: AdminGates,
     outcomes: Outcomes,
     graph_source: GraphSource,
 }
 
-/// A graph: versions with their channels, and updates with their risks. A risk whose name begins
-/// with `Q` depends on a query of that name; all others concern everybody.
+/// Graph of versions with channels and updates with risks. A risk whose name starts with `Q`
+/// depends on a query of that name; all others always apply.
 pub(super) fn graph(nodes: &[(&str, &str)], edges: &[(&str, &str, &[&str])]) -> Graph {
     let node = |(version, channels): &(&str, &str)| {
         json!({"version": version, "payload": format!("registry.example/release@sha256:{version}"),
@@ -48,7 +48,7 @@ pub(super) fn graph(nodes: &[(&str, &str)], edges: &[(&str, &str, &[&str])]) -> 
     graph
 }
 
-/// A risk as a graph or a status has it.
+/// Risk as in a graph or a status.
 pub(super) fn risk(name: &str) -> Value {
     let rule = if name.starts_with('Q') {
         json!({"type": "PromQL", "promql": {"promql": name}})
@@ -59,8 +59,8 @@ pub(super) fn risk(name: &str) -> Value {
            "url": format!("https://example.com/{name}"), "matchingRules": [rule]})
 }
 
-impl World {
-    /// A cluster at a version, which follows a channel.
+impl Scenario {
+    /// Cluster at a version, with a channel.
     pub(super) fn new(graph: Graph, version: &str, channel: &str) -> Self {
         let cluster_version = json!({
             "metadata": {"name": "version"},
@@ -71,14 +71,14 @@ impl World {
             graph,
             cluster_version: serde_json::from_value(cluster_version).unwrap(),
             components: Vec::new(),
-            unlisted: None,
-            gates: Gates::default(),
+            operators_error: None,
+            gates: AdminGates::default(),
             outcomes: Outcomes::new(),
             graph_source: GraphSource::File { file: "graph.json".to_owned() },
         }
     }
 
-    /// The same where somebody accepts these risks.
+    /// Accepts risks.
     pub(super) fn accepting(mut self, names: &[&str]) -> Self {
         let names: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
         let update = json!({"acceptRisks": names});
@@ -86,7 +86,7 @@ impl World {
         self
     }
 
-    /// The same where a query was answered.
+    /// Adds the result of a query.
     pub(super) fn answering(mut self, query: &str, outcome: Outcome) -> Self {
         self.outcomes.insert(query.to_owned(), outcome);
         self
@@ -96,30 +96,30 @@ impl World {
         self.plan_in(goal, &[])
     }
 
-    /// The same, also in other channels.
+    /// Plan with additional channels.
     pub(super) fn plan_in(&self, goal: &str, also: &[String]) -> Plan {
-        let outlook = Outlook {
+        let cluster = ClusterState {
             cluster_version: &self.cluster_version,
             components: &self.components,
-            unlisted: self.unlisted,
+            operators_error: self.operators_error,
             gates: &self.gates,
             outcomes: &self.outcomes,
             now: "2026-11-16T04:00:00Z".parse().unwrap(),
         };
         let goal: Goal = goal.parse().unwrap();
-        let lanes = Lanes::new(outlook.channel(), also, &goal);
-        let chart =
-            Chart { graph: &self.graph, graph_source: &self.graph_source, maintained: None };
-        Plan::of(&outlook, chart, &lanes, &goal).unwrap()
+        let channel_set = ChannelSet::new(cluster.channel(), also, &goal);
+        let input =
+            PlanInput { graph: &self.graph, graph_source: &self.graph_source, maintenance: None };
+        Plan::new(&cluster, input, &channel_set, &goal).unwrap()
     }
 }
 
-/// A plan in few words.
+/// Short text of a plan.
 pub(super) fn sketch(plan: &Plan) -> String {
     let mut lines = vec![format!("{} -> {}: {:?}", plan.from, plan.goal, plan.verdict())];
-    lines.extend(plan.least_risk.iter().map(|it| format!("least risk: {}", sketch_way(it))));
+    lines.extend(plan.least_risk.iter().map(|it| format!("least risk: {}", sketch_path(it))));
     if plan.fewest_hops != plan.least_risk {
-        lines.extend(plan.fewest_hops.iter().map(|it| format!("fewest hops: {}", sketch_way(it))));
+        lines.extend(plan.fewest_hops.iter().map(|it| format!("fewest hops: {}", sketch_path(it))));
     }
     for SkippedTarget { version, risks } in &plan.skipped_targets {
         lines.push(format!("passed over: {version} {risks:?}"));
@@ -129,12 +129,12 @@ pub(super) fn sketch(plan: &Plan) -> String {
     lines.join("\n")
 }
 
-fn sketch_way(way: &Way) -> String {
+fn sketch_path(path: &UpgradePath) -> String {
     let hop = |hop: &Hop| {
         let risks: BTreeSet<&str> = hop.unaccepted().map(|risk| risk.name.as_str()).collect();
         let risks = risks.into_iter().collect::<Vec<_>>().join(",");
         let risks = if risks.is_empty() { risks } else { format!(" with {risks}") };
         format!("{}{risks}", hop.to)
     };
-    way.hops.iter().map(hop).collect::<Vec<_>>().join(", ")
+    path.hops.iter().map(hop).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! What is planned for, and why.
+//! Plans of typical clusters.
 
 use fairway_api::Conditions as _;
 use fairway_risk::Failure;
@@ -7,7 +7,7 @@ use super::*;
 
 const ALL: &str = "stable-5.0,stable-5.1,stable-5.2";
 
-/// 5.2.0 is reached from 5.1.0, with a risk, and from 5.0.1, past a minor version.
+/// 5.2.0 is reachable from 5.1.0, with a risk, and from 5.0.1, as a skip-level update.
 fn platform() -> Graph {
     graph(
         &[
@@ -26,12 +26,12 @@ fn platform() -> Graph {
     )
 }
 
-fn cluster() -> World {
-    World::new(platform(), "5.0.0", "stable-5.0")
+fn cluster() -> Scenario {
+    Scenario::new(platform(), "5.0.0", "stable-5.0")
 }
 
 #[test]
-fn what_is_not_known_yet_is_avoided() {
+fn least_risk_avoids_unevaluated_risks() {
     let plan = cluster().plan("5.2.0");
     insta::assert_snapshot!(sketch(&plan), @r#"
     5.0.0 -> 5.2.0: Yes
@@ -39,16 +39,16 @@ fn what_is_not_known_yet_is_avoided() {
     not offered: NotInChannel { channels: ["stable-5.2"] }
     "#);
     assert_eq!(plan.open_queries, BTreeSet::from(["QStall".to_owned()]), "it may tell of another");
-    let through = World::new(platform(), "5.1.0", "stable-5.2").plan("5.2");
+    let through = Scenario::new(platform(), "5.1.0", "stable-5.2").plan("5.2");
     insta::assert_snapshot!(sketch(&through), @"
-    5.1.0 -> 5.2: CannotTell
+    5.1.0 -> 5.2: Unknown
     least risk: 5.2.0 with QStall
     ");
     assert_eq!(through.open_queries, BTreeSet::from(["QStall".to_owned()]));
 }
 
 #[test]
-fn a_risk_that_does_not_apply_is_in_nobodys_way() {
+fn risk_that_does_not_apply_does_not_block() {
     let plan = cluster().answering("QStall", Ok(false)).plan("5.2");
     insta::assert_snapshot!(sketch(&plan), @r#"
     5.0.0 -> 5.2: Yes
@@ -61,44 +61,45 @@ fn a_risk_that_does_not_apply_is_in_nobodys_way() {
 }
 
 #[test]
-fn a_risk_that_applies_is_taken_where_there_is_no_other_way() {
-    let world = World::new(platform(), "5.1.0", "stable-5.2").answering("QStall", Ok(true));
-    insta::assert_snapshot!(sketch(&world.plan("5.2")), @"
+fn applying_risk_without_alternative_is_on_the_path() {
+    let scenario = Scenario::new(platform(), "5.1.0", "stable-5.2").answering("QStall", Ok(true));
+    insta::assert_snapshot!(sketch(&scenario.plan("5.2")), @"
     5.1.0 -> 5.2: No
     least risk: 5.2.0 with QStall
     ");
-    let world = world.accepting(&["QStall"]);
-    insta::assert_snapshot!(sketch(&world.plan("5.2")), @"
+    let scenario = scenario.accepting(&["QStall"]);
+    insta::assert_snapshot!(sketch(&scenario.plan("5.2")), @"
     5.1.0 -> 5.2: Yes
     least risk: 5.2.0
     ");
-    let unclear = world.accepting(&[]).answering("QStall", Err(Failure::NoSeries));
+    let unclear = scenario.accepting(&[]).answering("QStall", Err(Failure::NoSeries));
     let plan = unclear.plan("5.2");
-    assert_eq!(plan.verdict(), Verdict::CannotTell);
+    assert_eq!(plan.verdict(), Verdict::Unknown);
     assert_eq!(plan.least_risk.unwrap().hops[0].risks[0].exposure, Exposure::Unknown);
 }
 
 #[test]
-fn every_hop_says_what_it_needs_and_how_it_is_carried_out() {
-    let mut world = World::new(platform(), "5.1.0", "stable-5.1").answering("QStall", Ok(true));
-    world.gates = Gates {
-        asked: Ok([("ack-5.1-apis".to_owned(), "APIs go away.".to_owned())].into()),
-        ..Gates::default()
+fn hop_lists_prerequisites_and_commands() {
+    let mut scenario =
+        Scenario::new(platform(), "5.1.0", "stable-5.1").answering("QStall", Ok(true));
+    scenario.gates = AdminGates {
+        gates: Ok([("ack-5.1-apis".to_owned(), "APIs go away.".to_owned())].into()),
+        ..AdminGates::default()
     };
     let report = json!({"kind": "RiskReport", "version": "v1", "risks": [
         {"name": "OperatorWillNotRun-team:etcd.v1", "message": "etcd runs up to 5.1.", "targets": ">=5.2.0"},
     ]});
     let component =
         json!({"metadata": {"name": "olm"}, "spec": {}, "status": {"extension": report}});
-    world.components = vec![serde_json::from_value(component).unwrap()];
-    let plan = world.plan("5.2");
+    scenario.components = vec![serde_json::from_value(component).unwrap()];
+    let plan = scenario.plan("5.2");
     insta::assert_snapshot!(sketch(&plan), @r#"
     5.1.0 -> 5.2: No
     least risk: 5.2.0 with AdminAck-ack-5.1-apis,OperatorWillNotRun-team:etcd.v1,QStall
     not offered: NotInChannel { channels: ["stable-5.2"] }
     "#);
-    let way = plan.fewest_hops.unwrap();
-    insta::assert_snapshot!(serde_json::to_string_pretty(&way.hops[0].prerequisites).unwrap(), @r#"
+    let path = plan.fewest_hops.unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&path.hops[0].prerequisites).unwrap(), @r#"
     [
       {
         "type": "operator",
@@ -122,7 +123,7 @@ fn every_hop_says_what_it_needs_and_how_it_is_carried_out() {
     ]
     "#);
     let commands: Vec<&str> =
-        way.hops.iter().flat_map(|hop| &hop.commands).map(String::as_str).collect();
+        path.hops.iter().flat_map(|hop| &hop.commands).map(String::as_str).collect();
     insta::assert_snapshot!(commands.join("\n"), @r#"
     kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-5.1-apis":"true"}}'
     fairway upgrade channel stable-5.2
@@ -132,10 +133,10 @@ fn every_hop_says_what_it_needs_and_how_it_is_carried_out() {
 }
 
 #[test]
-fn a_release_that_is_skipped_to_is_asked_first() {
+fn skip_level_hop_needs_preflight() {
     let plan = cluster().plan("5.2.0");
-    let way = plan.least_risk.unwrap();
-    insta::assert_snapshot!(way.hops[1].commands.join("\n"), @"
+    let path = plan.least_risk.unwrap();
+    insta::assert_snapshot!(path.hops[1].commands.join("\n"), @"
     fairway upgrade channel stable-5.2
     fairway upgrade --mode=preflight --to=5.2.0 --wait
     fairway upgrade --to=5.2.0 --yes --wait
@@ -143,13 +144,13 @@ fn a_release_that_is_skipped_to_is_asked_first() {
 }
 
 #[test]
-fn a_component_stands_against_the_next_minor_version_and_not_against_later_ones() {
-    let mut world = cluster().answering("QStall", Ok(false));
+fn upgradeable_false_blocks_only_current_minor() {
+    let mut scenario = cluster().answering("QStall", Ok(false));
     let component = json!({"metadata": {"name": "storage"}, "spec": {}, "status": {"conditions": [
         {"type": "Upgradeable", "status": "False", "reason": "OldDriver", "message": "The driver is old."},
     ]}});
-    world.components = vec![serde_json::from_value(component).unwrap()];
-    let plan = world.plan("5.2");
+    scenario.components = vec![serde_json::from_value(component).unwrap()];
+    let plan = scenario.plan("5.2");
     insta::assert_snapshot!(sketch(&plan), @r#"
     5.0.0 -> 5.2: No
     least risk: 5.1.0 with ClusterOperatorUpgradeable-storage, 5.2.0
@@ -159,8 +160,8 @@ fn a_component_stands_against_the_next_minor_version_and_not_against_later_ones(
 }
 
 #[test]
-fn what_the_operator_has_found_out_counts() {
-    let mut world = World::new(platform(), "5.1.0", "stable-5.2");
+fn exposure_reported_by_operator_is_used() {
+    let mut scenario = Scenario::new(platform(), "5.1.0", "stable-5.2");
     let mut known = risk("QStall");
     known["conditions"] =
         json!([{"type": "Applies", "status": "False", "reason": "NotMatch", "message": "no"}]);
@@ -168,33 +169,33 @@ fn what_the_operator_has_found_out_counts() {
     alert["conditions"] = json!([{"type": "Applies", "status": "True", "reason": "Alert:firing", "message": "It fires."}]);
     let update =
         json!({"release": {"version": "5.2.0", "image": "x"}, "riskNames": ["DiskFull", "QStall"]});
-    let status = world.cluster_version.status.as_mut().unwrap();
+    let status = scenario.cluster_version.status.as_mut().unwrap();
     status.conditional_update_risks = serde_json::from_value(json!([known, alert])).unwrap();
     status.conditional_updates = vec![serde_json::from_value(update).unwrap()];
-    let plan = world.plan("5.2");
+    let plan = scenario.plan("5.2");
     insta::assert_snapshot!(sketch(&plan), @"
     5.1.0 -> 5.2: No
     least risk: 5.2.0 with DiskFull
     ");
 
-    // A risk that says something else by now is another one.
-    let status = world.cluster_version.status.as_mut().unwrap();
+    // A risk with another definition is another risk.
+    let status = scenario.cluster_version.status.as_mut().unwrap();
     status.conditional_update_risks[0].message = "Something else.".to_owned();
     assert!(status.conditional_update_risks[0].conditions.is_false("Applies"));
-    let plan = world.plan("5.2");
+    let plan = scenario.plan("5.2");
     assert_eq!(plan.open_queries, BTreeSet::from(["QStall".to_owned()]));
 }
 
 #[test]
-fn an_update_under_way_is_waited_for() {
-    let mut world = cluster().answering("QStall", Ok(false));
-    let status = world.cluster_version.status.as_mut().unwrap();
+fn first_hop_waits_for_update_in_progress() {
+    let mut scenario = cluster().answering("QStall", Ok(false));
+    let status = scenario.cluster_version.status.as_mut().unwrap();
     status.conditions = serde_json::from_value(json!([
         {"type": "Progressing", "status": "True", "message": "Working towards 5.0.0"},
     ]))
     .unwrap();
-    let way = world.plan("5.1").least_risk.unwrap();
-    insta::assert_snapshot!(way.hops[0].commands.join("\n"), @"
+    let path = scenario.plan("5.1").least_risk.unwrap();
+    insta::assert_snapshot!(path.hops[0].commands.join("\n"), @"
     fairway upgrade status --watch
     fairway upgrade channel stable-5.2
     fairway upgrade --to=5.1.0 --wait
@@ -202,14 +203,14 @@ fn an_update_under_way_is_waited_for() {
 }
 
 #[test]
-fn the_latest_that_can_be_reached_without_a_risk_is_planned_for() {
+fn stream_goal_prefers_latest_release_without_risk() {
     let nodes =
         [("5.0.0", ALL), ("5.0.1", ALL), ("5.0.2", ALL), ("5.0.3", ALL), ("5.0.4-rc.1", ALL)];
     let edges: &[(&str, &str, &[&str])] =
         &[("5.0.0", "5.0.1", &[]), ("5.0.0", "5.0.2", &["Loss"]), ("5.0.0", "5.0.4-rc.1", &[])];
-    let world = World::new(graph(&nodes, edges), "5.0.0", "stable-5.0");
+    let scenario = Scenario::new(graph(&nodes, edges), "5.0.0", "stable-5.0");
     let told = ["5.0", "stable-5.0", "latest", "5.0.2", "5.0.4-rc.1"]
-        .map(|goal| sketch(&world.plan(goal)));
+        .map(|goal| sketch(&scenario.plan(goal)));
     insta::assert_snapshot!(told.join("\n\n"), @r#"
     5.0.0 -> 5.0: Yes
     least risk: 5.0.1
@@ -235,9 +236,9 @@ fn the_latest_that_can_be_reached_without_a_risk_is_planned_for() {
 }
 
 #[test]
-fn who_is_there_already_needs_nothing() {
-    let world = World::new(platform(), "5.2.0", "stable-5.2");
-    let told = ["5.2.0", "5.2", "latest"].map(|goal| sketch(&world.plan(goal)));
+fn goal_already_reached_has_no_hops() {
+    let scenario = Scenario::new(platform(), "5.2.0", "stable-5.2");
+    let told = ["5.2.0", "5.2", "latest"].map(|goal| sketch(&scenario.plan(goal)));
     insta::assert_snapshot!(told.join("\n"), @"
     5.2.0 -> 5.2.0: Yes
     least risk: 
@@ -249,7 +250,7 @@ fn who_is_there_already_needs_nothing() {
 }
 
 #[test]
-fn why_there_is_no_way() {
+fn no_path_has_not_offered_reason() {
     let nodes = [
         ("5.0.0", "stable-5.0,candidate-5.0"),
         ("5.0.1", "stable-5.0"),
@@ -260,9 +261,9 @@ fn why_there_is_no_way() {
     ];
     let edges: &[(&str, &str, &[&str])] =
         &[("5.0.0", "5.0.2", &[]), ("5.0.0", "5.3.0", &[]), ("5.0.1", "5.1.0", &[])];
-    let world = World::new(graph(&nodes, edges), "5.0.0", "stable-5.0");
+    let scenario = Scenario::new(graph(&nodes, edges), "5.0.0", "stable-5.0");
     let told = ["5.0.2", "5.1.0", "5.3.0", "5.4.0", "5.9.0", "5.9", "4.9.0"]
-        .map(|goal| sketch(&world.plan(goal)));
+        .map(|goal| sketch(&scenario.plan(goal)));
     insta::assert_snapshot!(told.join("\n"), @r#"
     5.0.0 -> 5.0.2: No
     not offered: NotInChannel { channels: ["candidate-5.0"] }
@@ -279,44 +280,44 @@ fn why_there_is_no_way() {
     5.0.0 -> 4.9.0: No
     not offered: Older
     "#);
-    let there = world.plan_in("5.0.2", &["candidate-5.0".to_owned()]);
+    let there = scenario.plan_in("5.0.2", &["candidate-5.0".to_owned()]);
     insta::assert_snapshot!(sketch(&there), @r#"
     5.0.0 -> 5.0.2: Yes
     least risk: 5.0.2
     not offered: NotInChannel { channels: ["candidate-5.0"] }
     "#);
-    let lost = World::new(graph(&nodes, edges), "5.0.9", "stable-5.0");
+    let lost = Scenario::new(graph(&nodes, edges), "5.0.9", "stable-5.0");
     let told = ["5.1", "5.7", "5.7.0"].map(|goal| sketch(&lost.plan(goal)));
     insta::assert_snapshot!(told.join("\n"), @"
-    5.0.9 -> 5.1: CannotTell
+    5.0.9 -> 5.1: Unknown
     not offered: UnknownCurrentVersion
-    5.0.9 -> 5.7: CannotTell
+    5.0.9 -> 5.7: Unknown
     not offered: UnknownCurrentVersion
-    5.0.9 -> 5.7.0: CannotTell
+    5.0.9 -> 5.7.0: Unknown
     not offered: UnknownCurrentVersion
     ");
 }
 
 #[test]
-fn what_cluster_version_lists_is_a_plan_of_one_hop() {
-    let mut world = cluster();
-    let status = world.cluster_version.status.as_mut().unwrap();
+fn graph_of_cluster_version_has_one_hop() {
+    let mut scenario = cluster();
+    let status = scenario.cluster_version.status.as_mut().unwrap();
     let release = |version: &str| json!({"version": version, "image": format!("image-{version}")});
     status.available_updates = serde_json::from_value(json!([release("5.0.1")])).unwrap();
     let update =
         json!({"release": release("5.1.0"), "risks": [risk("Loss")], "riskNames": ["Loss"]});
     status.conditional_updates = vec![serde_json::from_value(update).unwrap()];
-    let outlook = Outlook {
-        cluster_version: &world.cluster_version,
+    let cluster = ClusterState {
+        cluster_version: &scenario.cluster_version,
         components: &[],
-        unlisted: None,
-        gates: &Gates::default(),
+        operators_error: None,
+        gates: &AdminGates::default(),
         outcomes: &Outcomes::new(),
         now: Timestamp::UNIX_EPOCH,
     };
-    world.graph = outlook.listed().unwrap();
-    world.graph_source = GraphSource::ClusterVersion { message: "nobody answers".to_owned() };
-    let told = ["5.0", "latest", "5.1", "5.2"].map(|goal| sketch(&world.plan(goal)));
+    scenario.graph = cluster.listed().unwrap();
+    scenario.graph_source = GraphSource::ClusterVersion { message: "no response".to_owned() };
+    let told = ["5.0", "latest", "5.1", "5.2"].map(|goal| sketch(&scenario.plan(goal)));
     insta::assert_snapshot!(told.join("\n"), @r#"
     5.0.0 -> 5.0: Yes
     least risk: 5.0.1
@@ -325,26 +326,31 @@ fn what_cluster_version_lists_is_a_plan_of_one_hop() {
     passed over: 5.1.0 ["Loss"]
     5.0.0 -> 5.1: No
     least risk: 5.1.0 with Loss
-    5.0.0 -> 5.2: CannotTell
+    5.0.0 -> 5.2: Unknown
     not offered: UnknownVersion
     "#);
 }
 
 #[test]
-fn the_channels_between_here_and_there_are_asked_for() {
+fn unasked_returns_channels_up_to_goal() {
     let goal: Goal = "5.2".parse().unwrap();
-    let lanes = Lanes::new(Some("stable-5.0"), &[], &goal);
-    assert_eq!(lanes.first(), BTreeSet::from(["stable-5.0".to_owned()]));
+    let channel_set = ChannelSet::new(Some("stable-5.0"), &[], &goal);
+    assert_eq!(channel_set.first(), BTreeSet::from(["stable-5.0".to_owned()]));
     let nodes = [
         ("5.0.1", "stable-4.9,stable-5.0,stable-5.1,fast-5.1"),
         ("5.1.0", "stable-5.2,stable-5.3"),
     ];
-    let unasked = lanes.unasked(&graph(&nodes, &[]), &lanes.first(), &Version::new(5, 0, 0), &goal);
-    assert_eq!(unasked.into_iter().collect::<Vec<_>>(), ["stable-5.1", "stable-5.2"]);
+    let unqueried = channel_set.unqueried(
+        &graph(&nodes, &[]),
+        &channel_set.first(),
+        &Version::new(5, 0, 0),
+        &goal,
+    );
+    assert_eq!(unqueried.into_iter().collect::<Vec<_>>(), ["stable-5.1", "stable-5.2"]);
 }
 
 #[test]
-fn programs_get_all_of_it() {
-    let plan = World::new(platform(), "5.1.0", "stable-5.1").plan("5.2");
+fn json_document_is_complete() {
+    let plan = Scenario::new(platform(), "5.1.0", "stable-5.1").plan("5.2");
     insta::assert_snapshot!(serde_json::to_string_pretty(&plan).unwrap());
 }

@@ -3,8 +3,8 @@
 use super::*;
 
 #[test]
-fn components_are_counted() {
-    let status = told(&cluster(), 600);
+fn operator_counts_by_progress() {
+    let status = text(&cluster(), 600);
     let updating = updating(&status);
     assert!(status.updating);
     assert_eq!(updating.percent, 50);
@@ -13,22 +13,22 @@ fn components_are_counted() {
     assert_eq!(updating.health, Health { healthy: 4, unavailable: 0, degraded: 0 });
     assert_eq!(updating.updating_operators, ["network"]);
     assert_eq!((updating.duration_seconds, updating.last_progress_at), (Some(600), Some(at(300))));
-    assert_eq!(updating.way.from.as_deref(), Some("5.1.0"));
-    assert!(!status.is_in_trouble());
+    assert_eq!(updating.version_change.from.as_deref(), Some("5.1.0"));
+    assert!(!status.has_problems());
 }
 
 #[test]
-fn components_of_others_do_not_count() {
+fn operators_without_release_annotation_are_ignored() {
     let mut cluster = cluster();
     for operator in &mut cluster.operators[1..] {
         operator.metadata.annotations = None;
     }
-    let status = told(&cluster, 600);
+    let status = text(&cluster, 600);
     assert!(status.control_plane.unwrap().is_completed());
 }
 
 #[test]
-fn another_image_of_the_same_version_is_not_there_yet() {
+fn machine_config_with_other_image_is_not_updated() {
     let mut cluster = cluster();
     for operator in &mut cluster.operators {
         let status = operator.status.as_mut().unwrap();
@@ -37,28 +37,28 @@ fn another_image_of_the_same_version_is_not_there_yet() {
     let last = cluster.operators[3].status.as_mut().unwrap();
     let image = object(json!({"name": "operator-image", "version": "old"}));
     last.versions.push(image);
-    assert!(told(&cluster, 600).control_plane.unwrap().is_completed(), "nobody knows the image");
+    assert!(text(&cluster, 600).control_plane.unwrap().is_completed(), "the image is unknown");
     cluster.node_operator_image = Some("new".to_owned());
-    assert_eq!(updating(&told(&cluster, 600)).operators.updated, 3);
+    assert_eq!(updating(&text(&cluster, 600)).operators.updated, 3);
     cluster.node_operator_image = Some("old".to_owned());
-    assert!(told(&cluster, 600).control_plane.unwrap().is_completed());
+    assert!(text(&cluster, 600).control_plane.unwrap().is_completed());
 }
 
 #[test]
-fn what_an_update_leads_from_and_to() {
+fn source_and_target_of_updates() {
     let entry = |version: &str, image: &str, state: &str| {
         object(json!({"version": version, "image": image, "state": state}))
     };
-    let way = |history: &[fairway_api::cluster_version::UpdateHistory]| {
-        let Way { target, from, change } = Way::of(history);
+    let version_change = |history: &[fairway_api::cluster_version::UpdateHistory]| {
+        let VersionChange { target, from, change } = VersionChange::of(history);
         format!("{target} {from:?} {change:?}")
     };
     let ways = [
-        way(&[]),
-        way(&[entry("5.1.0", "a", "Partial")]),
-        way(&[entry("5.2.0", "b", "Partial"), entry("5.1.0", "a", "Completed")]),
-        way(&[entry("5.2.0", "b", "Partial"), entry("5.1.0", "a", "Partial")]),
-        way(&[entry("5.1.0", "b", "Partial"), entry("5.1.0", "a", "Completed")]),
+        version_change(&[]),
+        version_change(&[entry("5.1.0", "a", "Partial")]),
+        version_change(&[entry("5.2.0", "b", "Partial"), entry("5.1.0", "a", "Completed")]),
+        version_change(&[entry("5.2.0", "b", "Partial"), entry("5.1.0", "a", "Partial")]),
+        version_change(&[entry("5.1.0", "b", "Partial"), entry("5.1.0", "a", "Completed")]),
     ];
     insta::assert_snapshot!(ways.join("\n"), @r#"
     unknown Some("unknown") Update
@@ -70,14 +70,14 @@ fn what_an_update_leads_from_and_to() {
 }
 
 #[test]
-fn components_count_by_what_they_reach_and_say() {
+fn operators_are_classified_by_version_and_conditions() {
     type Said = (&'static str, &'static str);
     let cases: [(&str, &str, &[Said]); 9] = [
         ("there", "5.2.0", &[("Available", "True"), ("Progressing", "False")]),
         ("there, and still at it", "5.2.0", &[("Available", "True"), ("Progressing", "True")]),
         ("at it", "5.1.0", &[("Available", "True"), ("Progressing", "True")]),
         ("waiting", "5.1.0", &[("Available", "True"), ("Progressing", "False")]),
-        ("nobody knows", "5.1.0", &[("Available", "True"), ("Progressing", "Unknown")]),
+        ("unknown", "5.1.0", &[("Available", "True"), ("Progressing", "Unknown")]),
         ("silent", "5.1.0", &[]),
         ("maybe away", "5.2.0", &[("Available", "Unknown")]),
         ("worse", "5.1.0", &[("Available", "True"), ("Degraded", "True"), ("Progressing", "True")]),
@@ -87,9 +87,9 @@ fn components_count_by_what_they_reach_and_say() {
         let conditions: Vec<_> =
             conditions.iter().map(|(type_, status)| (*type_, *status, at(0))).collect();
         let mut cluster = cluster();
-        // The other one keeps the control plane from being done.
+        // The second operator keeps the control plane incomplete.
         cluster.operators = vec![operator("etcd", version, &conditions), quiet("dns", "5.1.0")];
-        let status = told(&cluster, 60);
+        let status = text(&cluster, 60);
         let Updating { operators, health, updating_operators, percent, .. } = updating(&status);
         let OperatorCounts { updated, updating, waiting, total } = operators;
         let Health { healthy, unavailable, degraded } = health;
@@ -103,7 +103,7 @@ fn components_count_by_what_they_reach_and_say() {
     there, and still at it: 50%, 1 + 0 + 1 of 2 []; 2 healthy, 0 unavailable, 0 degraded
     at it: 0%, 0 + 1 + 1 of 2 ["etcd"]; 2 healthy, 0 unavailable, 0 degraded
     waiting: 0%, 0 + 0 + 2 of 2 []; 2 healthy, 0 unavailable, 0 degraded
-    nobody knows: 0%, 0 + 0 + 1 of 2 []; 2 healthy, 0 unavailable, 0 degraded
+    unknown: 0%, 0 + 0 + 1 of 2 []; 2 healthy, 0 unavailable, 0 degraded
     silent: 0%, 0 + 0 + 1 of 2 []; 1 healthy, 1 unavailable, 0 degraded
     maybe away: 50%, 1 + 0 + 1 of 2 []; 1 healthy, 1 unavailable, 0 degraded
     worse: 0%, 0 + 1 + 1 of 2 ["etcd"]; 1 healthy, 0 unavailable, 1 degraded
@@ -112,16 +112,16 @@ fn components_count_by_what_they_reach_and_say() {
 }
 
 #[test]
-fn a_component_without_any_version_is_not_there() {
+fn operator_without_version_is_not_updated() {
     let mut cluster = cluster();
     for operator in &mut cluster.operators {
         operator.status.as_mut().unwrap().versions.clear();
     }
-    assert_eq!(updating(&told(&cluster, 60)).operators.updated, 0);
+    assert_eq!(updating(&text(&cluster, 60)).operators.updated, 0);
 }
 
 #[test]
-fn releases_mark_what_is_theirs_to_include_or_exclude() {
+fn operators_with_include_or_exclude_annotation_count() {
     let mut cluster = cluster();
     let marks = [
         "exclude.release.openshift.io/x",
@@ -132,22 +132,22 @@ fn releases_mark_what_is_theirs_to_include_or_exclude() {
         operator.metadata.annotations = Some([(mark.to_owned(), "true".to_owned())].into());
     }
     cluster.operators[0] = quiet("etcd", "5.1.0");
-    assert_eq!(updating(&told(&cluster, 60)).operators.total, 2);
+    assert_eq!(updating(&text(&cluster, 60)).operators.total, 2);
 }
 
 #[test]
-fn parts_are_rounded_to_the_nearest_percent() {
+fn percent_rounds_half_to_even() {
     let cases = [(0, 33), (1, 8), (3, 8), (1, 3), (2, 3), (32, 33), (199, 200), (33, 33), (0, 0)];
     let percents = cases.map(|(part, total)| crate::status::control_plane::percent(part, total));
     assert_eq!(percents, [0, 12, 38, 33, 67, 97, 100, 100, 100]);
 }
 
 #[test]
-fn an_update_takes_until_now_or_until_it_was_completed() {
+fn duration_ends_at_completion_or_now() {
     let mut cluster = cluster();
-    let took = |cluster: &Cluster, millisecond: i64| {
+    let took = |cluster: &ClusterObjects, millisecond: i64| {
         let now = Timestamp::from_millisecond(at(0).as_millisecond() + millisecond).unwrap();
-        let status = Status::of(cluster, Moment::Live(now)).unwrap();
+        let status = Status::of(cluster, ObservationTime::Live(now)).unwrap();
         updating(&status).duration_seconds
     };
     let lengths = [0, 89_500, 600_000, 600_001, 629_999, 630_000, 7_199_000];
@@ -162,7 +162,7 @@ fn an_update_takes_until_now_or_until_it_was_completed() {
 }
 
 #[test]
-fn progress_is_what_any_component_begins_or_ends() {
+fn last_progress_is_latest_transition() {
     let progressing = |name: &str, version: &str, status: &str, second: i64| {
         operator(
             name,
@@ -171,8 +171,8 @@ fn progress_is_what_any_component_begins_or_ends() {
         )
     };
     let last = |operators: &[ClusterOperator]| {
-        let cluster = Cluster { operators: operators.to_vec(), ..cluster() };
-        updating(&told(&cluster, 6000)).last_progress_at
+        let cluster = ClusterObjects { operators: operators.to_vec(), ..cluster() };
+        updating(&text(&cluster, 6000)).last_progress_at
     };
     let (done, nodes) = (
         progressing("dns", "5.2.0", "False", 900),
@@ -187,23 +187,23 @@ fn progress_is_what_any_component_begins_or_ends() {
 }
 
 #[test]
-fn long_silence_is_told() {
-    let quiet_for = |second: i64| told(&cluster(), second).quiet_for().map(|span| span.to_string());
+fn quiet_for_after_30_minutes_without_progress() {
+    let quiet_for = |second: i64| text(&cluster(), second).quiet_for().map(|span| span.to_string());
     assert_eq!(quiet_for(300 + 1800), None);
     assert_eq!(quiet_for(300 + 1801).as_deref(), Some("30m"));
     let mut cluster = cluster();
     for operator in &mut cluster.operators {
         operator.status.as_mut().unwrap().conditions.clear();
     }
-    assert_eq!(told(&cluster, 3600).quiet_for().unwrap().to_string(), "1h", "since it began");
+    assert_eq!(text(&cluster, 3600).quiet_for().unwrap().to_string(), "1h", "since it started");
     cluster.version.status.as_mut().unwrap().desired.version = "5.1.0".to_owned();
     cluster.operators.truncate(0);
     cluster.operators.push(quiet("dns", "5.1.0"));
-    assert_eq!(told(&cluster, 3600).quiet_for(), None, "it is done");
+    assert_eq!(text(&cluster, 3600).quiet_for(), None, "it is done");
 }
 
 #[test]
-fn what_comes_before_decides_what_kind_of_change_it_is() {
+fn change_kind_follows_history() {
     let history = |entries: &[(&str, &str, &str)]| {
         let entries = entries.iter().map(|(version, image, state)| {
             json!({"version": version, "image": image, "state": state, "startedTime": at(0)})
@@ -211,9 +211,9 @@ fn what_comes_before_decides_what_kind_of_change_it_is() {
         let mut cluster = cluster();
         let status = cluster.version.status.as_mut().unwrap();
         status.history = entries.map(object).collect();
-        let told = told(&cluster, 60);
-        let Way { target, from, change } = &updating(&told).way;
-        let incomplete = told.insights.iter().filter(|one| one.impact == Impact::None).count();
+        let text = text(&cluster, 60);
+        let VersionChange { target, from, change } = &updating(&text).version_change;
+        let incomplete = text.insights.iter().filter(|one| one.impact == Impact::None).count();
         format!("{target} {from:?} {change:?} {incomplete}")
     };
     insta::assert_snapshot!([

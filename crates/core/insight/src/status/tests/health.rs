@@ -3,12 +3,12 @@
 use super::*;
 
 #[test]
-fn what_is_wrong_with_components_depends_on_for_how_long() {
+fn operator_insight_level_depends_on_age() {
     let mut cluster = cluster();
     cluster.operators[0] =
         operator("etcd", "5.2.0", &[("Available", "False", at(0)), ("Degraded", "True", at(0))]);
     let levels = [300, 301, 1200, 1201, 2400, 2401].map(|second| {
-        let status = told(&cluster, second);
+        let status = text(&cluster, second);
         format!("{second}: {}", summaries(&status).join(", "))
     });
     insta::assert_snapshot!(levels.join("\n"), @"
@@ -22,17 +22,17 @@ fn what_is_wrong_with_components_depends_on_for_how_long() {
 }
 
 #[test]
-fn a_version_that_fails_holds_everything_up() {
+fn failing_cluster_version_stalls_update() {
     let mut cluster = cluster();
-    let said = |cluster: &Cluster| {
-        let status = told(cluster, 600);
-        assert!(status.is_in_trouble());
+    let output = |cluster: &ClusterObjects| {
+        let status = text(cluster, 600);
+        assert!(status.has_problems());
         let estimate = updating(&status).estimate.as_ref().unwrap();
         assert_eq!((estimate.trusted, estimate.doubt), (false, Some(Doubt::Blocked)));
         format!("{}: {}", status.insights[0].summary, status.insights[0].description)
     };
     let conditions =
-        |cluster: &mut Cluster, status: Option<&str>| {
+        |cluster: &mut ClusterObjects, status: Option<&str>| {
             let all = &mut cluster.version.status.as_mut().unwrap().conditions;
             all.truncate(1);
             all.extend(status.map(|status| {
@@ -42,7 +42,7 @@ fn a_version_that_fails_holds_everything_up() {
     let mut texts = Vec::new();
     for status in [None, Some("True"), Some("Unknown")] {
         conditions(&mut cluster, status);
-        texts.push(said(&cluster));
+        texts.push(output(&cluster));
     }
     insta::assert_snapshot!(texts.join("\n"), @"
     Cluster Version version has no Failing condition: The condition Failing is missing, so the state of the operator is unknown.
@@ -52,30 +52,27 @@ fn a_version_that_fails_holds_everything_up() {
 }
 
 #[test]
-fn a_version_that_has_just_begun_to_fail_may_pass() {
+fn recent_failing_condition_is_transient() {
     let mut cluster = cluster();
     let failing = &mut cluster.version.status.as_mut().unwrap().conditions[1];
     failing.status = ConditionStatus::True;
-    let said = |second: i64| {
-        let status = told(&cluster, second);
+    let output = |second: i64| {
+        let status = text(&cluster, second);
         let doubt = updating(&status).estimate.as_ref().and_then(|estimate| estimate.doubt);
-        (summaries(&status).len(), status.is_in_trouble(), doubt == Some(Doubt::Blocked))
+        (summaries(&status).len(), status.has_problems(), doubt == Some(Doubt::Blocked))
     };
-    assert_eq!(said(2), (1, false, false), "as everywhere at first");
-    assert_eq!(said(300), (1, false, false));
-    assert_eq!(said(301), (1, true, true));
-    assert_eq!(said(-300), (1, false, false), "clocks differ");
-    assert!(said(-301).1, "no clock is that wrong, so nobody knows since when");
+    assert_eq!(output(2), (1, false, false), "as everywhere at first");
+    assert_eq!(output(300), (1, false, false));
+    assert_eq!(output(301), (1, true, true));
+    assert_eq!(output(-300), (1, false, false), "clocks differ");
+    assert!(output(-301).1, "a clock is never that wrong, so the start is unknown");
     cluster.version.status.as_mut().unwrap().conditions.pop();
-    let status = told(&cluster, 2);
-    assert!(
-        !status.is_in_trouble() && status.insights[0].transient,
-        "nobody has said anything yet"
-    );
+    let status = text(&cluster, 2);
+    assert!(!status.has_problems() && status.insights[0].transient, "no condition is set yet");
 }
 
 #[test]
-fn alerts_count_that_began_with_the_update_or_hold_up_updates() {
+fn alerts_of_update_and_pdb_are_insights() {
     let alert = |name: &str, severity: &str, since: i64, state: &str| {
         json!({"labels": {"alertname": name, "severity": severity, "namespace": "shop"},
                "annotations": {"summary": format!("{name} it is"), "description": "Long.", "message": "Longer."},
@@ -92,7 +89,7 @@ fn alerts_count_that_began_with_the_update_or_hold_up_updates() {
     ]}});
     let mut cluster = cluster();
     cluster.alerts = Alerts::Known(alerts::read(json.to_string().as_bytes()).unwrap());
-    let status = told(&cluster, 600);
+    let status = text(&cluster, 600);
     let lines = status.insights.iter().map(|one| {
         format!(
             "{:?} {}: {} {} {:?}",
@@ -107,31 +104,31 @@ fn alerts_count_that_began_with_the_update_or_hold_up_updates() {
 }
 
 #[test]
-fn an_update_before_that_was_never_completed_is_told() {
+fn incomplete_previous_update_is_insight() {
     let mut cluster = cluster();
     let history = &mut cluster.version.status.as_mut().unwrap().history;
     history[1].state = fairway_api::cluster_version::UpdateState::Partial;
-    insta::assert_snapshot!(summaries(&told(&cluster, 600)).join("\n"), @"Warning None Previous update to 5.1.0 never completed, last complete update was unknown");
+    insta::assert_snapshot!(summaries(&text(&cluster, 600)).join("\n"), @"Warning None Previous update to 5.1.0 never completed, last complete update was unknown");
     let history = &mut cluster.version.status.as_mut().unwrap().history;
     history.push(object(json!({"state": "Completed", "version": "5.0.9", "image": "c"})));
-    insta::assert_snapshot!(summaries(&told(&cluster, 600)).join("\n"), @"Warning None Previous update to 5.1.0 never completed, last complete update was 5.0.9");
+    insta::assert_snapshot!(summaries(&text(&cluster, 600)).join("\n"), @"Warning None Previous update to 5.1.0 never completed, last complete update was 5.0.9");
 }
 
 #[test]
-fn components_of_others_say_nothing_about_the_update() {
+fn insights_ignore_operators_of_others() {
     let mut cluster = cluster();
     cluster.operators[0] = operator("etcd", "5.2.0", &[("Available", "False", at(0))]);
-    assert_eq!(summaries(&told(&cluster, 600)).len(), 1);
+    assert_eq!(summaries(&text(&cluster, 600)).len(), 1);
     cluster.operators[0].metadata.annotations = None;
-    assert!(summaries(&told(&cluster, 600)).is_empty());
+    assert!(summaries(&text(&cluster, 600)).is_empty());
 }
 
 #[test]
-fn what_a_component_does_not_say_is_no_finding() {
+fn operator_without_conditions_has_no_insight() {
     let found = |type_: &str, status: &str| {
         let mut cluster = cluster();
         cluster.operators[0] = operator("etcd", "5.2.0", &[(type_, status, at(0))]);
-        summaries(&told(&cluster, 3000))
+        summaries(&text(&cluster, 3000))
     };
     assert!(found("Available", "Unknown").is_empty());
     assert!(found("Available", "True").is_empty());
@@ -141,35 +138,35 @@ fn what_a_component_does_not_say_is_no_finding() {
 }
 
 #[test]
-fn a_condition_without_a_message_is_told_all_the_same() {
+fn insight_without_message_has_placeholder() {
     let mut cluster = cluster();
     cluster.operators[0] = operator("etcd", "5.2.0", &[("Degraded", "True", at(0))]);
     let condition = &mut cluster.operators[0].status.as_mut().unwrap().conditions[0];
     condition.message = None;
     condition.reason = None;
-    let status = told(&cluster, 600);
+    let status = text(&cluster, 600);
     assert_eq!(status.insights[0].description, "<no message>");
     assert_eq!(status.insights[0].summary, "Cluster Operator etcd is degraded");
 }
 
 #[test]
-fn a_failure_that_nobody_explains_is_told_of_the_node_alone() {
+fn degraded_node_without_reason_has_no_insight() {
     let mut cluster = cluster();
     cluster.nodes[1] = node("worker-0", "worker", json!({"state": "Degraded"}));
-    let status = told(&cluster, 600);
+    let status = text(&cluster, 600);
     assert!(status.insights.is_empty());
     assert_eq!(status.pools[0].nodes.degraded, 1);
 }
 
 #[test]
-fn the_most_serious_comes_first_and_of_those_the_newest() {
+fn insights_are_sorted_by_level_and_age() {
     let mut cluster = cluster();
     cluster.operators[0] = operator("etcd", "5.2.0", &[("Available", "False", at(100))]);
     cluster.operators[1] = operator("dns", "5.2.0", &[("Available", "False", at(200))]);
     cluster.operators[2] = operator("network", "5.1.0", &[("Available", "False", at(2000))]);
     cluster.nodes[1] = node("worker-0", "worker", json!({"state": "Degraded", "reason": "no"}));
     let about: Vec<_> =
-        told(&cluster, 2500).insights.iter().map(|one| one.resources[0].clone()).collect();
+        text(&cluster, 2500).insights.iter().map(|one| one.resources[0].clone()).collect();
     insta::assert_snapshot!(about.join("\n"), @"
     clusteroperators.config.openshift.io: dns
     clusteroperators.config.openshift.io: etcd
@@ -179,7 +176,7 @@ fn the_most_serious_comes_first_and_of_those_the_newest() {
 }
 
 #[test]
-fn an_alert_counts_by_its_state_its_severity_and_its_beginning() {
+fn alert_insight_by_state_severity_and_start() {
     let counts = |name: &str, severity: &str, since: Option<i64>, state: &str| {
         let mut alert =
             json!({"labels": {"alertname": name, "severity": severity}, "state": state});
@@ -189,7 +186,7 @@ fn an_alert_counts_by_its_state_its_severity_and_its_beginning() {
         let json = json!({"status": "success", "data": {"alerts": [alert]}}).to_string();
         let mut cluster = cluster();
         cluster.alerts = Alerts::Known(alerts::read(json.as_bytes()).unwrap());
-        told(&cluster, 600).insights.first().map(|one| one.level)
+        text(&cluster, 600).insights.first().map(|one| one.level)
     };
     let cases = [
         ("A", "warning", Some(1), "firing", Some(Level::Warning)),
@@ -213,15 +210,15 @@ fn an_alert_counts_by_its_state_its_severity_and_its_beginning() {
 }
 
 #[test]
-fn alerts_count_from_when_progress_began_where_there_is_no_history() {
+fn alerts_without_history_count_from_progressing() {
     let alert = json!({"labels": {"alertname": "A", "severity": "warning"}, "state": "firing", "activeAt": at(10)});
     let json = json!({"status": "success", "data": {"alerts": [alert]}}).to_string();
     let mut cluster = cluster();
     cluster.alerts = Alerts::Known(alerts::read(json.as_bytes()).unwrap());
     let status = cluster.version.status.as_mut().unwrap();
     status.history.clear();
-    assert_eq!(told(&cluster, 600).insights.len(), 1);
+    assert_eq!(text(&cluster, 600).insights.len(), 1);
     let status = cluster.version.status.as_mut().unwrap();
     status.conditions[0].last_transition_time = Some(object(json!(at(20))));
-    assert!(told(&cluster, 600).insights.is_empty());
+    assert!(text(&cluster, 600).insights.is_empty());
 }

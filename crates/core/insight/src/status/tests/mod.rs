@@ -1,11 +1,11 @@
-//! What is told about an update, from little clusters.
+//! What is text about an update, from little clusters.
 #![expect(clippy::needless_pass_by_value, reason = "values are written where they are used")]
 
 mod control_plane;
 mod health;
 mod nodes;
+mod pending;
 mod pools;
-mod waits;
 
 use fairway_api::{ClusterOperator, ClusterVersion};
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::alerts::{self, Alerts};
 
-/// So many seconds after everything began.
+/// Seconds after the start of the update.
 pub(crate) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_767_225_600 + second).unwrap()
 }
@@ -61,17 +61,17 @@ pub(crate) fn operator(
     }))
 }
 
-/// An operator that works and does nothing.
+/// Healthy operator without progress.
 fn quiet(name: &str, version: &str) -> ClusterOperator {
     let conditions = [("Available", "True"), ("Progressing", "False"), ("Degraded", "False")];
     operator(name, version, &conditions.map(|(type_, status)| (type_, status, at(0))))
 }
 
-/// A cluster on its way from 5.1.0 to 5.2.0 since `at(0)`: two operators are done, one is at it, one
-/// waits.
-fn cluster() -> Cluster {
+/// Cluster with an update from 5.1.0 to 5.2.0 since `at(0)`: two operators are done, one is
+/// updating, one is pending.
+fn cluster() -> ClusterObjects {
     let conditions = [("Available", "True", at(0)), ("Progressing", "True", at(300))];
-    Cluster {
+    ClusterObjects {
         version: cluster_version("5.2.0", at(0)),
         operators: vec![
             quiet("etcd", "5.2.0"),
@@ -101,7 +101,7 @@ fn config(name: &str) -> crate::objects::MachineConfig {
     object(json!({"metadata": {"name": name, "annotations": {key: version}}}))
 }
 
-/// A node that has the old configuration and is to have it, unless the annotations say otherwise.
+/// Node with the old configuration, unless the annotations change that.
 fn node(name: &str, role: &str, annotations: Value) -> crate::objects::Node {
     let prefix = "machineconfiguration.openshift.io";
     let mut all = json!({
@@ -118,8 +118,8 @@ fn node(name: &str, role: &str, annotations: Value) -> crate::objects::Node {
     }))
 }
 
-fn told(cluster: &Cluster, second: i64) -> Status {
-    Status::of(cluster, Moment::Live(at(second))).unwrap()
+fn text(cluster: &ClusterObjects, second: i64) -> Status {
+    Status::of(cluster, ObservationTime::Live(at(second))).unwrap()
 }
 
 fn updating(status: &Status) -> &Updating {
@@ -130,43 +130,49 @@ fn updating(status: &Status) -> &Updating {
 }
 
 fn summaries(status: &Status) -> Vec<String> {
-    let told = |one: &Insight| format!("{:?} {:?} {}", one.level, one.impact, one.summary);
-    status.insights.iter().map(told).collect()
+    let text = |one: &Insight| format!("{:?} {:?} {}", one.level, one.impact, one.summary);
+    status.insights.iter().map(text).collect()
 }
 
 #[test]
-fn a_cluster_is_updating_while_workers_are_behind() {
+fn outdated_workers_count_as_updating() {
     let mut cluster = cluster();
     let status = cluster.version.status.as_mut().unwrap();
     status.conditions[0].status = ConditionStatus::False;
-    assert!(told(&cluster, 600).updating, "a worker has the old release");
+    assert!(text(&cluster, 600).updating, "a worker has the old release");
     cluster.nodes[1] =
         node("worker-0", "worker", json!({"currentConfig": "new", "desiredConfig": "new"}));
-    let status = told(&cluster, 600);
+    let status = text(&cluster, 600);
     assert!(
         !status.updating && status.control_plane.is_none() && status.pending_resources.is_empty()
     );
-    assert!(status.last_completed_update.is_none(), "nobody says that the release was reached");
+    assert!(status.last_completed_update.is_none(), "no condition reports completion");
     cluster.nodes.clear();
-    assert!(!told(&cluster, 600).updating, "an empty pool is not behind");
+    assert!(!text(&cluster, 600).updating, "an empty pool is not behind");
     let newest = &mut cluster.version.status.as_mut().unwrap().history[0];
     newest.state = fairway_api::cluster_version::UpdateState::Completed;
     newest.completion_time = object(json!(at(540)));
-    let reached = told(&cluster, 600).last_completed_update.unwrap();
-    assert_eq!((reached.version.as_str(), reached.duration_seconds), ("5.2.0", Some(540)));
+    let completed = text(&cluster, 600).last_completed_update.unwrap();
+    assert_eq!((completed.version.as_str(), completed.duration_seconds), ("5.2.0", Some(540)));
 }
 
 #[test]
-fn what_nobody_says_cannot_be_told() {
+fn status_without_operators_or_progressing_fails() {
     let mut cluster = cluster();
     cluster.version.status = None;
-    assert_eq!(Status::of(&cluster, Moment::Live(at(0))).unwrap_err(), Untold::Progress);
+    assert_eq!(
+        Status::of(&cluster, ObservationTime::Live(at(0))).unwrap_err(),
+        StatusError::Progress
+    );
     cluster.operators.clear();
-    assert_eq!(Status::of(&cluster, Moment::Live(at(0))).unwrap_err(), Untold::Operators);
+    assert_eq!(
+        Status::of(&cluster, ObservationTime::Live(at(0))).unwrap_err(),
+        StatusError::Operators
+    );
 }
 
 #[test]
-fn half_an_object_breaks_nothing() {
+fn partial_objects_do_not_fail() {
     let mut cluster = cluster();
     cluster.version.status.as_mut().unwrap().history.clear();
     for operator in &mut cluster.operators {
@@ -174,8 +180,8 @@ fn half_an_object_breaks_nothing() {
     }
     cluster.pools[1].spec.node_selector = None;
     cluster.nodes.push(crate::objects::Node::default());
-    let status = told(&cluster, i64::from(i32::MAX));
-    assert_eq!(updating(&status).way.target, "unknown");
+    let status = text(&cluster, i64::from(i32::MAX));
+    assert_eq!(updating(&status).version_change.target, "unknown");
     assert_eq!((updating(&status).estimate.clone(), updating(&status).percent), (None, 0));
     assert!(serde_json::to_string(&status).is_ok());
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_is_done_to_a_node() {
+fn node_phases() {
     let updating = json!({"desiredConfig": "new", "state": "Working"});
     let with = |more: Value| {
         let mut all = updating.clone();
@@ -40,7 +40,7 @@ fn what_is_done_to_a_node() {
     let lines = cases.map(|(name, annotations)| {
         let mut cluster = cluster();
         cluster.nodes[1] = node("worker-0", "worker", annotations);
-        let status = told(&cluster, 600);
+        let status = text(&cluster, 600);
         let node = status.nodes.iter().find(|node| node.name == "worker-0").unwrap();
         let NodeStatus { assessment, phase, version, estimate, message, .. } = node;
         format!("{name}: {assessment:?} {phase:?} {version} {estimate} {message:?}")
@@ -64,7 +64,7 @@ fn what_is_done_to_a_node() {
 }
 
 #[test]
-fn a_node_that_takes_no_work_says_why() {
+fn unavailable_node_has_message() {
     let mut cluster = cluster();
     let worker = &mut cluster.nodes[1];
     worker.spec.unschedulable = true;
@@ -73,31 +73,31 @@ fn a_node_that_takes_no_work_says_why() {
         {"type": "DiskPressure", "status": "True", "lastTransitionTime": at(500), "message": "full"},
         {"type": "NetworkUnavailable", "status": "False"},
     ]));
-    let status = told(&cluster, 600);
+    let status = text(&cluster, 600);
     let worker = status.nodes.iter().find(|node| node.name == "worker-0").unwrap();
     assert_eq!(worker.assessment, NodeAssessment::Unavailable);
     insta::assert_snapshot!(worker.message.as_deref().unwrap(), @"Not ready | Disk pressure | Node is marked unschedulable");
     insta::assert_snapshot!(summaries(&status).join("\n"), @"Warning UpdateSpeed Node worker-0 is not ready | Node worker-0 has disk pressure | Node is marked unschedulable");
     assert_eq!(status.insights[0].last_transition_time, Some(at(0)));
 
-    let soon = Status::of(&cluster, Moment::Live(at(59))).unwrap();
+    let soon = Status::of(&cluster, ObservationTime::Live(at(59))).unwrap();
     assert!(soon.insights.is_empty(), "it may be back in a moment");
-    let recorded = Status::of(&cluster, Moment::Recorded(at(59))).unwrap();
+    let recorded = Status::of(&cluster, ObservationTime::Recorded(at(59))).unwrap();
     assert_eq!(recorded.insights.len(), 1, "a recording cannot tell for how long");
 }
 
 #[test]
-fn nodes_of_the_control_plane_are_told_until_all_are_done() {
+fn control_plane_nodes_are_listed_until_updated() {
     let mut cluster = cluster();
     let new = json!({"currentConfig": "new", "desiredConfig": "new"});
     cluster.nodes[0] = node("master-0", "master", new.clone());
-    let status = told(&cluster, 600);
+    let status = text(&cluster, 600);
     assert!(status.nodes.iter().all(|node| node.pool == "worker"));
     assert_eq!(updating(&status).nodes.unwrap().updated, 1);
 }
 
 #[test]
-fn a_change_of_architectures_keeps_the_version() {
+fn multi_arch_change_keeps_version() {
     let mut cluster = cluster();
     let status = cluster.version.status.as_mut().unwrap();
     status.history[1].version = Some("5.2.0".to_owned());
@@ -117,19 +117,19 @@ fn a_change_of_architectures_keeps_the_version() {
         "worker",
         json!({"currentConfig": "new", "desiredConfig": "new"}),
     ));
-    let status = told(&cluster, 600);
+    let status = text(&cluster, 600);
     let phases: Vec<Phase> =
         status.nodes.iter().filter(|node| node.pool == "worker").map(|node| node.phase).collect();
     assert_eq!(phases, [Phase::Updating, Phase::Pending, Phase::Updated]);
-    assert_eq!(updating(&status).way.change, Change::MultiArch);
+    assert_eq!(updating(&status).version_change.change, Change::MultiArch);
     assert_eq!(updating(&status).estimate.as_ref().unwrap().doubt, Some(Doubt::MultiArch));
 }
 
-/// What is told about a worker node, changed by a hand: assessment, phase, estimate and message.
-fn worker(change: impl Fn(&mut Cluster)) -> String {
+/// Assessment, phase, estimate and message of a changed worker node.
+fn worker(change: impl Fn(&mut ClusterObjects)) -> String {
     let mut cluster = cluster();
     change(&mut cluster);
-    let status = told(&cluster, 600);
+    let status = text(&cluster, 600);
     let node = status.nodes.iter().find(|node| node.pool == "worker").unwrap();
     let NodeStatus { assessment, phase, estimate, message, .. } = node;
     let troubles: Vec<_> = status.insights.iter().map(|one| one.level).collect();
@@ -137,13 +137,13 @@ fn worker(change: impl Fn(&mut Cluster)) -> String {
 }
 
 #[test]
-fn what_keeps_a_node_from_taking_work() {
+fn unavailable_reasons_of_nodes() {
     let condition = |type_: &'static str, status: &'static str| {
-        move |cluster: &mut Cluster| {
-            let said = json!({"type": type_, "status": status, "message": "m", "lastTransitionTime": at(0)});
+        move |cluster: &mut ClusterObjects| {
+            let output = json!({"type": type_, "status": status, "message": "m", "lastTransitionTime": at(0)});
             let conditions = &mut cluster.nodes[1].status.conditions;
             conditions.retain(|condition| condition.type_ != type_);
-            conditions.push(object(said));
+            conditions.push(object(output));
         }
     };
     let lines = [
@@ -170,15 +170,15 @@ fn what_keeps_a_node_from_taking_work() {
     PIDPressure=True: Outdated Pending ? None []
     "#);
     let silent = worker(|cluster| cluster.nodes[1].status.conditions.clear());
-    assert_eq!(silent, worker(|_| ()), "what nobody says does not count");
+    assert_eq!(silent, worker(|_| ()), "missing conditions do not count");
     let cordoned = worker(|cluster| cluster.nodes[1].spec.unschedulable = true);
     insta::assert_snapshot!(cordoned, @r#"Unavailable Pending ? Some("Node is marked unschedulable") []"#);
 }
 
 #[test]
-fn a_node_is_unavailable_only_while_nothing_is_done_to_it() {
+fn updating_node_is_not_unavailable() {
     let not_ready = |annotations: Value| {
-        move |cluster: &mut Cluster| {
+        move |cluster: &mut ClusterObjects| {
             cluster.nodes[1] = node("worker-0", "worker", annotations.clone());
             cluster.nodes[1].status.conditions = object(
                 json!([{"type": "Ready", "status": "False", "message": "m", "lastTransitionTime": at(0)}]),
@@ -210,7 +210,7 @@ fn a_node_is_unavailable_only_while_nothing_is_done_to_it() {
 }
 
 #[test]
-fn the_image_that_a_node_is_to_have_is_the_one_of_its_pool() {
+fn node_with_other_image_than_pool_is_available() {
     let prefix = "machineconfiguration.openshift.io";
     let case = |layered: bool, of_pool: &'static str, annotations: Value| {
         worker(move |cluster| {
@@ -236,11 +236,11 @@ fn the_image_that_a_node_is_to_have_is_the_one_of_its_pool() {
 }
 
 #[test]
-fn a_daemon_is_done_when_all_is_as_it_should_be() {
+fn daemon_is_done_if_config_image_and_state_match() {
     let case = |annotations: Value| {
         let line = worker(|cluster| {
             cluster.nodes[1] = node("worker-0", "worker", annotations.clone());
-            // Images count only where the pool has one.
+            // Images count only if the pool has one.
             let prefix = "machineconfiguration.openshift.io";
             if let Some(image) = annotations.get("desiredImage") {
                 let pool = &mut cluster.pools[1].metadata;
@@ -270,7 +270,7 @@ fn a_daemon_is_done_when_all_is_as_it_should_be() {
 }
 
 #[test]
-fn a_node_updates_only_to_what_its_pool_and_the_release_want() {
+fn node_updates_only_to_config_of_pool_and_release() {
     let updating = json!({"desiredConfig": "new", "state": "Working"});
     let with_pool = |config: &'static str, annotations: Value| {
         worker(move |cluster| {
@@ -295,23 +295,23 @@ fn a_node_updates_only_to_what_its_pool_and_the_release_want() {
 }
 
 #[test]
-fn the_most_urgent_nodes_come_first() {
+fn nodes_are_sorted_by_urgency() {
     let mut cluster = cluster();
     let new = json!({"currentConfig": "new", "desiredConfig": "new"});
-    let at_it = |state: &str| json!({"desiredConfig": "new", "state": state});
+    let nodes = |state: &str| json!({"desiredConfig": "new", "state": state});
     let draining = json!({"desiredConfig": "new", "state": "Working", "desiredDrain": "drain-new", "lastAppliedDrain": "uncordon-old"});
     let nodes = [
         ("done-b", new.clone()),
         ("done-a", new),
         ("pending", json!({})),
-        ("rebooting", at_it("Rebooting")),
-        ("updating", at_it("Working")),
+        ("rebooting", nodes("Rebooting")),
+        ("updating", nodes("Working")),
         ("draining", draining),
         ("busy", json!({"state": "Working"})),
         ("failed", json!({"state": "Degraded", "reason": "no"})),
     ];
     cluster.nodes = nodes.into_iter().map(|(name, it)| node(name, "worker", it)).collect();
-    let names: Vec<_> = told(&cluster, 600).nodes.into_iter().map(|node| node.name).collect();
+    let names: Vec<_> = text(&cluster, 600).nodes.into_iter().map(|node| node.name).collect();
     assert_eq!(
         names,
         ["failed", "busy", "draining", "updating", "rebooting", "pending", "done-a", "done-b"]
@@ -319,12 +319,12 @@ fn the_most_urgent_nodes_come_first() {
 }
 
 #[test]
-fn a_long_name_is_not_said_again_in_its_own_message() {
+fn node_message_omits_long_node_name() {
     let message = |name: &str| {
         let mut cluster = cluster();
         let reason = format!("{name}: cannot drain {name}\nmore about {name}");
         cluster.nodes[1] = node(name, "worker", json!({"state": "Degraded", "reason": reason}));
-        let status = told(&cluster, 600);
+        let status = text(&cluster, 600);
         status.nodes.into_iter().find(|node| node.pool == "worker").unwrap().message.unwrap()
     };
     assert_eq!(message("worker-0"), "<node>: cannot drain <node>\nmore about <node>");
@@ -332,7 +332,7 @@ fn a_long_name_is_not_said_again_in_its_own_message() {
 }
 
 #[test]
-fn a_change_of_architectures_that_is_over_has_updated_every_node() {
+fn completed_multi_arch_change_has_updated_nodes() {
     let phases = |state: &str| {
         let mut cluster = cluster();
         let history = &mut cluster.version.status.as_mut().unwrap().history;
@@ -343,7 +343,7 @@ fn a_change_of_architectures_that_is_over_has_updated_every_node() {
             node("worker-1", "worker", json!({"currentConfig": "new", "desiredConfig": "new"})),
         ];
         cluster.pools[1].spec.configuration.name = "new".to_owned();
-        let status = told(&cluster, 600);
+        let status = text(&cluster, 600);
         status
             .nodes
             .iter()

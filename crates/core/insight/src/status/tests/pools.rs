@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn pools_are_assessed_by_their_nodes() {
+fn pool_assessment_follows_nodes() {
     let new = json!({"currentConfig": "new", "desiredConfig": "new"});
     let cases: [(&str, bool, Vec<Value>); 7] = [
         ("empty", false, vec![]),
@@ -22,7 +22,7 @@ fn pools_are_assessed_by_their_nodes() {
         let workers = numbered.map(|(index, it)| node(&format!("w-{index}"), "worker", it));
         cluster.nodes = workers.collect();
         cluster.nodes.push(node("infra-0", "infra", json!({})));
-        let status = told(&cluster, 600);
+        let status = text(&cluster, 600);
         let PoolStatus { assessment, percent, nodes, .. } = &status.pools[0];
         format!("{name}: {assessment:?} {percent}% {nodes:?}\n  {:?}", summaries(&status))
     });
@@ -45,7 +45,7 @@ fn pools_are_assessed_by_their_nodes() {
 }
 
 #[test]
-fn a_node_is_in_the_pool_that_was_made_for_it() {
+fn node_belongs_to_most_specific_pool() {
     let mut cluster = cluster();
     cluster.pools.push(pool("infra"));
     let labels = &mut cluster.nodes[1].metadata.labels;
@@ -55,16 +55,16 @@ fn a_node_is_in_the_pool_that_was_made_for_it() {
     cluster.pools[1].spec.node_selector = Some(object(json!({
         "matchExpressions": [{"key": "role/worker", "operator": "Exists"}]
     })));
-    let status = told(&cluster, 600);
+    let status = text(&cluster, 600);
     let pools: Vec<&str> = status.nodes.iter().map(|node| node.pool.as_str()).collect();
     assert_eq!(pools, ["master", "infra"]);
     assert_eq!(status.pools[0].assessment, PoolAssessment::Empty);
     cluster.nodes.retain(|node| node.metadata.name == "master-0");
-    assert!(told(&cluster, 600).pools.is_empty(), "pools without nodes are not told");
+    assert!(text(&cluster, 600).pools.is_empty(), "pools without nodes are not listed");
 }
 
 #[test]
-fn a_pool_has_the_nodes_that_its_selector_wants() {
+fn pool_members_match_selector() {
     let members = |pools: &[(&str, Value)]| {
         let mut cluster = cluster();
         cluster.pools = pools
@@ -75,19 +75,19 @@ fn a_pool_has_the_nodes_that_its_selector_wants() {
                 pool
             })
             .collect();
-        let status = told(&cluster, 600);
-        let told = status.nodes.iter().map(|node| format!("{} in {}", node.name, node.pool));
-        told.collect::<Vec<_>>().join(", ")
+        let status = text(&cluster, 600);
+        let text = status.nodes.iter().map(|node| format!("{} in {}", node.name, node.pool));
+        text.collect::<Vec<_>>().join(", ")
     };
     let role = |name: &str| json!({"matchLabels": {format!("role/{name}"): ""}});
     let any_role = json!({"matchExpressions": [{"key": "role/worker", "operator": "Exists"}]});
     let wrong = json!({"matchExpressions": [{"key": "role/worker", "operator": "Perhaps"}]});
-    let everybody = json!({});
+    let any_node = json!({});
     insta::assert_snapshot!([
         members(&[("master", role("master")), ("worker", role("worker"))]),
-        members(&[("worker", everybody.clone()), ("master", role("master"))]),
-        members(&[("master", role("master")), ("worker", everybody.clone()), ("infra", any_role.clone())]),
-        members(&[("master", everybody), ("worker", role("worker"))]),
+        members(&[("worker", any_node.clone()), ("master", role("master"))]),
+        members(&[("master", role("master")), ("worker", any_node.clone()), ("infra", any_role.clone())]),
+        members(&[("master", any_node), ("worker", role("worker"))]),
         members(&[("master", json!(null)), ("worker", role("worker"))]),
         members(&[("master", wrong), ("worker", role("worker"))]),
         members(&[("infra", any_role.clone()), ("gpu", any_role)]),
@@ -104,7 +104,7 @@ fn a_pool_has_the_nodes_that_its_selector_wants() {
 }
 
 #[test]
-fn a_pause_matters_only_where_a_node_is_behind() {
+fn paused_pool_without_outdated_nodes_has_no_insight() {
     let new = json!({"currentConfig": "new", "desiredConfig": "new"});
     let told_about = |nodes: &[Value]| {
         let mut cluster = cluster();
@@ -112,18 +112,18 @@ fn a_pause_matters_only_where_a_node_is_behind() {
         let numbered = nodes.iter().enumerate();
         cluster.nodes =
             numbered.map(|(index, it)| node(&format!("w-{index}"), "worker", it.clone())).collect();
-        let status = told(&cluster, 600);
+        let status = text(&cluster, 600);
         let pool = &status.pools[0];
         (pool.assessment, pool.nodes.excluded, summaries(&status).len())
     };
     assert_eq!(told_about(&[new.clone(), new.clone()]), (PoolAssessment::Completed, 0, 0));
     assert_eq!(told_about(&[new, json!({})]), (PoolAssessment::Excluded, 1, 1));
-    let at_it = json!({"desiredConfig": "new", "state": "Working"});
-    assert_eq!(told_about(&[at_it]), (PoolAssessment::Progressing, 0, 0), "it has begun before");
+    let nodes = json!({"desiredConfig": "new", "state": "Working"});
+    assert_eq!(told_about(&[nodes]), (PoolAssessment::Progressing, 0, 0), "it has begun before");
 }
 
 #[test]
-fn every_node_of_a_large_pool_is_told() {
+fn large_pool_lists_all_nodes() {
     let mut cluster = cluster();
     let names = (0..62).map(|index| format!("worker-{index:02}"));
     let of = |index: usize| match index % 3 {
@@ -133,7 +133,7 @@ fn every_node_of_a_large_pool_is_told() {
     };
     cluster.nodes =
         names.enumerate().map(|(index, name)| node(&name, "worker", of(index))).collect();
-    let status = told(&cluster, 600);
+    let status = text(&cluster, 600);
     assert_eq!(status.nodes.len(), 62);
     let PoolStatus { percent, nodes, .. } = status.pools[0];
     assert_eq!((percent, nodes.updated, nodes.progressing, nodes.outdated), (34, 21, 21, 41));
@@ -141,12 +141,12 @@ fn every_node_of_a_large_pool_is_told() {
 }
 
 #[test]
-fn a_cluster_without_worker_pools_has_none_to_tell() {
+fn cluster_without_worker_pools_has_no_pools() {
     let mut cluster = cluster();
     cluster.nodes.truncate(1);
     let labels = &mut cluster.nodes[0].metadata.labels;
     labels.insert("role/worker".to_owned(), String::new());
-    let status = told(&cluster, 600);
+    let status = text(&cluster, 600);
     assert!(status.pools.is_empty(), "its only node is one of the control plane");
     assert_eq!(status.nodes.len(), 1);
 }

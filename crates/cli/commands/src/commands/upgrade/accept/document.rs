@@ -1,4 +1,4 @@
-//! Accepted risks as a file: what was evaluated once, for many clusters.
+//! Accepted risks as a file, for import into other clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::stored::{Others, Stored};
+use super::super::acceptance::{OtherRisks, StoredAcceptances};
 use crate::args::report::ReportFormat;
 use crate::errors::WithHint;
 use crate::foreign_text::OneLine;
@@ -26,7 +26,7 @@ const KIND: &str = "AcceptedRisks";
 /// Version of the file format. Fairway 0.1 requires it, so exports keep it beside `apiVersion`.
 const VERSION: u32 = 1;
 
-/// The shape of such documents.
+/// Schema of the document.
 pub(super) fn shape() -> Shape {
     schema::of::<AcceptedRisks>(KIND)
 }
@@ -61,13 +61,13 @@ struct Entry {
 }
 
 impl AcceptedRisks {
-    /// What a ClusterVersion accepts.
+    /// Accepted risks of a ClusterVersion.
     pub(super) fn of(cluster_version: &ClusterVersion) -> anyhow::Result<Self> {
-        let stored = Stored::of(cluster_version, Others::Stay)?;
+        let stored = StoredAcceptances::of(cluster_version, OtherRisks::Keep)?;
         let mut risks = Vec::new();
         for risk in &stored.names {
             let name = risk.name.clone();
-            let terms = stored.terms_of(&name).ok_or_else(|| not_understood(&name))?;
+            let terms = stored.terms_of(&name).ok_or_else(|| invalid_terms(&name))?;
             risks.push(Entry { name, terms, unknown: BTreeMap::new() });
         }
         Ok(Self {
@@ -78,7 +78,7 @@ impl AcceptedRisks {
         })
     }
 
-    /// What is in a file.
+    /// Reads a file.
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let name = input::name(path);
         let bytes = input::bytes(path).with_context(|| WithHint {
@@ -86,16 +86,16 @@ impl AcceptedRisks {
             hint: "run `fairway upgrade accept --export` to create such a file".to_owned(),
         })?;
         let document: Self = read::document(&name, &bytes)?;
-        match document.fault() {
+        match document.error() {
             None => Ok(document),
-            Some(fault) => Err(anyhow!("{}", OneLine(&fault)).context(WithHint {
+            Some(error) => Err(anyhow!("{}", OneLine(&error)).context(WithHint {
                 message: format!("{name} is not a valid {KIND} document"),
                 hint: "run `fairway upgrade accept --export` to create such a file".to_owned(),
             })),
         }
     }
 
-    /// Writes it: as YAML, unless somebody wants JSON.
+    /// Writes the document, as YAML unless JSON is requested.
     pub(super) fn write(&self, mut out: impl Write, format: ReportFormat) -> anyhow::Result<()> {
         match format {
             ReportFormat::Json => output::json(out, self)?,
@@ -106,8 +106,8 @@ impl AcceptedRisks {
         Ok(())
     }
 
-    /// What is wrong with it.
-    fn fault(&self) -> Option<String> {
+    /// First error of the document.
+    fn error(&self) -> Option<String> {
         if self.kind != KIND {
             return Some(format!("expected kind: {KIND}"));
         }
@@ -134,7 +134,7 @@ impl AcceptedRisks {
             None if !is_legal(entry) => {
                 Some(format!("risks[{number}]: the name is empty or too long"))
             }
-            // Nobody could tell on which of the terms.
+            // The terms would be ambiguous.
             None if !names.insert(&entry.name) => {
                 Some(format!("risks[{number}]: duplicate name {}", entry.name))
             }
@@ -142,12 +142,12 @@ impl AcceptedRisks {
         })
     }
 
-    /// The risks whose acceptance is not over; and what to say about the others.
+    /// Risks whose acceptance has not expired, and warnings about the others.
     pub(super) fn valid(self, now: Timestamp) -> (BTreeMap<String, Terms>, Vec<String>) {
-        let (mut valid, mut over) = (BTreeMap::new(), Vec::new());
+        let (mut valid, mut expired) = (BTreeMap::new(), Vec::new());
         for Entry { name, terms, .. } in self.risks {
             match terms.until.as_ref().filter(|until| until.end() <= now) {
-                Some(until) => over.push(format!(
+                Some(until) => expired.push(format!(
                     "skipping {}: its acceptance expired on {}",
                     OneLine(&name),
                     OneLine(&until.to_string())
@@ -155,11 +155,11 @@ impl AcceptedRisks {
                 None => drop(valid.insert(name, terms)),
             }
         }
-        (valid, over)
+        (valid, expired)
     }
 }
 
-fn not_understood(name: &str) -> WithHint {
+fn invalid_terms(name: &str) -> WithHint {
     WithHint {
         message: format!("cannot read the acceptance terms of {}", OneLine(name)),
         hint: "accept the risk again with `fairway upgrade accept`".to_owned(),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_accepted_is_written_and_read_again() {
+    fn export_and_import_round_trip() {
         let document = exported();
         insta::assert_snapshot!(written(&document, ReportFormat::Text), @r#"
         apiVersion: fairway.dev/v1alpha1
@@ -226,16 +226,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_is_left_out_and_said() {
+    fn import_skips_expired_risks() {
         let text =
             "{kind: AcceptedRisks, version: 1, risks: [{name: A, until: 2025-12-31}, {name: B}]}";
-        let (valid, over) = read(text).unwrap().valid(now());
+        let (valid, expired) = read(text).unwrap().valid(now());
         assert_eq!(valid.into_keys().collect::<Vec<_>>(), ["B"]);
-        insta::assert_snapshot!(over.join("\n"), @"skipping A: its acceptance expired on 2025-12-31");
+        insta::assert_snapshot!(expired.join("\n"), @"skipping A: its acceptance expired on 2025-12-31");
     }
 
     #[test]
-    fn files_of_something_else_are_refused() {
+    fn import_of_other_documents_is_refused() {
         let long = "A".repeat(limits::RISK_NAME + 1);
         let many = vec!["{name: A}"; limits::ACCEPTED_RISKS + 1].join(", ");
         let document =
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_that_cannot_be_read_are_not_carried_on() {
+    fn export_with_invalid_terms_fails() {
         let mut object = cluster_version();
         accept(&mut object, &["SlowDisks"], Some(r#"{"SlowDisks": {"until": "soon"}}"#));
         let refused = AcceptedRisks::of(&object).unwrap_err().to_string();

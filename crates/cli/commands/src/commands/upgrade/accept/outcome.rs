@@ -1,20 +1,25 @@
-//! What was accepted, and what comes of it, for people and for programs.
+//! Result of `fairway upgrade accept`, and its effect on updates.
 
 use std::fmt;
 
-use fairway_risk::Terms;
+use fairway_api::cluster_version::ConditionalUpdate;
+use fairway_api::image::same_content;
+use fairway_api::reason::{recommended, release_accepted};
+use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _};
+use fairway_risk::{Acceptance, Terms};
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::terms::AfterName;
-use super::effect::{BlockedUpdate, Effect};
+use super::super::acceptance::TermsSuffix;
+use super::super::risks::{self, Exposure};
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 
 /// Changes of the accepted risks, and their effect on updates.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Outcome {
+pub(super) struct AcceptOutcome {
     /// Whether this is a dry run.
     pub(super) dry_run: bool,
     /// Risks that are newly accepted, or accepted with other terms.
@@ -45,9 +50,8 @@ pub(super) struct Accepted {
     pub(super) previously_accepted: bool,
 }
 
-impl Outcome {
-    /// How the command ends: whoever accepts risks for an update that waits, and has not known all
-    /// of them, is told.
+impl AcceptOutcome {
+    /// Exit status: `NewRisks` if the requested update has further risks.
     pub(super) fn exit_status(&self) -> ExitStatus {
         let accepts = !self.accepted.is_empty();
         match &self.effect.blocked_update {
@@ -57,14 +61,125 @@ impl Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
+/// Changes of the listed updates once the operator has re-evaluated the risks.
+#[derive(Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Effect {
+    /// Versions that become recommended, latest first.
+    pub(super) newly_recommended: Vec<String>,
+    /// Updates with a newly accepted risk that other risks still block, latest first.
+    pub(super) not_recommended: Vec<BlockedUpdate>,
+    /// Updates that are no longer recommended, latest first.
+    pub(super) no_longer_recommended: Vec<BlockedUpdate>,
+    /// Version of the requested update that the acceptance unblocks.
+    pub(super) unblocked_update: Option<String>,
+    /// Requested update that other risks still block.
+    pub(super) blocked_update: Option<BlockedUpdate>,
+}
+
+/// Update with unaccepted risks.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct BlockedUpdate {
+    /// Version of the target release.
+    pub(super) version: String,
+    /// Names of the unaccepted risks.
+    pub(super) risks: Vec<String>,
+}
+
+impl Effect {
+    /// Effect on updates that have one of the risks in `changed`.
+    pub(super) fn of(
+        cluster_version: &ClusterVersion,
+        acceptance: &Acceptance,
+        changed: &[&str],
+        now: Timestamp,
+    ) -> Self {
+        let Some(status) = &cluster_version.status else { return Self::default() };
+        let mut effect = Self::default();
+        let affected = status.conditional_updates.iter().filter(|update| {
+            let names = risks::names(update);
+            changed.iter().any(|name| names.contains(name))
+        });
+        for update in affected {
+            let version = update.release.version.clone();
+            let risks = open_risks(status, update, acceptance, now);
+            match (update.conditions.is_true(recommended::TYPE), risks.is_empty()) {
+                (true, true) => {}
+                (false, true) => effect.newly_recommended.push(version),
+                (false, false) => effect.not_recommended.push(BlockedUpdate { version, risks }),
+                (true, false) => {
+                    effect.no_longer_recommended.push(BlockedUpdate { version, risks });
+                }
+            }
+        }
+        effect.sort();
+        let requested = blocked_request(cluster_version, status)
+            .filter(|update| changed.iter().any(|name| risks::names(update).contains(name)));
+        if let Some(update) = requested {
+            let version = update.release.version.clone();
+            let risks = open_risks(status, update, acceptance, now);
+            if risks.is_empty() {
+                effect.unblocked_update = Some(version);
+            } else {
+                effect.blocked_update = Some(BlockedUpdate { version, risks });
+            }
+        }
+        effect
+    }
+
+    fn sort(&mut self) {
+        let Self { newly_recommended, not_recommended, no_longer_recommended, .. } = self;
+        newly_recommended.sort_by_cached_key(|version| risks::latest_first(version));
+        for updates in [not_recommended, no_longer_recommended] {
+            updates.sort_by_cached_key(|update| risks::latest_first(&update.version));
+        }
+    }
+}
+
+/// Unaccepted risks of an update that apply or may apply. An update that is not offered never becomes
+/// recommended, even if that risk is accepted.
+fn open_risks(
+    status: &ClusterVersionStatus,
+    update: &ConditionalUpdate,
+    acceptance: &Acceptance,
+    now: Timestamp,
+) -> Vec<String> {
+    let open = risks::names(update).into_iter().filter(|name| {
+        let hash = risks::definition_hash(status, name);
+        let standing = acceptance.standing(name, &update.release.version, &hash, now);
+        let exposure = Exposure::of(status, update, name, standing.is_accepted());
+        let never_recommended = *name == recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code;
+        exposure != Exposure::NotExposed && (never_recommended || !standing.is_accepted())
+    });
+    open.map(str::to_owned).collect()
+}
+
+/// Requested update that its risks block.
+fn blocked_request<'a>(
+    cluster_version: &ClusterVersion,
+    status: &'a ClusterVersionStatus,
+) -> Option<&'a ConditionalUpdate> {
+    let desired = cluster_version.spec.desired_update.as_ref().filter(|one| one.is_update())?;
+    let accepted = status.conditions.find(release_accepted::TYPE)?;
+    let unaccepted = release_accepted::UNACCEPTED_RISKS.code;
+    if accepted.reason.as_deref() != Some(unaccepted) {
+        return None;
+    }
+    status.conditional_updates.iter().find(|update| {
+        let image = desired.image().is_none_or(|image| same_content(image, &update.release.image));
+        let version = desired.version().is_none_or(|version| version == update.release.version);
+        image && version
+    })
+}
+
+impl fmt::Display for AcceptOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dry_run {
             f.write_str("Dry run, nothing changed. Without --dry-run:\n\n")?;
         }
         for risk in &self.accepted {
             let how = if risk.previously_accepted { "Accepted with new terms" } else { "Accepted" };
-            writeln!(f, "{how}: {}{}", OneLine(&risk.name), AfterName(&risk.terms))?;
+            writeln!(f, "{how}: {}{}", OneLine(&risk.name), TermsSuffix(&risk.terms))?;
         }
         for name in &self.unchanged {
             writeln!(f, "Already accepted: {}", OneLine(name))?;
@@ -93,18 +208,26 @@ impl fmt::Display for Effect {
         if let Some(version) = &self.unblocked_update {
             writeln!(f, "  the pending update to {} continues", OneLine(version))?;
         }
-        if let Some(held) = &self.blocked_update {
-            let version = OneLine(&held.version);
-            writeln!(f, "  the requested update to {version} still waits for {held}")?;
+        if let Some(update) = &self.blocked_update {
+            let version = OneLine(&update.version);
+            writeln!(f, "  the requested update to {version} still waits for {update}")?;
         }
         for version in &self.newly_recommended {
             writeln!(f, "  {} becomes recommended", OneLine(version))?;
         }
-        for held in &self.not_recommended {
-            writeln!(f, "  {} is still not recommended because of {held}", OneLine(&held.version))?;
+        for update in &self.not_recommended {
+            writeln!(
+                f,
+                "  {} is still not recommended because of {update}",
+                OneLine(&update.version)
+            )?;
         }
-        for held in &self.no_longer_recommended {
-            writeln!(f, "  {} is no longer recommended because of {held}", OneLine(&held.version))?;
+        for update in &self.no_longer_recommended {
+            writeln!(
+                f,
+                "  {} is no longer recommended because of {update}",
+                OneLine(&update.version)
+            )?;
         }
         writeln!(f)
     }

@@ -4,8 +4,9 @@ use fairway_risk::ANNOTATION;
 use fairway_testkit::objects;
 use serde_json::{Value, json};
 
-use super::plan::Plan;
-use super::wish::Wish;
+use super::outcome::AcceptOutcome;
+use super::request::AcceptRequest;
+use super::*;
 use crate::args::upgrade::AcceptArgs;
 use crate::commands::upgrade::fixtures::{
     accept, cluster_version, condition, hold, now, offer, recommended, risk,
@@ -18,18 +19,18 @@ struct Typed {
     args: AcceptArgs,
 }
 
-fn wish(arguments: &[&str]) -> Wish {
+fn request(arguments: &[&str]) -> AcceptRequest {
     let typed = Typed::try_parse_from([&["accept"], arguments].concat()).unwrap();
-    let mut wish = Wish::of(&typed.args, now()).unwrap();
-    wish.by(Some("alice"));
-    wish
+    let mut request = AcceptRequest::of(&typed.args, now()).unwrap();
+    request.set_user(Some("alice"));
+    request
 }
 
-fn plan(object: &ClusterVersion, arguments: &[&str]) -> Plan {
-    Plan::of(object, &wish(arguments), now()).unwrap()
+fn change(object: &ClusterVersion, arguments: &[&str]) -> Change<AcceptOutcome> {
+    decide(object, &request(arguments), now()).unwrap()
 }
 
-/// Two updates, with one risk that stands against both, one against one, and one against none.
+/// Two updates, with one risk that blocks both, one that blocks one, and one that does not apply.
 fn risky() -> ClusterVersion {
     let mut object = cluster_version();
     let (slow, noisy) = (risk("SlowDisks", "True"), risk("NoisyLogs", "Unknown"));
@@ -40,27 +41,27 @@ fn risky() -> ClusterVersion {
     object
 }
 
-/// What the annotation says after the patch.
-fn terms(plan: &Plan) -> Value {
-    let patch = plan.patch.as_ref().expect("a patch");
+/// Terms in the annotation of the patch.
+fn terms(change: &Change<AcceptOutcome>) -> Value {
+    let patch = change.patch.as_ref().expect("a patch");
     let text = patch["metadata"]["annotations"][ANNOTATION].as_str();
     text.map_or(Value::Null, |text| serde_json::from_str(text).unwrap())
 }
 
-fn desired_update(plan: &Plan) -> &Value {
-    &plan.patch.as_ref().expect("a patch")["spec"]["desiredUpdate"]
+fn desired_update(change: &Change<AcceptOutcome>) -> &Value {
+    &change.patch.as_ref().expect("a patch")["spec"]["desiredUpdate"]
 }
 
 #[test]
-fn names_go_into_the_spec_and_terms_beside_them() {
+fn accept_writes_names_and_terms() {
     let arguments =
         ["SlowDisks", "--reason=replaced soon", "--until=90d", "--for=5.2.1", "--for=>=5.2.3"];
-    let plan = plan(&risky(), &arguments);
-    assert_eq!(*desired_update(&plan), json!({"acceptRisks": [{"name": "SlowDisks"}]}));
-    assert_eq!(plan.patch.as_ref().unwrap()["metadata"]["resourceVersion"], "7");
+    let change = change(&risky(), &arguments);
+    assert_eq!(*desired_update(&change), json!({"acceptRisks": [{"name": "SlowDisks"}]}));
+    assert_eq!(change.patch.as_ref().unwrap()["metadata"]["resourceVersion"], "7");
     let definition = fairway_risk::definition_hash(&risk("SlowDisks", "True"));
     assert_eq!(
-        terms(&plan),
+        terms(&change),
         json!({"SlowDisks": {
             "reason": "replaced soon",
             "until": "2026-04-01T02:00:00Z",
@@ -69,7 +70,7 @@ fn names_go_into_the_spec_and_terms_beside_them() {
             "definition": definition,
         }})
     );
-    insta::assert_snapshot!(plan.outcome, @"
+    insta::assert_snapshot!(change.outcome, @"
     Accepted: SlowDisks, for 5.2.1 || >=5.2.3, until 2026-04-01T02:00:00Z, by alice: replaced soon
 
     After the operator has re-evaluated the updates:
@@ -81,9 +82,9 @@ fn names_go_into_the_spec_and_terms_beside_them() {
 }
 
 #[test]
-fn what_comes_of_it_for_programs() {
-    let plan = plan(&risky(), &["SlowDisks", "SlowDisk", "NoisyLogs-", "--until=2026-12-31"]);
-    insta::assert_snapshot!(serde_json::to_string_pretty(&plan.outcome).unwrap(), @r#"
+fn json_document_is_complete() {
+    let change = change(&risky(), &["SlowDisks", "SlowDisk", "NoisyLogs-", "--until=2026-12-31"]);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&change.outcome).unwrap(), @r#"
     {
       "dryRun": false,
       "accepted": [
@@ -130,9 +131,9 @@ fn what_comes_of_it_for_programs() {
 }
 
 #[test]
-fn all_risks_of_an_update_are_accepted() {
-    let plan = plan(&risky(), &["SlowDisks,NoisyLogs"]);
-    insta::assert_snapshot!(plan.outcome, @"
+fn accepting_all_risks_recommends_update() {
+    let change = change(&risky(), &["SlowDisks,NoisyLogs"]);
+    insta::assert_snapshot!(change.outcome, @"
     Accepted: NoisyLogs, by alice
     Accepted: SlowDisks, by alice
 
@@ -145,49 +146,52 @@ fn all_risks_of_an_update_are_accepted() {
 }
 
 #[test]
-fn those_that_stay_keep_their_order_and_new_ones_follow_by_name() {
+fn new_names_follow_existing_ones() {
     let mut object = risky();
     accept(&mut object, &["Zeta", "Alpha", "Mid"], Some(r#"{"Mid":{"until":"2026-12-31"}}"#));
-    let plan = plan(&object, &["Omega", "Beta", "Mid-"]);
-    let names: Vec<&str> = plan.outcome.accept_risks.iter().map(String::as_str).collect();
+    let change = change(&object, &["Omega", "Beta", "Mid-"]);
+    let names: Vec<&str> = change.outcome.accept_risks.iter().map(String::as_str).collect();
     assert_eq!(names, ["Zeta", "Alpha", "Beta", "Omega"]);
-    assert_eq!(plan.outcome.removed, ["Mid"]);
-    assert!(terms(&plan).get("Mid").is_none(), "terms go with their risk");
+    assert_eq!(change.outcome.removed, ["Mid"]);
+    assert!(terms(&change).get("Mid").is_none(), "terms go with their risk");
 }
 
 #[test]
-fn replacing_leaves_what_is_named() {
+fn replace_keeps_only_named_risks() {
     let mut object = risky();
     accept(&mut object, &["Zeta", "SlowDisks"], Some("not even JSON"));
-    let plan = plan(&object, &["--replace", "SlowDisks", "Beta"]);
-    assert_eq!(plan.outcome.accept_risks, ["SlowDisks", "Beta"]);
-    assert_eq!(plan.outcome.removed, ["Zeta"]);
+    let change = change(&object, &["--replace", "SlowDisks", "Beta"]);
+    assert_eq!(change.outcome.accept_risks, ["SlowDisks", "Beta"]);
+    assert_eq!(change.outcome.removed, ["Zeta"]);
     let again: Vec<bool> =
-        plan.outcome.accepted.iter().map(|risk| risk.previously_accepted).collect();
+        change.outcome.accepted.iter().map(|risk| risk.previously_accepted).collect();
     assert_eq!(again, [false, true], "Beta is new, SlowDisks is not");
 }
 
 #[test]
-fn an_update_that_is_asked_for_stays_as_it_is() {
+fn accept_keeps_requested_update() {
     let mut object = risky();
     let mut update = objects::update_to("5.2.1");
     update.mode = Some("Preflight".into());
     object.spec.desired_update = Some(update);
-    let plan = plan(&object, &["SlowDisks"]);
-    assert_eq!(*desired_update(&plan), json!({"acceptRisks": [{"name": "SlowDisks"}]}));
-    assert_eq!(plan.outcome.effect.unblocked_update, None);
+    let change = change(&object, &["SlowDisks"]);
+    assert_eq!(*desired_update(&change), json!({"acceptRisks": [{"name": "SlowDisks"}]}));
+    assert_eq!(change.outcome.effect.unblocked_update, None);
 }
 
 #[test]
-fn the_last_risk_goes_with_what_holds_it() {
+fn removing_last_risk_removes_desired_update() {
     let mut object = risky();
     accept(&mut object, &["SlowDisks"], Some("{}"));
     for arguments in [&["SlowDisks-"][..], &["--clear"]] {
-        assert_eq!(*desired_update(&plan(&object, arguments)), Value::Null, "{arguments:?}");
+        assert_eq!(*desired_update(&change(&object, arguments)), Value::Null, "{arguments:?}");
     }
-    let plan = plan(&object, &["--clear"]);
-    assert_eq!(plan.patch.as_ref().unwrap()["metadata"]["annotations"], json!({ANNOTATION: null}));
-    insta::assert_snapshot!(plan.outcome, @"
+    let change = change(&object, &["--clear"]);
+    assert_eq!(
+        change.patch.as_ref().unwrap()["metadata"]["annotations"],
+        json!({ANNOTATION: null})
+    );
+    insta::assert_snapshot!(change.outcome, @"
     No longer accepted: SlowDisks
 
     After the operator has re-evaluated the updates:
@@ -199,26 +203,26 @@ fn the_last_risk_goes_with_what_holds_it() {
 }
 
 #[test]
-fn an_empty_request_goes_and_one_for_a_release_stays() {
+fn clear_removes_empty_request_only() {
     let mut object = risky();
     accept(&mut object, &["SlowDisks"], None);
     let update = object.spec.desired_update.as_mut().unwrap();
     (update.version, update.image, update.force) =
         (Some(String::new()), Some(String::new()), Some(false));
-    assert_eq!(*desired_update(&plan(&object, &["--clear"])), Value::Null);
+    assert_eq!(*desired_update(&change(&object, &["--clear"])), Value::Null);
 
     object.spec.desired_update.as_mut().unwrap().version = Some("5.2.1".to_owned());
-    assert_eq!(*desired_update(&plan(&object, &["--clear"])), json!({"acceptRisks": null}));
+    assert_eq!(*desired_update(&change(&object, &["--clear"])), json!({"acceptRisks": null}));
 }
 
 #[test]
-fn what_is_there_already_is_not_written_again() {
+fn repeated_acceptance_changes_nothing() {
     let mut object = risky();
     accept(&mut object, &["SlowDisks"], None);
     let definition = fairway_risk::definition_hash(&risk("SlowDisks", "True"));
     let annotation = json!({"SlowDisks": {"by": "bob", "definition": definition}}).to_string();
     accept(&mut object, &["SlowDisks"], Some(&annotation));
-    let again = plan(&object, &["SlowDisks"]);
+    let again = change(&object, &["SlowDisks"]);
     assert!(again.patch.is_none());
     insta::assert_snapshot!(again.outcome, @"
     Already accepted: SlowDisks
@@ -226,7 +230,7 @@ fn what_is_there_already_is_not_written_again() {
     Accepted risks: SlowDisks
     ");
 
-    let until = plan(&object, &["SlowDisks", "--until=2026-12-31"]);
+    let until = change(&object, &["SlowDisks", "--until=2026-12-31"]);
     assert_eq!(until.patch.as_ref().unwrap().get("spec"), None, "only the terms change");
     insta::assert_snapshot!(until.outcome, @"
     Accepted with new terms: SlowDisks, until 2026-12-31, by alice
@@ -237,15 +241,15 @@ fn what_is_there_already_is_not_written_again() {
 
     Accepted risks: SlowDisks
     ");
-    assert!(plan(&cluster_version(), &["--clear"]).patch.is_none());
+    assert!(change(&cluster_version(), &["--clear"]).patch.is_none());
 }
 
 #[test]
-fn an_update_that_waits_for_it_goes_on() {
+fn acceptance_unblocks_requested_update() {
     let mut object = risky();
     object.spec.desired_update = Some(objects::update_to("5.2.1"));
     hold(&mut object, condition("ReleaseAccepted", false, "UnacceptedRisks", "SlowDisks"));
-    insta::assert_snapshot!(plan(&object, &["SlowDisks"]).outcome.effect, @"
+    insta::assert_snapshot!(change(&object, &["SlowDisks"]).outcome.effect, @"
 
     After the operator has re-evaluated the updates:
       the pending update to 5.2.1 continues
@@ -255,22 +259,18 @@ fn an_update_that_waits_for_it_goes_on() {
     let image = objects::release("5.2.1").image;
     let (_, digest) = image.rsplit_once('@').unwrap();
     object.spec.desired_update.as_mut().unwrap().image = Some(format!("mirror.example/r@{digest}"));
-    let mirrored = plan(&object, &["SlowDisks"]).outcome.effect;
-    assert_eq!(
-        mirrored.unblocked_update.as_deref(),
-        Some("5.2.1"),
-        "by whatever name it was asked for"
-    );
-    let elsewhere = plan(&object, &["SlowDisks", "--for=5.3.x"]);
+    let mirrored = change(&object, &["SlowDisks"]).outcome.effect;
+    assert_eq!(mirrored.unblocked_update.as_deref(), Some("5.2.1"), "by image digest");
+    let elsewhere = change(&object, &["SlowDisks", "--for=5.3.x"]);
     assert_eq!(elsewhere.outcome.effect.unblocked_update, None);
 }
 
 #[test]
-fn an_update_that_waits_for_more_says_for_what() {
+fn remaining_risks_block_requested_update() {
     let mut object = risky();
     object.spec.desired_update = Some(objects::update_to("5.2.2"));
     hold(&mut object, condition("ReleaseAccepted", false, "UnacceptedRisks", "Two risks"));
-    let one = plan(&object, &["SlowDisks"]).outcome;
+    let one = change(&object, &["SlowDisks"]).outcome;
     assert_eq!(one.exit_status(), ExitStatus::NewRisks);
     insta::assert_snapshot!(one.effect, @"
 
@@ -279,16 +279,16 @@ fn an_update_that_waits_for_more_says_for_what() {
       5.2.1 becomes recommended
       5.2.2 is still not recommended because of NoisyLogs
     ");
-    let both = plan(&object, &["SlowDisks", "NoisyLogs"]).outcome;
+    let both = change(&object, &["SlowDisks", "NoisyLogs"]).outcome;
     assert_eq!((both.exit_status(), both.effect.blocked_update), (ExitStatus::Success, None));
     accept(&mut object, &["SlowDisks"], None);
-    let back = plan(&object, &["SlowDisks-"]).outcome;
-    assert_eq!(back.exit_status(), ExitStatus::Success, "who accepts nothing is told nothing new");
+    let back = change(&object, &["SlowDisks-"]).outcome;
+    assert_eq!(back.exit_status(), ExitStatus::Success, "removal reports no new risks");
 }
 
-/// The names that are accepted after each of several steps.
+/// Accepted names after each of several changes.
 #[test]
-fn names_come_and_go_step_by_step() {
+fn names_after_each_of_several_changes() {
     let mut object = cluster_version();
     for (arguments, names) in [
         (&["B,A"][..], &["A", "B"][..]),
@@ -298,22 +298,22 @@ fn names_come_and_go_step_by_step() {
         (&["B, C ,A", "B"], &["B", "A", "C"]),
         (&["--clear"], &[]),
     ] {
-        let plan = plan(&object, arguments);
-        assert_eq!(plan.outcome.accept_risks, names, "{arguments:?}");
-        let written = desired_update(&plan).clone();
+        let change = change(&object, arguments);
+        assert_eq!(change.outcome.accept_risks, names, "{arguments:?}");
+        let written = desired_update(&change).clone();
         assert_eq!(written.is_null(), names.is_empty(), "nothing empty is left: {written}");
         object.spec.desired_update = serde_json::from_value(written).unwrap();
     }
 }
 
 #[test]
-fn a_risk_that_is_taken_back_takes_recommendations_with_it() {
+fn removal_withdraws_recommendation() {
     let mut object = risky();
     accept(&mut object, &["SlowDisks"], None);
     let status = object.status.as_mut().unwrap();
     status.conditional_updates[0].conditions =
         vec![recommended("True", "AllExposedRisksAccepted", "")];
-    insta::assert_snapshot!(plan(&object, &["SlowDisks-"]).outcome.effect, @"
+    insta::assert_snapshot!(change(&object, &["SlowDisks-"]).outcome.effect, @"
 
     After the operator has re-evaluated the updates:
       5.2.2 is still not recommended because of NoisyLogs, SlowDisks
@@ -322,20 +322,20 @@ fn a_risk_that_is_taken_back_takes_recommendations_with_it() {
 }
 
 #[test]
-fn an_update_that_is_not_offered_never_becomes_recommended() {
+fn update_not_offered_is_never_recommended() {
     let mut object = cluster_version();
     let risks = [risk("NotOfferedByUpdateService", "True")];
     offer(&mut object, "5.3.0", &risks, recommended("False", "NotOfferedByUpdateService", ""));
-    let plan = plan(&object, &["NotOfferedByUpdateService"]);
-    assert_eq!(plan.outcome.effect.newly_recommended, [""; 0]);
+    let change = change(&object, &["NotOfferedByUpdateService"]);
+    assert_eq!(change.outcome.effect.newly_recommended, [""; 0]);
 }
 
 #[test]
-fn what_may_not_have_been_meant() {
+fn unknown_names_warn() {
     let mut object = risky();
     accept(&mut object, &["SlowDisks"], None);
-    let plan = plan(&object, &["SlowDisk", "Etcd", "SlowDiks-"]);
-    insta::assert_snapshot!(plan.outcome.warnings.join("\n"), @"
+    let change = change(&object, &["SlowDisk", "Etcd", "SlowDiks-"]);
+    insta::assert_snapshot!(change.outcome.warnings.join("\n"), @"
     no available update has a risk named Etcd
     no available update has a risk named SlowDisk; did you mean SlowDisks?
     SlowDiks is not an accepted risk; did you mean SlowDisks?
@@ -343,9 +343,9 @@ fn what_may_not_have_been_meant() {
 }
 
 #[test]
-fn what_is_refused() {
+fn refusals() {
     let refused = |object: &ClusterVersion, arguments: &[&str]| {
-        let error = Plan::of(object, &wish(arguments), now()).err().expect("a refusal");
+        let error = decide(object, &request(arguments), now()).err().expect("a refusal");
         crate::errors::chain(&error).join(": ")
     };
     let mut broken = risky();
@@ -356,7 +356,7 @@ fn what_is_refused() {
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let mut full = risky();
     accept(&mut full, &many, None);
-    assert!(Plan::of(&full, &wish(&["Risk7"]), now()).is_ok());
+    assert!(decide(&full, &request(&["Risk7"]), now()).is_ok());
     insta::assert_snapshot!(refused(&full, &["SlowDisks"]), @"cannot accept 1001 risks: the maximum is 1000");
 
     let reason = format!("--reason={}", "x".repeat(1024));
@@ -365,10 +365,10 @@ fn what_is_refused() {
 }
 
 #[test]
-fn arguments_that_make_no_sense_together() {
+fn conflicting_arguments_are_refused() {
     let wrong = |arguments: &[&str]| {
         let typed = Typed::try_parse_from([&["accept"], arguments].concat()).unwrap();
-        Wish::of(&typed.args, now()).unwrap_err().to_string()
+        AcceptRequest::of(&typed.args, now()).unwrap_err().to_string()
     };
     let said = [
         wrong(&["A", "B,A-"]),
@@ -397,15 +397,15 @@ fn arguments_that_make_no_sense_together() {
 }
 
 #[test]
-fn who_names_no_risk_hears_where_the_list_is() {
-    let wish = |arguments: &[&str]| {
+fn accept_without_names_suggests_export() {
+    let request = |arguments: &[&str]| {
         let typed = Typed::try_parse_from([&["accept"], arguments].concat()).unwrap();
-        Wish::of(&typed.args, now()).map_err(|error| error.to_string())
+        AcceptRequest::of(&typed.args, now()).map_err(|error| error.to_string())
     };
     for arguments in [&[][..], &["--replace"]] {
         insta::allow_duplicates! {
-            insta::assert_snapshot!(wish(arguments).unwrap_err(), @"no risk is named; run `fairway upgrade accept --export` to list the accepted risks");
+            insta::assert_snapshot!(request(arguments).unwrap_err(), @"no risk is named; run `fairway upgrade accept --export` to list the accepted risks");
         }
     }
-    assert!(wish(&["--clear"]).is_ok());
+    assert!(request(&["--clear"]).is_ok());
 }

@@ -2,9 +2,9 @@ use clap::Parser;
 use fairway_api::ClusterVersion;
 use serde_json::json;
 
-use super::plan::{Outcome, Plan, Wish};
+use super::{ChannelAction, ChannelReport, decide};
 use crate::args::upgrade::ChannelArgs;
-use crate::commands::upgrade::change::Change as _;
+use crate::commands::upgrade::change::Change;
 use crate::commands::upgrade::fixtures::cluster_version;
 use crate::errors::{chain, hint};
 
@@ -14,9 +14,9 @@ struct Typed {
     args: ChannelArgs,
 }
 
-fn plan(object: &ClusterVersion, arguments: &[&str]) -> anyhow::Result<Plan> {
+fn change(object: &ClusterVersion, arguments: &[&str]) -> anyhow::Result<Change<ChannelReport>> {
     let typed = Typed::try_parse_from([&["channel"], arguments].concat())?;
-    Plan::of(object, &Wish::of(&typed.args))
+    decide(object, &ChannelAction::of(&typed.args))
 }
 
 fn in_channel(channel: Option<&str>) -> ClusterVersion {
@@ -25,10 +25,10 @@ fn in_channel(channel: Option<&str>) -> ClusterVersion {
     object
 }
 
-/// What is said, with warnings and errors.
-fn told(object: &ClusterVersion, arguments: &[&str]) -> String {
-    match plan(object, arguments) {
-        Ok(Plan { outcome, .. }) => {
+/// Output with warnings and errors.
+fn output(object: &ClusterVersion, arguments: &[&str]) -> String {
+    match change(object, arguments) {
+        Ok(Change { outcome, .. }) => {
             let warnings = outcome.warnings.iter().map(|text| format!("warning: {text}\n"));
             format!("{}{outcome}", warnings.collect::<String>())
         }
@@ -40,26 +40,26 @@ fn told(object: &ClusterVersion, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_channel_is_chosen() {
+fn set_channel_patches_spec() {
     let object = in_channel(Some("candidate-5.1"));
-    let plan = plan(&object, &["stable-5.1"]).unwrap();
+    let change = change(&object, &["stable-5.1"]).unwrap();
     let patch =
         json!({ "metadata": { "resourceVersion": "7" }, "spec": { "channel": "stable-5.1" } });
-    assert_eq!(plan.patch(), Some(&patch));
-    insta::assert_snapshot!(plan.outcome, @"
+    assert_eq!(change.patch.as_ref(), Some(&patch));
+    insta::assert_snapshot!(change.outcome, @"
     Channel: stable-5.1 (previously: candidate-5.1)
     Available channels: candidate-5.1, stable-5.1
 
     The operator retrieves the updates of this channel.
     ");
-    assert!(plan.check(&in_channel(Some("stable-5.1"))).is_ok());
-    assert!(plan.check(&object).is_err());
+    assert!((change.verify)(&in_channel(Some("stable-5.1"))).is_ok());
+    assert!((change.verify)(&object).is_err());
 }
 
 #[test]
-fn what_comes_of_it_for_programs() {
-    let plan = plan(&in_channel(None), &["stable-5.1"]).unwrap();
-    let outcome = Outcome { dry_run: true, ..plan.outcome };
+fn json_document_is_complete() {
+    let change = change(&in_channel(None), &["stable-5.1"]).unwrap();
+    let outcome = ChannelReport { dry_run: true, ..change.outcome };
     insta::assert_snapshot!(serde_json::to_string_pretty(&outcome).unwrap(), @r#"
     {
       "dryRun": true,
@@ -84,19 +84,19 @@ fn what_comes_of_it_for_programs() {
 }
 
 #[test]
-fn who_chooses_candidates_is_told_what_they_are() {
+fn candidate_channel_warns() {
     let object = in_channel(Some("stable-5.1"));
-    let warnings = plan(&object, &["candidate-5.1"]).unwrap().outcome.warnings;
+    let warnings = change(&object, &["candidate-5.1"]).unwrap().outcome.warnings;
     insta::assert_snapshot!(warnings.join("\n"), @"releases of candidate-5.1 are candidates and may never be supported");
 }
 
 #[test]
-fn without_a_name_nothing_changes() {
+fn show_channel_changes_nothing() {
     for arguments in [&[][..], &["stable-5.1"]] {
-        let plan = plan(&in_channel(Some("stable-5.1")), arguments).unwrap();
-        assert_eq!(plan.patch(), None);
+        let change = change(&in_channel(Some("stable-5.1")), arguments).unwrap();
+        assert_eq!(change.patch.as_ref(), None);
         insta::allow_duplicates! {
-            insta::assert_snapshot!(plan.outcome, @"
+            insta::assert_snapshot!(change.outcome, @"
             Channel: stable-5.1
             Available channels: candidate-5.1, stable-5.1
             ");
@@ -104,38 +104,38 @@ fn without_a_name_nothing_changes() {
     }
     for none in [None, Some("")] {
         for arguments in [&[][..], &["--clear"]] {
-            assert_eq!(plan(&in_channel(none), arguments).unwrap().patch(), None);
+            assert_eq!(change(&in_channel(none), arguments).unwrap().patch.as_ref(), None);
         }
     }
 }
 
 #[test]
-fn a_channel_is_cleared_only_where_somebody_says_so() {
+fn clear_removes_channel() {
     let object = in_channel(Some("stable-5.1"));
-    let patch = plan(&object, &["--clear"]).unwrap().patch().cloned().unwrap();
+    let patch = change(&object, &["--clear"]).unwrap().patch.as_ref().cloned().unwrap();
     assert_eq!(patch["spec"], json!({ "channel": null }));
-    insta::assert_snapshot!(told(&object, &["--clear"]), @"
+    insta::assert_snapshot!(output(&object, &["--clear"]), @"
     warning: without a channel, the operator does not retrieve updates
     No channel is set, so the operator does not retrieve updates (previously: stable-5.1)
     Available channels: candidate-5.1, stable-5.1
     ");
     for arguments in [&[""][..], &[" "], &["a b"], &["stable-5.1", "fast-5.1"], &["--clear", "a"]] {
-        assert!(plan(&object, arguments).is_err(), "{arguments:?}");
+        assert!(change(&object, arguments).is_err(), "{arguments:?}");
     }
 }
 
 #[test]
-fn a_channel_that_nobody_knows_is_meant_or_a_mistake() {
+fn unknown_channel_is_refused_unless_explicit() {
     let object = in_channel(Some("stable-5.1"));
-    insta::assert_snapshot!(told(&object, &["candidat-5.1"]), @"
+    insta::assert_snapshot!(output(&object, &["candidat-5.1"]), @"
     error: candidat-5.1 is not a known channel of the running release
     hint: did you mean candidate-5.1? known channels: candidate-5.1, stable-5.1; to set another channel, add --allow-explicit-channel
     ");
-    insta::assert_snapshot!(told(&object, &["stable-9.9"]), @"
+    insta::assert_snapshot!(output(&object, &["stable-9.9"]), @"
     error: stable-9.9 is not a known channel of the running release
     hint: known channels: candidate-5.1, stable-5.1; to set another channel, add --allow-explicit-channel
     ");
-    insta::assert_snapshot!(told(&object, &["eus-6.0", "--allow-explicit-channel"]), @"
+    insta::assert_snapshot!(output(&object, &["eus-6.0", "--allow-explicit-channel"]), @"
     warning: eus-6.0 is not a known channel of the running release
     Channel: eus-6.0 (previously: stable-5.1)
     Available channels: candidate-5.1, stable-5.1
@@ -144,7 +144,7 @@ fn a_channel_that_nobody_knows_is_meant_or_a_mistake() {
     ");
     let mut unknown = object;
     unknown.status.as_mut().unwrap().desired.channels.clear();
-    insta::assert_snapshot!(told(&unknown, &["fast-5.1"]), @"
+    insta::assert_snapshot!(output(&unknown, &["fast-5.1"]), @"
     warning: channel fast-5.1 is not verified: the channels of the running release are unknown
     Channel: fast-5.1 (previously: stable-5.1)
 

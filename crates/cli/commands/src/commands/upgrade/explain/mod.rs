@@ -1,12 +1,18 @@
-//! `fairway upgrade explain`: why a risk is what it is, and why a version is offered or not.
+//! `fairway upgrade explain`: explanations of risks and updates.
 
-mod graph;
 mod text;
+mod update_text;
 
-use fairway_api::{ClusterOperator, ClusterVersion};
-use fairway_insight::Explanation;
-use fairway_insight::explain::{self, Explained, Known, Notes, Subject};
-use fairway_insight::recommend::Verdict;
+use std::path::Path;
+
+use fairway_api::{ClusterOperator, ClusterVersion, Version};
+use fairway_graph::Scope;
+use fairway_insight::explain::{self, ExplainInput, Explained, StoredEvaluations, Subject};
+use fairway_insight::plan::{
+    AdminGates, ChannelSet, ClusterState, Goal, GraphSource, NotOffered, Plan, PlanInput,
+};
+use fairway_insight::{Explanation, Verdict};
+use fairway_risk::Outcomes;
 use fairway_risk::evaluations::{CONFIG_MAP, Evaluations, KEY};
 use futures::join;
 use jiff::Timestamp;
@@ -17,90 +23,116 @@ use crate::args::explain::ExplainArgs;
 use crate::args::source::SourceArgs;
 use crate::cluster::kind::CONFIG_MAPS;
 use crate::cluster::{OPERATOR_NAMESPACE, block_on};
+use crate::commands::graph::{input, view};
 use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 use crate::source::Source;
-use text::Shown;
+use text::ExplanationText;
 
-/// What documents of it are called.
+/// Kind of the document.
 const KIND: &str = "UpgradeExplanation";
 
-/// The shape of those documents.
+/// Schema of the document.
 pub(super) fn shape() -> Shape {
-    schema::of::<Shown<'_>>(KIND)
+    schema::of::<ExplanationText<'_>>(KIND)
 }
 
 pub(super) fn run(args: &ExplainArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let seen = block_on(Box::pin(look(&args.source)))?;
+    let data = block_on(Box::pin(read(&args.source)))?;
     let graph = match (&args.subject.0, &args.graph) {
-        (Subject::Update(version), Some(path)) => {
-            graph::not_offered(path, version, &seen, printer)?
-        }
+        (Subject::Update(version), Some(path)) => not_offered(path, version, &data, printer)?,
         (Subject::Risk(_), _) | (_, None) => None,
     };
-    let Seen { version, components, notes, now } = &seen;
-    let known = Known { version, components, notes, graph: graph.as_ref() };
-    let explanation = Explanation::of(&args.subject.0, &known, *now);
+    let ClusterData { version, components, evaluations, now } = &data;
+    let input = ExplainInput { version, components, evaluations, graph: graph.as_ref() };
+    let explanation = Explanation::of(&args.subject.0, &input, *now);
     if let (Subject::Risk(name), Explained::Risk(risk)) = (&args.subject.0, &explanation.subject)
         && !risk.is_known()
     {
-        return Err(unheard_of(name, version).into());
+        return Err(unknown_risk(name, version).into());
     }
-    let shown = Shown { explanation: &explanation };
-    output::report(printer.stdout(), args.output.output, KIND, &shown)?;
+    let text = ExplanationText { explanation: &explanation };
+    output::report(printer.stdout(), args.output.output, KIND, &text)?;
     Ok(match explanation.verdict() {
         Verdict::Yes => ExitStatus::Success,
         Verdict::No => ExitStatus::Refused,
-        Verdict::CannotTell => ExitStatus::Unknown,
+        Verdict::Unknown => ExitStatus::Unknown,
     })
 }
 
-/// What there is to explain with.
-struct Seen {
+/// Data of a cluster for an explanation.
+struct ClusterData {
     version: ClusterVersion,
     components: Vec<ClusterOperator>,
-    notes: Notes,
+    evaluations: StoredEvaluations,
     now: Timestamp,
 }
 
-async fn look(args: &SourceArgs) -> anyhow::Result<Seen> {
+async fn read(args: &SourceArgs) -> anyhow::Result<ClusterData> {
     let source = Source::open(args).await?;
-    let (version, components, notes) =
-        join!(source.cluster_version(), source.components(), notes(&source));
+    let (version, components, evaluations) =
+        join!(source.cluster_version(), source.components(), evaluations(&source));
     let (version, components) = (version?, components?);
-    let now = source.moment(&version, &components).now();
+    let now = source.observation_time(&version, &components).now();
     let now = match (&source, args.recorded.at) {
-        // It was written down after the last thing that happened in it.
-        (Source::Recorded(_), None) => notes.latest().map_or(now, |latest| now.max(latest)),
+        // A recording is not older than its latest evaluation.
+        (Source::Recorded(_), None) => evaluations.latest().map_or(now, |latest| now.max(latest)),
         (Source::Recorded(_), Some(_)) | (Source::Live(_), _) => now,
     };
-    Ok(Seen { version, components, notes, now })
+    Ok(ClusterData { version, components, evaluations, now })
 }
 
-/// What the operator has noted about queries. Whoever may not read it is told all the rest.
-async fn notes(source: &Source) -> Notes {
+/// Rule evaluations that the operator stores. Users who may not read them get the rest of the
+/// explanation.
+async fn evaluations(source: &Source) -> StoredEvaluations {
     let wanted = CONFIG_MAPS.all().within(OPERATOR_NAMESPACE);
     let found = match source.one::<ConfigMap>(wanted, CONFIG_MAP).await {
         Ok(found) => found,
-        Err(error) => return Notes::Unreadable(error.root_cause().to_string()),
+        Err(error) => return StoredEvaluations::Unreadable(error.root_cause().to_string()),
     };
     let json = found.and_then(|found| found.data?.remove(KEY));
     match json.as_deref().map(Evaluations::read) {
-        None => Notes::NotThere,
-        Some(Ok(evaluations)) => Notes::Known(evaluations),
-        Some(Err(error)) => Notes::Unreadable(format!(
+        None => StoredEvaluations::Missing,
+        Some(Ok(evaluations)) => StoredEvaluations::Known(evaluations),
+        Some(Err(error)) => StoredEvaluations::Unreadable(format!(
             "cannot read the evaluations in ConfigMap {OPERATOR_NAMESPACE}/{CONFIG_MAP}: {error}"
         )),
     }
 }
 
-fn unheard_of(name: &str, version: &ClusterVersion) -> CannotTell {
+/// Why the update graph of a file does not offer a version, `None` if it does.
+fn not_offered(
+    path: &Path,
+    version: &Version,
+    data: &ClusterData,
+    printer: &Printer,
+) -> anyhow::Result<Option<NotOffered>> {
+    let whole = input::wire_graph(path, printer)?;
+    let architecture = view::usual(&whole, None)?;
+    let graph = whole.within(Scope { architecture, channel: None });
+    let graph_source = GraphSource::File { file: path.display().to_string() };
+    let input = PlanInput { graph: &graph, graph_source: &graph_source, maintenance: None };
+    let cluster = ClusterState {
+        cluster_version: &data.version,
+        components: &data.components,
+        operators_error: None,
+        gates: &AdminGates::default(),
+        outcomes: &Outcomes::new(),
+        now: data.now,
+    };
+    let goal = Goal::Version(version.clone());
+    let channel_set = ChannelSet::new(cluster.channel(), &[], &goal);
+    let plan = Plan::new(&cluster, input, &channel_set, &goal);
+    Ok(plan.ok().and_then(|plan| plan.not_offered))
+}
+
+fn unknown_risk(name: &str, version: &ClusterVersion) -> CannotTell {
     let names = explain::names(version);
     let later = "run `fairway upgrade plan --to=VERSION` for the risks of later updates";
-    let hint = match similar::most_like(name, names.iter().copied()) {
+    let hint = match similar::most_similar(name, names.iter().copied()) {
         Some(meant) => format!("did you mean {meant}?"),
         None if names.is_empty() => format!("no available update has risks; {later}"),
         None => format!(

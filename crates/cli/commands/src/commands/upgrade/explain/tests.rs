@@ -18,7 +18,7 @@ use super::*;
 
 const QUERY: &str = "group by (type) (cluster_proxy_enabled == 1)\nor\n0 * group(up)";
 
-/// A risk about which a query tells first, and then nobody.
+/// Risk with a query and a second rule without one.
 fn of_query(name: &str, applies: &str) -> ConditionalUpdateRisk {
     let rule = |rule| serde_json::from_value::<MatchingRule>(rule).unwrap();
     let promql = rule(json!({"type": "PromQL", "promql": {"promql": QUERY}}));
@@ -29,7 +29,7 @@ fn of_query(name: &str, applies: &str) -> ConditionalUpdateRisk {
     risk
 }
 
-/// A cluster at 5.1.0 that a risk keeps from 5.2.0, and another one does not.
+/// Cluster at 5.1.0 with one risk of 5.2.0 that applies, and one that does not.
 fn cluster() -> ClusterVersion {
     let mut object = cluster_version();
     let risks = [of_query("Proxy", "True"), risk("SlowDisks", "False")];
@@ -39,42 +39,42 @@ fn cluster() -> ClusterVersion {
     object
 }
 
-/// What came of the query ten minutes ago.
-fn noted(came: &Result<Answer, Failure>) -> Notes {
+/// Evaluation of ten minutes ago.
+fn evaluation(came: &Result<Answer, Failure>) -> StoredEvaluations {
     let at = now() - 10.minutes();
     let one = Evaluation::new(QUERY, came, at, Some(at + 60.minutes()));
-    Notes::Known(Evaluations::of(&BTreeMap::from([(QUERY.to_owned(), one)])))
+    StoredEvaluations::Known(Evaluations::of(&BTreeMap::from([(QUERY.to_owned(), one)])))
 }
 
-fn samples(count: usize) -> Notes {
+fn samples(count: usize) -> StoredEvaluations {
     let one = |number: usize| Sample {
         labels: BTreeMap::from([("type".to_owned(), format!("http{number}"))]),
         value: 1.0,
     };
-    noted(&Ok(Answer::Samples((0..count).map(one).collect())))
+    evaluation(&Ok(Answer::Samples((0..count).map(one).collect())))
 }
 
-fn told(version: &ClusterVersion, notes: &Notes, subject: &Subject) -> String {
-    let known = Known { version, components: &[], notes, graph: None };
-    let explanation = Explanation::of(subject, &known, now());
-    format!("{}\n{:?}", Shown { explanation: &explanation }, explanation.verdict())
+fn output(version: &ClusterVersion, evaluations: &StoredEvaluations, subject: &Subject) -> String {
+    let input = ExplainInput { version, components: &[], evaluations, graph: None };
+    let explanation = Explanation::of(subject, &input, now());
+    format!("{}\n{:?}", ExplanationText { explanation: &explanation }, explanation.verdict())
 }
 
-fn of_risk(version: &ClusterVersion, notes: &Notes, name: &str) -> String {
-    told(version, notes, &Subject::Risk(name.to_owned()))
+fn of_risk(version: &ClusterVersion, evaluations: &StoredEvaluations, name: &str) -> String {
+    output(version, evaluations, &Subject::Risk(name.to_owned()))
 }
 
 fn of_update(version: &ClusterVersion, to: &str) -> String {
-    told(version, &Notes::NotThere, &Subject::Update(Version::parse(to).unwrap()))
+    output(version, &StoredEvaluations::Missing, &Subject::Update(Version::parse(to).unwrap()))
 }
 
-/// The paragraph that begins so.
+/// Paragraph with a first line.
 fn paragraph(text: &str, beginning: &str) -> String {
     text.split("\n\n").find(|part| part.starts_with(beginning)).unwrap_or_default().to_owned()
 }
 
 #[test]
-fn a_risk_that_applies() {
+fn text_of_applying_risk() {
     insta::assert_snapshot!(of_risk(&cluster(), &samples(1), "Proxy"), @r#"
     Proxy: applies to this cluster, since 2h0m (Match)
       The query returned 1: the risk applies to this cluster.
@@ -103,11 +103,11 @@ fn a_risk_that_applies() {
 }
 
 #[test]
-fn a_name_of_others_is_one_word_in_a_command() {
+fn risk_name_is_quoted_for_the_shell() {
     let mut object = cluster();
     let hostile = risk("A;curl x|sh", "True");
     offer(&mut object, "5.2.8", &[hostile], recommended("False", "A", "So it is."));
-    let text = of_risk(&object, &Notes::NotThere, "A;curl x|sh");
+    let text = of_risk(&object, &StoredEvaluations::Missing, "A;curl x|sh");
     assert_eq!(
         paragraph(&text, "Not accepted.").lines().next(),
         Some("Not accepted. To accept it, run `fairway upgrade accept 'A;curl x|sh'`.")
@@ -115,8 +115,8 @@ fn a_name_of_others_is_one_word_in_a_command() {
 }
 
 #[test]
-fn a_risk_that_does_not() {
-    insta::assert_snapshot!(of_risk(&cluster(), &Notes::NotThere, "SlowDisks"), @"
+fn text_of_risk_that_does_not_apply() {
+    insta::assert_snapshot!(of_risk(&cluster(), &StoredEvaluations::Missing, "SlowDisks"), @"
     SlowDisks: does not apply to this cluster, since 2h0m (Match)
 
     Source: the update service
@@ -138,27 +138,32 @@ fn a_risk_that_does_not() {
 }
 
 #[test]
-fn whatever_came_of_a_query() {
-    let later = |notes: Notes, minutes: i64| {
+fn text_of_evaluations() {
+    let later = |evaluations: StoredEvaluations, minutes: i64| {
         let version = cluster();
-        let known = Known { version: &version, components: &[], notes: &notes, graph: None };
+        let input = ExplainInput {
+            version: &version,
+            components: &[],
+            evaluations: &evaluations,
+            graph: None,
+        };
         let subject = Subject::Risk("Proxy".to_owned());
-        let explanation = Explanation::of(&subject, &known, now() + minutes.minutes());
-        let text = Shown { explanation: &explanation }.to_string();
+        let explanation = Explanation::of(&subject, &input, now() + minutes.minutes());
+        let text = ExplanationText { explanation: &explanation }.to_string();
         paragraph(&text, "Evaluation")
     };
     let down = || Err(Failure::asking(&"connection refused"));
-    let notes = Notes::Unreadable("configmaps is forbidden".to_owned());
-    let full = Notes::Known(Evaluations { queries: Vec::new(), omitted: 3 });
+    let evaluations = StoredEvaluations::Unreadable("configmaps is forbidden".to_owned());
+    let full = StoredEvaluations::Known(Evaluations { queries: Vec::new(), omitted: 3 });
     let all = [
         later(samples(8), 0),
-        later(noted(&Ok(Answer::Samples(vec![0.0.into()]))), 55),
-        later(noted(&down()), 0),
+        later(evaluation(&Ok(Answer::Samples(vec![0.0.into()]))), 55),
+        later(evaluation(&down()), 0),
         later(samples(1), 120),
-        later(Notes::Known(Evaluations::default()), 0),
+        later(StoredEvaluations::Known(Evaluations::default()), 0),
         later(full, 0),
-        later(Notes::NotThere, 0),
-        later(notes, 0),
+        later(StoredEvaluations::Missing, 0),
+        later(evaluations, 0),
     ];
     let all = all.map(|text| text.split("or\n").nth(1).unwrap_or_default().to_owned());
     insta::assert_snapshot!(all.join("\n\n"), @r#"
@@ -205,12 +210,12 @@ fn whatever_came_of_a_query() {
 }
 
 #[test]
-fn who_accepted_it() {
+fn text_of_acceptance() {
     let hash = definition_hash(&of_query("Proxy", "True"));
     let accepted = |terms: &str| {
         let mut object = cluster();
         accept(&mut object, &["Proxy"], Some(&format!(r#"{{"Proxy": {terms}}}"#)));
-        let text = of_risk(&object, &Notes::NotThere, "Proxy");
+        let text = of_risk(&object, &StoredEvaluations::Missing, "Proxy");
         [paragraph(&text, "Affected updates"), paragraph(&text, "Accepted")].join("\n")
     };
     let same = format!(
@@ -255,10 +260,10 @@ fn who_accepted_it() {
 }
 
 #[test]
-fn a_name_that_nobody_uses_yet() {
+fn unknown_risk_is_an_error() {
     let mut object = cluster();
     accept(&mut object, &["Later"], None);
-    insta::assert_snapshot!(of_risk(&object, &Notes::NotThere, "Later"), @"
+    insta::assert_snapshot!(of_risk(&object, &StoredEvaluations::Missing, "Later"), @"
     Later: exposure not reported by the operator
 
     No available update has this risk.
@@ -266,14 +271,14 @@ fn a_name_that_nobody_uses_yet() {
     Accepted
     Yes
     ");
-    let unheard_of = |object: &ClusterVersion, name: &str| {
-        let CannotTell { message, hint } = unheard_of(name, object);
+    let unknown_risk = |object: &ClusterVersion, name: &str| {
+        let CannotTell { message, hint } = unknown_risk(name, object);
         format!("{message}\n{hint}")
     };
     let all = [
-        unheard_of(&object, "SlowDisk"),
-        unheard_of(&object, "Etcd"),
-        unheard_of(&cluster_version(), "\u{1b}[2J"),
+        unknown_risk(&object, "SlowDisk"),
+        unknown_risk(&object, "Etcd"),
+        unknown_risk(&cluster_version(), "\u{1b}[2J"),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
     no available update has a risk named "SlowDisk", and no such risk is accepted
@@ -286,7 +291,7 @@ fn a_name_that_nobody_uses_yet() {
 }
 
 #[test]
-fn an_update_with_risks() {
+fn text_of_conditional_update() {
     let mut object = cluster();
     accept(&mut object, &["Proxy"], Some(r#"{"Proxy": {"for": "5.3.x"}}"#));
     insta::assert_snapshot!(of_update(&object, "5.2.0"), @"
@@ -325,7 +330,7 @@ fn an_update_with_risks() {
 }
 
 #[test]
-fn an_update_that_the_cluster_alone_stands_against() {
+fn text_of_update_blocked_by_cluster() {
     let mut object = cluster();
     let mut gate = risk("AdminAck-ack-5.1-apis", "True");
     gate.conditions[0].message = String::new();
@@ -358,7 +363,7 @@ fn an_update_that_the_cluster_alone_stands_against() {
 }
 
 #[test]
-fn an_update_without_risks() {
+fn text_of_unconditional_update() {
     insta::assert_snapshot!(of_update(&cluster(), "5.1.10"), @"
     5.1.10: recommended, available from 5.1.0 without conditions
 
@@ -377,7 +382,7 @@ fn an_update_without_risks() {
 }
 
 #[test]
-fn an_update_that_is_not_offered() {
+fn text_of_update_not_offered() {
     insta::assert_snapshot!(of_update(&cluster(), "5.2.9"), @"
     5.2.9: not available from 5.1.0
 
@@ -388,7 +393,7 @@ fn an_update_that_is_not_offered() {
       Other updates to that minor version are available: 5.2.1, 5.2.0.
 
     To find an upgrade path, run `fairway upgrade plan --to=5.2.9`.
-    CannotTell
+    Unknown
     ");
     let mut object = cluster();
     hold(&mut object, condition("RetrievedUpdates", false, "ResponseFailed", "It answers 503."));
@@ -413,7 +418,7 @@ fn an_update_that_is_not_offered() {
       Other updates to that minor version are available: 5.1.10, 5.1.9.
     Reasons:
       It is older than the version of this cluster.
-    CannotTell
+    Unknown
     Reasons:
       It is 3 minor versions ahead, and an update can cross at most two.
     Reasons:
@@ -422,15 +427,20 @@ fn an_update_that_is_not_offered() {
 }
 
 #[test]
-fn what_a_graph_says_about_an_update_that_is_not_offered() {
+fn text_of_graph_reasons() {
     let version = cluster();
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let because = |graph: NotOffered| {
         let graph = Some(&graph);
-        let known = Known { version: &version, components: &[], notes: &Notes::NotThere, graph };
+        let input = ExplainInput {
+            version: &version,
+            components: &[],
+            evaluations: &StoredEvaluations::Missing,
+            graph,
+        };
         let subject = Subject::Update(Version::parse("5.2.9").unwrap());
-        let explanation = Explanation::of(&subject, &known, now());
-        paragraph(&Shown { explanation: &explanation }.to_string(), "Because")
+        let explanation = Explanation::of(&subject, &input, now());
+        paragraph(&ExplanationText { explanation: &explanation }.to_string(), "Because")
     };
     let file = "channels/stable-5.1.yaml".to_owned();
     let (release, key) = ("5.2.9".to_owned(), "previous.remove_regex".to_owned());
@@ -448,7 +458,7 @@ fn what_a_graph_says_about_an_update_that_is_not_offered() {
 }
 
 #[test]
-fn nothing_that_is_known_is_nothing_to_break() {
+fn empty_cluster_version_does_not_fail() {
     insta::assert_snapshot!(of_update(&ClusterVersion::default(), "5.1.9"), @"
     5.1.9: not available from an unknown version
 
@@ -458,6 +468,6 @@ fn nothing_that_is_known_is_nothing_to_break() {
     Reasons:
       No channel is set, so the operator does not retrieve updates. Set one with `fairway upgrade channel CHANNEL`.
       The update service has no update to that minor version in this channel.
-    CannotTell
+    Unknown
     ");
 }

@@ -1,40 +1,39 @@
-//! Explanations as administrators read them.
-
-mod rules;
-mod update;
+//! Text of the explanation of a risk.
 
 use std::fmt;
 
 use fairway_insight::explain::{
-    Accepted, ConcernedUpdate, Definition, Explained, ExplainedRisk, ReportedCondition,
+    Accepted, AffectedUpdate, Definition, EvaluationAvailability, Explained, ExplainedRisk,
+    ReportedCondition, Rule, RuleEvaluation,
 };
-use fairway_insight::{Explanation, Exposure, Word};
+use fairway_insight::{Explanation, Exposure, ShellWord};
+use fairway_risk::evaluations::Conclusion;
 use fairway_risk::{Source, Standing};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::report::text::{Afterwards, Age};
-use super::super::terms::AfterName;
+use super::super::acceptance::TermsSuffix;
+use super::super::report::text::{AcceptanceSuffix, Age};
+use super::update_text;
 use crate::foreign_text::{OneLine, lines};
-use rules::Rules;
 
 /// Explanation with its text output.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct Shown<'a> {
+pub(super) struct ExplanationText<'a> {
     pub(super) explanation: &'a Explanation,
 }
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for ExplanationText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.explanation.subject {
             Explained::Risk(risk) => self.write_risk(f, risk),
-            Explained::Update(update) => update::write(f, update, self.explanation),
+            Explained::Update(update) => update_text::write(f, update, self.explanation),
         }
     }
 }
 
-impl Shown<'_> {
+impl ExplanationText<'_> {
     fn write_risk(&self, f: &mut fmt::Formatter<'_>, risk: &ExplainedRisk) -> fmt::Result {
         write!(f, "{}: {}", OneLine(&risk.name), exposure(risk.exposure))?;
         if let Some(applies) = &risk.applies_condition {
@@ -63,22 +62,22 @@ impl Shown<'_> {
         }
         write_indented(f, &definition.message, "  ")?;
         write!(f, "\n  {}", OneLine(&definition.url))?;
-        // What others publish has no rules of its own: they say that it is so.
+        // Only risks of the update service have rules.
         if risk.sources.contains(&Source::Graph) {
-            let notes = &self.explanation.evaluations;
-            write!(f, "{}", Rules { rules: &definition.rules, notes })?;
+            let evaluations = &self.explanation.evaluations;
+            write!(f, "{}", Rules { rules: &definition.rules, evaluations })?;
         }
         Ok(())
     }
 }
 
-/// Whether a risk concerns this cluster.
-fn exposure(exposure: Exposure) -> &'static str {
+/// Text of an exposure.
+pub(super) fn exposure(exposure: Exposure) -> &'static str {
     match exposure {
         Exposure::Exposed => "applies to this cluster",
         Exposure::NotExposed => "does not apply to this cluster",
         Exposure::Unknown => "may apply to this cluster",
-        Exposure::NotReported => "exposure not reported by the operator",
+        Exposure::NotReported | Exposure::NotEvaluated => "exposure not reported by the operator",
     }
 }
 
@@ -89,8 +88,8 @@ fn write_since(f: &mut fmt::Formatter<'_>, condition: &ReportedCondition) -> fmt
     }
 }
 
-/// Each line of a text on a line of its own.
-fn write_indented(f: &mut fmt::Formatter<'_>, text: &str, indent: &str) -> fmt::Result {
+/// Writes each line of a text on its own line.
+pub(super) fn write_indented(f: &mut fmt::Formatter<'_>, text: &str, indent: &str) -> fmt::Result {
     for line in lines(text) {
         let line = line.to_string();
         if line.is_empty() { f.write_str("\n")? } else { write!(f, "\n{indent}{line}")? }
@@ -98,8 +97,8 @@ fn write_indented(f: &mut fmt::Formatter<'_>, text: &str, indent: &str) -> fmt::
     Ok(())
 }
 
-/// Who publishes a risk.
-struct Sources<'a>(&'a [Source]);
+/// Publishers of a risk.
+pub(super) struct Sources<'a>(pub(super) &'a [Source]);
 
 impl fmt::Display for Sources<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -108,7 +107,7 @@ impl fmt::Display for Sources<'_> {
     }
 }
 
-fn write_updates(f: &mut fmt::Formatter<'_>, updates: &[ConcernedUpdate]) -> fmt::Result {
+fn write_updates(f: &mut fmt::Formatter<'_>, updates: &[AffectedUpdate]) -> fmt::Result {
     if updates.is_empty() {
         return f.write_str("\n\nNo available update has this risk.");
     }
@@ -117,8 +116,8 @@ fn write_updates(f: &mut fmt::Formatter<'_>, updates: &[ConcernedUpdate]) -> fmt
     for update in updates {
         let version = OneLine(&update.version).to_string();
         let recommended = OneLine(&update.recommended);
-        let against = if update.meaning.blocking { ", because of this risk" } else { "" };
-        let accepted = Afterwards(&update.meaning.standing);
+        let against = if update.effect.blocking { ", because of this risk" } else { "" };
+        let accepted = AcceptanceSuffix(&update.effect.standing);
         write!(f, "\n  {version:width$}  Recommended={recommended}{against}{accepted}")?;
     }
     Ok(())
@@ -126,11 +125,11 @@ fn write_updates(f: &mut fmt::Formatter<'_>, updates: &[ConcernedUpdate]) -> fmt
 
 fn write_acceptance(f: &mut fmt::Formatter<'_>, name: &str, accepted: &Accepted) -> fmt::Result {
     if !accepted.listed {
-        let name = Word(name).to_string();
+        let name = ShellWord(name).to_string();
         let name = OneLine(&name);
         return write!(f, "\n\nNot accepted. To accept it, run `fairway upgrade accept {name}`.");
     }
-    write!(f, "\n\nAccepted{}", AfterName(&accepted.terms))?;
+    write!(f, "\n\nAccepted{}", TermsSuffix(&accepted.terms))?;
     match &accepted.standing {
         Standing::Expired(_) => {
             f.write_str("\n  The acceptance has expired.")?;
@@ -148,4 +147,100 @@ fn write_acceptance(f: &mut fmt::Formatter<'_>, name: &str, accepted: &Accepted)
         f.write_str("\n  The risk has changed since it was accepted.")?;
     }
     Ok(())
+}
+
+/// Text of the rules of a risk.
+struct Rules<'a> {
+    rules: &'a [Rule],
+    evaluations: &'a EvaluationAvailability,
+}
+
+impl fmt::Display for Rules<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.rules {
+            [] => return f.write_str("\n\nIt has no rules, so it applies to every cluster."),
+            [_] => f.write_str("\n\nEvaluation:")?,
+            _ => f.write_str("\n\nEvaluation (the first rule with a result decides):")?,
+        }
+        self.rules.iter().enumerate().try_for_each(|(index, rule)| self.write(f, index + 1, rule))
+    }
+}
+
+impl Rules<'_> {
+    fn write(&self, f: &mut fmt::Formatter<'_>, number: usize, rule: &Rule) -> fmt::Result {
+        write!(f, "\n  {number}. {}", OneLine(&rule.type_))?;
+        let decides = rule.decisive && self.rules.len() > 1;
+        let sign = if decides { " (decides)" } else { "" };
+        match (&rule.promql, rule.type_.as_str()) {
+            (Some(query), _) => {
+                f.write_str(sign)?;
+                write_indented(f, query, "     ")?;
+                self.write_evaluation(f, rule.evaluation.as_ref())
+            }
+            (None, "Always") => write!(f, ": applies to every cluster{sign}"),
+            (None, _) => f.write_str(": unknown rule type, skipped"),
+        }
+    }
+
+    fn write_evaluation(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        evaluation: Option<&RuleEvaluation>,
+    ) -> fmt::Result {
+        match (evaluation, &self.evaluations.message) {
+            (Some(evaluation), _) => write!(f, "{}", EvaluationText(evaluation)),
+            (None, Some(why)) => write!(f, "\n     Results are unavailable: {}.", OneLine(why)),
+            (None, None) if self.evaluations.omitted > 0 => f.write_str(
+                "\n     The result is not stored: the number of stored results is limited.",
+            ),
+            (None, None) => f.write_str("\n     Not evaluated yet."),
+        }
+    }
+}
+
+/// Result of a rule evaluation.
+struct EvaluationText<'a>(&'a RuleEvaluation);
+
+impl fmt::Display for EvaluationText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let evaluation = self.0;
+        let age = Age(evaluation.age_seconds);
+        match &evaluation.conclusion {
+            Conclusion::Matches => {
+                write!(f, "\n     This cluster is exposed: evaluated {age} ago")?;
+            }
+            Conclusion::DoesNotMatch => {
+                write!(f, "\n     This cluster is not exposed: evaluated {age} ago")?;
+            }
+            Conclusion::Failed(why) => write!(
+                f,
+                "\n     No result for {age}: {}. The operator retries with a backoff of up to 10 \
+                 minutes.",
+                OneLine(why)
+            )?,
+        }
+        self.write_next(f)?;
+        for sample in &evaluation.samples {
+            write!(f, "\n       {}", OneLine(&sample.to_string()))?;
+        }
+        match evaluation.series_count.saturating_sub(evaluation.samples.len()) {
+            0 => Ok(()),
+            more => write!(f, "\n       and {more} more"),
+        }
+    }
+}
+
+impl EvaluationText<'_> {
+    fn write_next(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.next_evaluation_seconds {
+            None => Ok(()),
+            Some(left) if self.0.overdue => write!(
+                f,
+                "; the next evaluation is overdue since {}: check that the operator is running",
+                Age(-left)
+            ),
+            Some(left) if left <= 0 => f.write_str(", next evaluation now"),
+            Some(left) => write!(f, ", next evaluation in {}", Age(left)),
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Who answers queries: a file with samples, or the monitoring of a cluster.
+//! Evaluation of queries with a metrics snapshot, or with the metrics service of a cluster.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -16,29 +16,29 @@ use jiff::Timestamp;
 use crate::errors::WithHint;
 use crate::source::Source;
 
-/// What came of queries.
+/// Results of queries.
 #[derive(Default)]
-pub(super) struct Answers {
+pub(super) struct QueryResults {
     pub(super) outcomes: Outcomes,
-    /// The file that they are from.
+    /// Metrics snapshot that was used.
     pub(super) samples: Option<MetricsSource>,
 }
 
-/// Asks queries of a file with samples where there is one, else of the cluster if it is live and
-/// has a monitoring; an inner error is why that does not answer.
-pub(super) async fn ask(
+/// Evaluates queries with a snapshot file, else with the metrics service of a live cluster. The
+/// inner error is why that is not available.
+pub(super) async fn evaluate_queries(
     file: Option<&Path>,
     source: &Source,
     queries: &BTreeSet<String>,
     now: Timestamp,
-) -> anyhow::Result<Result<Answers, String>> {
+) -> anyhow::Result<Result<QueryResults, String>> {
     if let Some(path) = file {
-        let saved = Saved::read(path, now)?;
-        let asked = queries.iter().map(|query| (query.clone(), saved.outcome(query)));
-        // Samples without a time are of the millisecond in which they are read.
+        let saved = SavedMetrics::read(path, now)?;
+        let outcomes = queries.iter().map(|query| (query.clone(), saved.outcome(query)));
+        // Samples without a timestamp have the time of the read, in milliseconds.
         let own = Some(saved.at).filter(|at| at.as_millisecond() != now.as_millisecond());
         let samples = MetricsSource { file: path.display().to_string(), observation_time: own };
-        return Ok(Ok(Answers { outcomes: asked.collect(), samples: Some(samples) }));
+        return Ok(Ok(QueryResults { outcomes: outcomes.collect(), samples: Some(samples) }));
     }
     let outcomes = match source {
         Source::Live(cluster) if !queries.is_empty() => {
@@ -46,17 +46,17 @@ pub(super) async fn ask(
         }
         _ => Ok(Outcomes::new()),
     };
-    Ok(outcomes.map(|outcomes| Answers { outcomes, samples: None }))
+    Ok(outcomes.map(|outcomes| QueryResults { outcomes, samples: None }))
 }
 
-/// Samples, and the time that they are about.
-struct Saved {
+/// Metrics snapshot and its time.
+struct SavedMetrics {
     snapshot: Snapshot,
     at: Timestamp,
 }
 
-impl Saved {
-    /// Reads them; those without a time are of `now`.
+impl SavedMetrics {
+    /// Reads a snapshot; samples without a timestamp are at `now`.
     fn read(path: &Path, now: Timestamp) -> anyhow::Result<Self> {
         let hint = || WithHint {
             message: format!("cannot read metrics snapshot {}", path.display()),
@@ -66,15 +66,15 @@ impl Saved {
         let limits = Limits::default();
         let mut text = String::new();
         let file = File::open(path).with_context(hint)?;
-        // A byte more than is allowed, so that whoever parses it refuses that.
+        // One byte more than the limit, so that the parser refuses it.
         file.take(limits.bytes as u64 + 1).read_to_string(&mut text).with_context(hint)?;
         let snapshot = Snapshot::parse(&text, now, &limits).with_context(hint)?;
-        // What was saved with its times is asked as of then.
+        // A snapshot with timestamps is evaluated at its own time.
         let at = snapshot.latest().unwrap_or(now);
         Ok(Self { snapshot, at })
     }
 
-    /// What a query yields over them.
+    /// Outcome of a query.
     fn outcome(&self, query: &str) -> Outcome {
         let query = Query::parse(query).map_err(|error| Failure::asking(&error))?;
         let value = evaluate(&query, &self.snapshot, self.at, &evaluate::Limits::default());

@@ -1,13 +1,12 @@
-//! `fairway upgrade plan`: by which updates a cluster gets where somebody wants it.
+//! `fairway upgrade plan`: upgrade paths to a version.
 
-mod atlas;
-mod look;
+mod cluster_state;
+mod graph_source;
 mod metrics;
-mod operators;
-mod survey;
 mod text;
 
-use fairway_insight::plan::{Goal, Lanes, Limitation, Outlook, Plan, Verdict};
+use fairway_insight::Verdict;
+use fairway_insight::plan::{ChannelSet, ClusterState, Goal, Limitation, Plan};
 use fairway_risk::Outcomes;
 
 use crate::args::plan::PlanArgs;
@@ -18,17 +17,17 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 use crate::source::Source;
-use atlas::Atlas;
-use look::Look;
-use metrics::Answers;
-use text::Shown;
+use cluster_state::ClusterInput;
+use graph_source::LoadedGraph;
+use metrics::QueryResults;
+use text::PlanText;
 
-/// What documents of it are called.
+/// Kind of the document.
 const KIND: &str = "UpgradePlan";
 
-/// The shape of those documents.
+/// Schema of the document.
 pub(super) fn shape() -> Shape {
-    schema::of::<Shown<'_>>(KIND)
+    schema::of::<PlanText<'_>>(KIND)
 }
 
 pub(super) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -38,46 +37,54 @@ pub(super) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitStat
             *command = printer.as_typed(command);
         }
     }
-    output::report(printer.stdout(), args.output.output, KIND, &Shown(&plan))?;
+    output::report(printer.stdout(), args.output.output, KIND, &PlanText(&plan))?;
     Ok(match plan.verdict() {
         Verdict::Yes => ExitStatus::Success,
         Verdict::No => ExitStatus::Refused,
-        Verdict::CannotTell => ExitStatus::Unknown,
+        Verdict::Unknown => ExitStatus::Unknown,
     })
 }
 
-/// Plans, asks what would tell more about updates on the way, and plans again with that.
+/// Plans, evaluates the queries that decide the exposure to risks of the paths, and plans again
+/// with the results.
 async fn plan(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Plan> {
     let source = Source::open(&args.source).await?;
-    let look = Look::at(&source).await?;
-    let atlas = Atlas::of(args, &source, &look, printer).await?;
-    let lanes = lanes(&look, &args.channels, &args.to);
-    let with = |outcomes: &Outcomes| {
-        let outlook = Outlook { outcomes, ..look.outlook() };
-        let planned = atlas.with_chart(|chart| Plan::of(&outlook, chart, &lanes, &args.to));
+    let cluster = ClusterInput::read(&source).await?;
+    let graph = LoadedGraph::of(args, &source, &cluster, printer).await?;
+    let channel_set = channel_set(&cluster, &args.channels, &args.to);
+    let plan_with = |outcomes: &Outcomes| {
+        let state = ClusterState { outcomes, ..cluster.state() };
+        let planned = graph.with_input(|input| Plan::new(&state, input, &channel_set, &args.to));
         planned.map_err(|error| CannotTell {
             message: error.to_string(),
             hint: "run `fairway upgrade` to show the state of ClusterVersion".to_owned(),
         })
     };
-    let mut plan = with(&Outcomes::new())?;
-    let mut gaps = look.gaps.clone();
-    gaps.extend(atlas.gap());
-    match metrics::ask(args.metrics.as_deref(), &source, &plan.open_queries, look.now()).await? {
-        Ok(Answers { outcomes, .. }) if outcomes.is_empty() => {}
-        Ok(Answers { outcomes, samples }) => {
-            plan = Plan { metrics_source: samples, ..with(&outcomes)? };
+    let mut plan = plan_with(&Outcomes::new())?;
+    let mut limitations = cluster.limitations.clone();
+    limitations.extend(graph.limitation());
+    match metrics::evaluate_queries(
+        args.metrics.as_deref(),
+        &source,
+        &plan.open_queries,
+        cluster.now(),
+    )
+    .await?
+    {
+        Ok(QueryResults { outcomes, .. }) if outcomes.is_empty() => {}
+        Ok(QueryResults { outcomes, samples }) => {
+            plan = Plan { metrics_source: samples, ..plan_with(&outcomes)? };
         }
-        Err(why) => gaps.push(Limitation::Queries { message: why }),
+        Err(why) => limitations.push(Limitation::Queries { message: why }),
     }
-    plan.limitations.extend(gaps);
+    plan.limitations.extend(limitations);
     Ok(plan)
 }
 
-/// The channels that a plan may use.
-fn lanes(look: &Look, also: &[String], goal: &Goal) -> Lanes {
-    let channel = look.cluster_version.spec.channel.as_deref();
-    Lanes::new(channel.filter(|channel| !channel.is_empty()), also, goal)
+/// Channels that a plan may use.
+fn channel_set(cluster: &ClusterInput, also: &[String], goal: &Goal) -> ChannelSet {
+    let channel = cluster.cluster_version.spec.channel.as_deref();
+    ChannelSet::new(channel.filter(|channel| !channel.is_empty()), also, goal)
 }
 
 #[cfg(test)]

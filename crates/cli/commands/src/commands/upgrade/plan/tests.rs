@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_compat::olm::{Guard, Operator, Policy, Stream, apis};
 use fairway_graph::{Graph, wire};
-use fairway_insight::plan::{Chart, Gates, GraphSource, MetricsSource, Prerequisite};
+use fairway_insight::plan::{AdminGates, GraphSource, MetricsSource, PlanInput, Prerequisite};
 use fairway_risk::Failure;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
 
-/// The channels of the releases.
+/// Channels of the releases.
 const CHANNELS: [(&str, &str); 4] = [
     ("5.0.0", "stable-5.0,stable-5.1,stable-5.2"),
     ("5.0.1", "stable-5.0,stable-5.1,stable-5.2"),
@@ -20,7 +20,7 @@ const CHANNELS: [(&str, &str); 4] = [
     ("5.2.0", "stable-5.2,stable-5.3"),
 ];
 
-/// 5.2.0 is reached from 5.1.0, with two risks, and from 5.0.1.
+/// 5.2.0 is reachable from 5.1.0, with two risks, and from 5.0.1.
 fn graph() -> Graph {
     let node = |(version, channels): &(&str, &str)| {
         json!({"version": version, "payload": format!("registry.example/release@sha256:{version}"),
@@ -56,37 +56,37 @@ fn cluster(version: &str, accepted: &[&str]) -> ClusterVersion {
     serde_json::from_value(cluster).unwrap()
 }
 
-/// What is said about a plan to a goal.
-struct Said<'a> {
+/// Cluster and graph of a plan.
+struct PlanCase<'a> {
     version: &'a str,
     accepted: &'a [&'a str],
     stalls: Option<Result<bool, Failure>>,
     components: Vec<ClusterOperator>,
-    unlisted: Option<&'a str>,
+    operators_error: Option<&'a str>,
     conditions: Value,
-    gates: Gates,
+    gates: AdminGates,
     graph_source: GraphSource,
 }
 
-impl Default for Said<'_> {
+impl Default for PlanCase<'_> {
     fn default() -> Self {
         Self {
             version: "5.0.0",
             accepted: &[],
             stalls: None,
             components: Vec::new(),
-            unlisted: None,
+            operators_error: None,
             conditions: json!([]),
-            gates: Gates::default(),
+            gates: AdminGates::default(),
             graph_source: GraphSource::File { file: "graph.json".to_owned() },
         }
     }
 }
 
-impl Said<'_> {
-    fn about(&self, goal: &str) -> String {
+impl PlanCase<'_> {
+    fn text(&self, goal: &str) -> String {
         let plan = self.plan(goal);
-        format!("{}\n({:?})", Shown(&plan), plan.verdict())
+        format!("{}\n({:?})", PlanText(&plan), plan.verdict())
     }
 
     fn plan(&self, goal: &str) -> Plan {
@@ -94,25 +94,26 @@ impl Said<'_> {
         let status = cluster_version.status.as_mut().unwrap();
         status.conditions = serde_json::from_value(self.conditions.clone()).unwrap();
         let outcomes = self.stalls.clone().map(|outcome| ("stalls".to_owned(), outcome));
-        let outlook = Outlook {
+        let state = ClusterState {
             cluster_version: &cluster_version,
             components: &self.components,
-            unlisted: self.unlisted,
+            operators_error: self.operators_error,
             gates: &self.gates,
             outcomes: &outcomes.into_iter().collect(),
             now: Timestamp::UNIX_EPOCH,
         };
         let goal: Goal = goal.parse().unwrap();
-        let lanes = Lanes::new(outlook.channel(), &[], &goal);
+        let channel_set = ChannelSet::new(state.channel(), &[], &goal);
         let graph = graph();
-        let chart = Chart { graph: &graph, graph_source: &self.graph_source, maintained: None };
-        Plan::of(&outlook, chart, &lanes, &goal).unwrap()
+        let input =
+            PlanInput { graph: &graph, graph_source: &self.graph_source, maintenance: None };
+        Plan::new(&state, input, &channel_set, &goal).unwrap()
     }
 }
 
 #[test]
-fn a_way_without_risks_and_a_faster_one() {
-    insta::assert_snapshot!(Said::default().about("5.2"), @"
+fn text_of_path_and_faster_path() {
+    insta::assert_snapshot!(PlanCase::default().text("5.2"), @"
     From 5.0.0 to 5.2.0 in 2 hops. No known issues.
 
     1. 5.0.0 -> 5.0.1, a patch update
@@ -133,7 +134,7 @@ fn a_way_without_risks_and_a_faster_one() {
 }
 
 #[test]
-fn what_stands_against_each_hop_and_what_to_do_about_it() {
+fn text_of_risks_and_prerequisites() {
     let report = json!({"kind": "RiskReport", "version": "v1", "risks": [
         {"name": "OperatorWillNotRun-team:etcd.v1", "targets": ">=5.2.0", "url": "https://example.com/olm",
          "message": "The operator team/etcd.v1 does not run on versions after 5.1. To get past it, update to etcd.v2 in channel stable of market/main."},
@@ -142,18 +143,18 @@ fn what_stands_against_each_hop_and_what_to_do_about_it() {
     let storage = json!({"metadata": {"name": "storage"}, "spec": {}, "status": {"conditions": [
         {"type": "Upgradeable", "status": "False", "reason": "OldDriver", "message": "The driver is old."},
     ]}});
-    let said = Said {
+    let case = PlanCase {
         version: "5.1.0",
         accepted: &["NodesRestart"],
         stalls: Some(Ok(true)),
         components: [olm, storage].map(|it| serde_json::from_value(it).unwrap()).into(),
-        gates: Gates {
-            asked: Ok([("ack-5.1-apis".to_owned(), "APIs go away in 5.2.".to_owned())].into()),
-            ..Gates::default()
+        gates: AdminGates {
+            gates: Ok([("ack-5.1-apis".to_owned(), "APIs go away in 5.2.".to_owned())].into()),
+            ..AdminGates::default()
         },
-        ..Said::default()
+        ..PlanCase::default()
     };
-    insta::assert_snapshot!(said.about("5.2.0"), @r#"
+    insta::assert_snapshot!(case.text("5.2.0"), @r#"
     From 5.1.0 to 5.2.0 in 1 hop. Blocked by 4 risks.
 
     1. 5.1.0 -> 5.2.0, an update to the next minor version
@@ -183,10 +184,14 @@ fn what_stands_against_each_hop_and_what_to_do_about_it() {
 }
 
 #[test]
-fn risks_of_which_nobody_knows_whether_they_apply() {
-    let at =
-        |stalls| Said { version: "5.1.0", accepted: &["NodesRestart"], stalls, ..Said::default() };
-    insta::assert_snapshot!(at(None).about("5.2"), @"
+fn text_of_unknown_risks() {
+    let at = |stalls| PlanCase {
+        version: "5.1.0",
+        accepted: &["NodesRestart"],
+        stalls,
+        ..PlanCase::default()
+    };
+    insta::assert_snapshot!(at(None).text("5.2"), @"
     From 5.1.0 to 5.2.0 in 1 hop. Exposure to MigrationStalls is unknown.
 
     1. 5.1.0 -> 5.2.0, an update to the next minor version
@@ -202,19 +207,19 @@ fn risks_of_which_nobody_knows_whether_they_apply() {
     5.2.0 is not available now: it is not in stable-5.0, but in stable-5.2, stable-5.3.
 
     Source of updates: graph.json.
-    (CannotTell)
+    (Unknown)
     ");
-    let unclear = at(Some(Err(Failure::NoSeries))).about("5.2");
+    let unclear = at(Some(Err(Failure::NoSeries))).text("5.2");
     assert!(unclear.contains("MigrationStalls may apply: cannot be evaluated"), "{unclear}");
-    let hostile = Said { version: "5.1.0", ..Said::default() }.about("5.2");
+    let hostile = PlanCase { version: "5.1.0", ..PlanCase::default() }.text("5.2");
     assert!(hostile.contains(r"All nodes restart \u{1b}[31monce."), "{hostile}");
 }
 
 #[test]
-fn why_there_is_no_way() {
-    let said = Said::default();
-    let told = ["5.9", "4.9.0"].map(|goal| said.about(goal));
-    insta::assert_snapshot!(told.join("\n\n"), @"
+fn text_without_path() {
+    let case = PlanCase::default();
+    let output = ["5.9", "4.9.0"].map(|goal| case.text(goal));
+    insta::assert_snapshot!(output.join("\n\n"), @"
     No upgrade path from 5.0.0 to 5.9: the update graph has no release 5.9.
 
     Source of updates: graph.json.
@@ -225,35 +230,37 @@ fn why_there_is_no_way() {
     Source of updates: graph.json.
     (No)
     ");
-    let lost = Said { version: "5.0.7", ..Said::default() };
-    insta::assert_snapshot!(lost.about("5.2"), @"
+    let lost = PlanCase { version: "5.0.7", ..PlanCase::default() };
+    insta::assert_snapshot!(lost.text("5.2"), @"
     No upgrade path from 5.0.7 to 5.2: 5.0.7 is not in the update graph, so its updates are unknown.
 
     Source of updates: graph.json.
-    (CannotTell)
+    (Unknown)
     ");
     let graph_source = GraphSource::UpdateService {
         url: "https://updates.example/graph".to_owned(),
         channels: ["stable-5.0".to_owned()].into(),
         architecture: "multi".to_owned(),
     };
-    let lost = Said { version: "5.0.7", graph_source, ..Said::default() };
-    insta::assert_snapshot!(lost.about("5.9.0"), @"
+    let lost = PlanCase { version: "5.0.7", graph_source, ..PlanCase::default() };
+    insta::assert_snapshot!(lost.text("5.9.0"), @"
     No upgrade path from 5.0.7 to 5.9.0: 5.0.7 is not in the update graph for the architecture multi, so its updates are unknown.
 
     Source of updates: https://updates.example/graph, for stable-5.0.
-    (CannotTell)
+    (Unknown)
     ");
     let why = "the update service cannot be reached.".to_owned();
-    let listed =
-        Said { graph_source: GraphSource::ClusterVersion { message: why }, ..Said::default() };
-    insta::assert_snapshot!(listed.about("6.0"), @"
+    let listed = PlanCase {
+        graph_source: GraphSource::ClusterVersion { message: why },
+        ..PlanCase::default()
+    };
+    insta::assert_snapshot!(listed.text("6.0"), @"
     No upgrade path from 5.0.0 to 6.0: ClusterVersion lists no update to 6.0.
 
     Source of updates: ClusterVersion, next updates only (the update service cannot be reached).
-    (CannotTell)
+    (Unknown)
     ");
-    insta::assert_snapshot!(Said { version: "5.2.0", ..Said::default() }.about("5.2"), @"
+    insta::assert_snapshot!(PlanCase { version: "5.2.0", ..PlanCase::default() }.text("5.2"), @"
     The cluster runs 5.2.0.
 
     Source of updates: graph.json.
@@ -262,26 +269,26 @@ fn why_there_is_no_way() {
 }
 
 #[test]
-fn every_reason_has_its_words() {
+fn text_of_not_offered_reasons() {
     use fairway_insight::plan::NotOffered;
 
-    let base = Said { version: "5.0.0", ..Said::default() };
+    let base = PlanCase { version: "5.0.0", ..PlanCase::default() };
     let cluster_version = cluster(base.version, &[]);
-    let outlook = Outlook {
+    let state = ClusterState {
         cluster_version: &cluster_version,
         components: &[],
-        unlisted: None,
-        gates: &Gates::default(),
+        operators_error: None,
+        gates: &AdminGates::default(),
         outcomes: &Outcomes::new(),
         now: Timestamp::UNIX_EPOCH,
     };
     let goal: Goal = "5.9.0".parse().unwrap();
-    let (graph, lanes) = (graph(), Lanes::default());
-    let chart = Chart { graph: &graph, graph_source: &base.graph_source, maintained: None };
-    let mut plan = Plan::of(&outlook, chart, &lanes, &goal).unwrap();
+    let (graph, channel_set) = (graph(), ChannelSet::default());
+    let input = PlanInput { graph: &graph, graph_source: &base.graph_source, maintenance: None };
+    let mut plan = Plan::new(&state, input, &channel_set, &goal).unwrap();
     plan.limitations = vec![Limitation::Operators { message: "they cannot be read".to_owned() }];
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    let told = [
+    let output = [
         NotOffered::NotInChannel { channels: names(&["candidate-5.9", "fast-5.9"]) },
         NotOffered::Tombstoned {
             channel: "stable-5.0".to_owned(),
@@ -294,9 +301,9 @@ fn every_reason_has_its_words() {
     ]
     .map(|why| {
         plan.not_offered = Some(why);
-        Shown(&plan).to_string()
+        PlanText(&plan).to_string()
     });
-    insta::assert_snapshot!(told.join("\n\n"), @"
+    insta::assert_snapshot!(output.join("\n\n"), @"
     No upgrade path from 5.0.0 to 5.9.0: it is not in stable-5.0, but in candidate-5.9, fast-5.9.
     To include that channel, add --channel=fast-5.9.
 
@@ -331,17 +338,17 @@ fn every_reason_has_its_words() {
 }
 
 #[test]
-fn what_is_wrong_with_the_cluster_comes_first() {
-    let said = Said {
+fn text_of_repairs_comes_first() {
+    let case = PlanCase {
         version: "5.1.0",
         accepted: &["NodesRestart", "MigrationStalls"],
         conditions: json!([
             {"type": "Failing", "status": "True", "reason": "Broken", "message": "etcd is down."},
             {"type": "Upgradeable", "status": "False", "reason": "Old", "message": "APIs go away."},
         ]),
-        ..Said::default()
+        ..PlanCase::default()
     };
-    insta::assert_snapshot!(said.about("5.2.0"), @"
+    insta::assert_snapshot!(case.text("5.2.0"), @"
     From 5.1.0 to 5.2.0 in 1 hop. The cluster is failing and must be repaired before any update.
 
     1. 5.1.0 -> 5.2.0, an update to the next minor version
@@ -359,8 +366,8 @@ fn what_is_wrong_with_the_cluster_comes_first() {
     Source of updates: graph.json.
     (No)
     ");
-    let blind = Said { unlisted: Some("forbidden"), conditions: json!([]), ..said };
-    insta::assert_snapshot!(blind.about("5.2.0"), @"
+    let blind = PlanCase { operators_error: Some("forbidden"), conditions: json!([]), ..case };
+    insta::assert_snapshot!(blind.text("5.2.0"), @"
     From 5.1.0 to 5.2.0 in 1 hop. Exposure to ClusterOperatorUpgradeableUnknown is unknown.
 
     1. 5.1.0 -> 5.2.0, an update to the next minor version
@@ -376,15 +383,15 @@ fn what_is_wrong_with_the_cluster_comes_first() {
     5.2.0 is not available now: it is not in stable-5.0, but in stable-5.2, stable-5.3.
 
     Source of updates: graph.json.
-    (CannotTell)
+    (Unknown)
     ");
 }
 
 #[test]
-fn a_cluster_that_is_on_its_way_to_the_goal() {
+fn text_of_update_in_progress() {
     let conditions = json!([{"type": "Progressing", "status": "True"}]);
-    let said = Said { conditions, ..Said::default() };
-    insta::assert_snapshot!(said.about("5.0.0"), @"
+    let case = PlanCase { conditions, ..PlanCase::default() };
+    insta::assert_snapshot!(case.text("5.0.0"), @"
     The update to 5.0.0 is in progress. Run `fairway upgrade status` for details.
 
     Source of updates: graph.json.
@@ -393,27 +400,27 @@ fn a_cluster_that_is_on_its_way_to_the_goal() {
 }
 
 #[test]
-fn who_answered_queries_and_what_nobody_told() {
+fn text_of_sources_and_limitations() {
     let plan = |at: Option<&str>| {
         let samples = MetricsSource {
             file: "samples.txt".to_owned(),
             observation_time: at.map(|at| at.parse().unwrap()),
         };
-        let gaps = vec![
+        let limitations = vec![
             Limitation::Channels {
                 channels: ["stable-5.2", "stable-5.3"].map(str::to_owned).into(),
-                message: "not all channels were told of within 30s".to_owned(),
+                message: "not all channels were retrieved within 30s".to_owned(),
             },
             Limitation::EmptyChannel { channel: "fast-5.9".to_owned() },
         ];
-        let plan = Said::default().plan("5.0.0");
-        let plan = Plan { limitations: gaps, metrics_source: Some(samples), ..plan };
-        Shown(&plan).to_string()
+        let plan = PlanCase::default().plan("5.0.0");
+        let plan = Plan { limitations: limitations, metrics_source: Some(samples), ..plan };
+        PlanText(&plan).to_string()
     };
     insta::assert_snapshot!(plan(Some("1969-12-25T00:00:00Z")), @"
     The cluster runs 5.0.0.
 
-    Updates of stable-5.2, stable-5.3 are unknown: not all channels were told of within 30s.
+    Updates of stable-5.2, stable-5.3 are unknown: not all channels were retrieved within 30s.
     Channel fast-5.9 has no releases: check its name.
     Source of updates: graph.json.
     Source of metrics: samples.txt, as of 1969-12-25T00:00:00Z, 7d0h ago.
@@ -421,9 +428,9 @@ fn who_answered_queries_and_what_nobody_told() {
     assert!(plan(None).ends_with("\nSource of metrics: samples.txt."));
 }
 
-/// The names that the guard gives to risks tell what has to be done about them.
+/// Risk names of the OLM guard identify the operators to update.
 #[test]
-fn what_the_guard_publishes_is_about_operators() {
+fn olm_guard_report_names_operators() {
     let maximum = r#"[{"type": "olm.maxOpenShiftVersion", "value": "4.11"}]"#;
     let maximum = [("olm.properties".to_owned(), maximum.to_owned())].into();
     let needs = apis::Needs::read(&json!({"spec": {"nativeAPIs": [
@@ -435,8 +442,8 @@ fn what_the_guard_publishes_is_about_operators() {
     let published = Guard::new(operators, running, Policy::default()).published();
     let olm = json!({"metadata": {"name": "olm"}, "spec": {}, "status": {"extension": published.extension}});
     let components = vec![serde_json::from_value(olm).unwrap()];
-    let said = Said { version: "5.1.0", components, ..Said::default() };
-    let plan = said.plan("5.2.0");
+    let case = PlanCase { version: "5.1.0", components, ..PlanCase::default() };
+    let plan = case.plan("5.2.0");
     let needs = plan.least_risk.iter().flat_map(|way| &way.hops[0].prerequisites);
     let operators = needs.filter_map(|need| match need {
         Prerequisite::Operator { operator, .. } => Some(operator.as_str()),
@@ -446,11 +453,11 @@ fn what_the_guard_publishes_is_about_operators() {
 }
 
 #[test]
-fn only_clusters_of_openshift_have_a_service_that_they_do_not_name() {
+fn default_update_service_is_for_openshift_only() {
     let mut cluster = cluster("5.0.0", &[]);
-    assert_eq!(atlas::services_of(&cluster).default, None);
+    assert_eq!(graph_source::services_of(&cluster).default, None);
     let status = cluster.status.as_mut().unwrap();
     status.desired.image = "quay.io/openshift-release-dev/ocp-release@sha256:00".to_owned();
-    let usual = atlas::services_of(&cluster).default;
+    let usual = graph_source::services_of(&cluster).default;
     assert_eq!(usual.as_deref(), Some("https://api.openshift.com/api/upgrades_info/v1/graph"));
 }

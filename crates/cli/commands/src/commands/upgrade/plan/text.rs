@@ -1,15 +1,15 @@
-//! Plans as administrators read them.
-
-mod why;
+//! Text of plans.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
+use fairway_api::leap::MOST_MINORS;
 use fairway_api::reason::{failing, invalid};
 use fairway_insight::plan::{
-    Exposure, GraphSource, Hop, HopRisk, Limitation, MetricsSource, Plan, Prerequisite,
-    SkippedTarget, Verdict, Way,
+    GraphSource, Hop, HopRisk, Limitation, MetricsSource, NotOffered, Plan, Prerequisite,
+    SkippedTarget, UpgradePath,
 };
+use fairway_insight::{Exposure, Verdict};
 use fairway_risk::Standing;
 use fairway_text::counted;
 use schemars::JsonSchema;
@@ -21,53 +21,53 @@ use crate::foreign_text::{OneLine, lines};
 /// Plan with its text output.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct Shown<'a>(pub(super) &'a Plan);
+pub(super) struct PlanText<'a>(pub(super) &'a Plan);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for PlanText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plan = self.0;
         match &plan.least_risk {
-            None => why::write_no_way(f, plan)?,
-            Some(way) => self.write_way(f, way)?,
+            None => write_without_path(f, plan)?,
+            Some(path) => self.write_path(f, path)?,
         }
         self.write_shorter(f)?;
-        for passed in &plan.skipped_targets {
-            write!(f, "\n\n{}", Passed(passed))?;
+        for skipped in &plan.skipped_targets {
+            write!(f, "\n\n{}", SkippedText(skipped))?;
         }
         self.write_sources(f)
     }
 }
 
-impl Shown<'_> {
-    fn write_way(&self, f: &mut fmt::Formatter<'_>, way: &Way) -> fmt::Result {
+impl PlanText<'_> {
+    fn write_path(&self, f: &mut fmt::Formatter<'_>, path: &UpgradePath) -> fmt::Result {
         let plan = self.0;
         let to = OneLine(plan.target.as_deref().unwrap_or(&plan.goal));
-        if way.hops.is_empty() && plan.in_progress {
+        if path.hops.is_empty() && plan.in_progress {
             return write!(
                 f,
                 "The update to {to} is in progress. Run `fairway upgrade status` for details."
             );
         }
-        if way.hops.is_empty() {
+        if path.hops.is_empty() {
             return write!(f, "The cluster runs {to}.");
         }
-        let hops = counted(way.hops.len(), "hop");
+        let hops = counted(path.hops.len(), "hop");
         write!(
             f,
             "From {} to {to} in {hops}. {}",
             OneLine(&plan.from),
-            Outlook(plan.verdict(), way)
+            VerdictText(plan.verdict(), path)
         )?;
-        for (place, hop) in way.hops.iter().enumerate() {
-            write!(f, "\n\n{}. {}", place + 1, Shape(hop))?;
+        for (place, hop) in path.hops.iter().enumerate() {
+            write!(f, "\n\n{}. {}", place + 1, HopText(hop))?;
         }
         match &plan.not_offered {
-            Some(why) => write!(f, "\n\n{to} is not available now: {}", why::Told(plan, why)),
+            Some(why) => write!(f, "\n\n{to} is not available now: {}", NotOfferedText(plan, why)),
             None => Ok(()),
         }
     }
 
-    /// The way with the fewest hops, where it is another one.
+    /// Writes the path with the fewest hops, if it is another one.
     fn write_shorter(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Some(safe), Some(short)) = (&self.0.least_risk, &self.0.fewest_hops) else {
             return Ok(());
@@ -83,8 +83,8 @@ impl Shown<'_> {
 
     fn write_sources(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\n")?;
-        for gap in &self.0.limitations {
-            write!(f, "\n{}", Unknown(gap))?;
+        for limitation in &self.0.limitations {
+            write!(f, "\n{}", LimitationText(limitation))?;
         }
         match &self.0.graph_source {
             GraphSource::UpdateService { url, channels, .. } => {
@@ -115,12 +115,12 @@ impl Shown<'_> {
     }
 }
 
-/// The risks that stand against a way, each once.
-fn unaccepted(way: &Way) -> BTreeSet<&str> {
-    way.unaccepted().map(|risk| risk.name.as_str()).collect()
+/// Distinct unaccepted risks of a path.
+fn unaccepted(path: &UpgradePath) -> BTreeSet<&str> {
+    path.unaccepted().map(|risk| risk.name.as_str()).collect()
 }
 
-/// Names of others, one after the other.
+/// Comma-separated names.
 struct Names<'a>(BTreeSet<&'a str>);
 
 impl fmt::Display for Names<'_> {
@@ -133,38 +133,38 @@ impl fmt::Display for Names<'_> {
     }
 }
 
-/// What a way means, in one sentence.
-struct Outlook<'a>(Verdict, &'a Way);
+/// Verdict on a path in one sentence.
+struct VerdictText<'a>(Verdict, &'a UpgradePath);
 
-impl fmt::Display for Outlook<'_> {
+impl fmt::Display for VerdictText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(verdict, way) = self;
-        let names = unaccepted(way);
+        let Self(verdict, path) = self;
+        let names = unaccepted(path);
         let count = names.len();
-        if let Some(first) = way.mends().next() {
-            return write!(f, "{} before any update.", Mended(first));
+        if let Some(first) = path.repairs().next() {
+            return write!(f, "{} before any update.", RepairText(first));
         }
         match verdict {
             Verdict::Yes => f.write_str("No known issues."),
             Verdict::No if count == 1 => write!(f, "Blocked by {}.", Names(names)),
             Verdict::No => write!(f, "Blocked by {count} risks."),
-            Verdict::CannotTell if count == 0 => {
+            Verdict::Unknown if count == 0 => {
                 f.write_str("Compatibility of OLM operators is unknown.")
             }
-            Verdict::CannotTell if count == 1 => {
+            Verdict::Unknown if count == 1 => {
                 write!(f, "Exposure to {} is unknown.", Names(names))
             }
-            Verdict::CannotTell => {
+            Verdict::Unknown => {
                 write!(f, "Exposure to {count} risks is unknown.")
             }
         }
     }
 }
 
-/// What has to be mended.
-struct Mended<'a>(&'a Prerequisite);
+/// Problem of the cluster that must be repaired.
+struct RepairText<'a>(&'a Prerequisite);
 
-impl fmt::Display for Mended<'_> {
+impl fmt::Display for RepairText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Prerequisite::Repair { condition, .. } if condition == failing::TYPE => {
@@ -178,16 +178,16 @@ impl fmt::Display for Mended<'_> {
     }
 }
 
-/// An update on the way.
-struct Shape<'a>(&'a Hop);
+/// Text of one hop.
+struct HopText<'a>(&'a Hop);
 
-impl fmt::Display for Shape<'_> {
+impl fmt::Display for HopText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hop = self.0;
         write!(f, "{} -> {}, {}", OneLine(&hop.from), OneLine(&hop.to), hop.step)?;
         for need in hop.prerequisites.iter().filter(|need| need.risk().is_none()) {
             if let Prerequisite::Repair { message, .. } = need {
-                write!(f, "\n   {}", Mended(need))?;
+                write!(f, "\n   {}", RepairText(need))?;
                 lines(message).try_for_each(|line| write!(f, "\n     {line}"))?;
             }
         }
@@ -236,11 +236,11 @@ fn write_risk(
                 OneLine(component)
             )?;
         }
-        Some(Prerequisite::Confirmation { message: asked, .. }) => {
+        Some(Prerequisite::Confirmation { message: text, .. }) => {
             write!(f, "\n   Admin ack required: {name}")?;
-            message = asked;
+            message = text;
         }
-        Some(need @ Prerequisite::Repair { .. }) => write!(f, "\n   {name}: {}", Mended(need))?,
+        Some(need @ Prerequisite::Repair { .. }) => write!(f, "\n   {name}: {}", RepairText(need))?,
         _ => write!(f, "\n   {name} {}", exposed(risk))?,
     }
     if risk.exposure == Exposure::Unknown {
@@ -266,10 +266,10 @@ fn exposed(risk: &HopRisk) -> &'static str {
     }
 }
 
-/// A later version that is not planned for.
-struct Passed<'a>(&'a SkippedTarget);
+/// Text of a skipped target.
+struct SkippedText<'a>(&'a SkippedTarget);
 
-impl fmt::Display for Passed<'_> {
+impl fmt::Display for SkippedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SkippedTarget { version, risks } = self.0;
         let version = OneLine(version);
@@ -282,10 +282,10 @@ impl fmt::Display for Passed<'_> {
     }
 }
 
-/// What could not be looked at.
-struct Unknown<'a>(&'a Limitation);
+/// Text of a limitation.
+struct LimitationText<'a>(&'a Limitation);
 
-impl fmt::Display for Unknown<'_> {
+impl fmt::Display for LimitationText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Limitation::Operators { message } => {
@@ -303,6 +303,86 @@ impl fmt::Display for Unknown<'_> {
             }
             Limitation::LaterReleases => {
                 f.write_str("Releases on this path can add risks: plan again after each update.")
+            }
+        }
+    }
+}
+
+/// Writes why there is no path, and a hint.
+fn write_without_path(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
+    write!(f, "No upgrade path from {} to {}", OneLine(&plan.from), OneLine(&plan.goal))?;
+    let Some(why) = &plan.not_offered else { return f.write_str(".") };
+    write!(f, ": {}", NotOfferedText(plan, why))?;
+    match why {
+        NotOffered::NotInChannel { channels } if !channels.is_empty() => {
+            let here = plan.channel.as_deref().unwrap_or_default();
+            let last = like(here, channels).into_iter().next_back().unwrap_or_default();
+            write!(f, "\nTo include that channel, add --channel={}.", OneLine(last))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Channels of the same family as `here`, or all if there are none.
+fn like<'a>(here: &str, channels: &'a [String]) -> BTreeSet<&'a str> {
+    let kind = here.rsplit_once('-').map(|(kind, _)| kind);
+    let is_like = |channel: &&str| channel.rsplit_once('-').map(|(kind, _)| kind) == kind;
+    let all = channels.iter().map(String::as_str);
+    let like: BTreeSet<&str> = all.clone().filter(is_like).collect();
+    if like.is_empty() { all.collect() } else { like }
+}
+
+/// Text of the reason why the target is not offered.
+struct NotOfferedText<'a>(&'a Plan, &'a NotOffered);
+
+impl fmt::Display for NotOfferedText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(plan, why) = self;
+        let (from, to) =
+            (OneLine(&plan.from), OneLine(plan.target.as_deref().unwrap_or(&plan.goal)));
+        match why {
+            NotOffered::UnknownCurrentVersion => {
+                write!(f, "{from} is not in the update graph")?;
+                if let GraphSource::UpdateService { architecture, .. } = &plan.graph_source {
+                    write!(f, " for the architecture {}", OneLine(architecture))?;
+                }
+                f.write_str(", so its updates are unknown.")
+            }
+            NotOffered::UnknownVersion => match plan.graph_source {
+                GraphSource::ClusterVersion { .. } => {
+                    write!(f, "ClusterVersion lists no update to {to}.")
+                }
+                _ => write!(f, "the update graph has no release {to}."),
+            },
+            NotOffered::Older => {
+                write!(f, "{to} is older than {from}, and updates lead only to later versions.")
+            }
+            NotOffered::NotInChannel { channels } => {
+                let here = plan.channel.as_deref().unwrap_or("the channel of the cluster");
+                let channels = Names(like(here, channels));
+                write!(f, "it is not in {}, but in {channels}.", OneLine(here))
+            }
+            NotOffered::Tombstoned { channel, file } => {
+                write!(f, "{} removes it from {}.", OneLine(file), OneLine(channel))
+            }
+            NotOffered::Blocked { causes } => {
+                write!(f, "graph-data blocks the update from {from}.")?;
+                causes.iter().try_for_each(|cause| write!(f, "\n  {}", OneLine(&cause.to_string())))
+            }
+            NotOffered::NoEdge { from_versions: others } if others.is_empty() => {
+                f.write_str("no update leads to it.")
+            }
+            NotOffered::NoEdge { from_versions: others } => {
+                let others = others.join(", ");
+                write!(f, "no update leads to it from {from}, only from {}.", OneLine(&others))
+            }
+            NotOffered::Guard { minor_distance: Some(minors) } => write!(
+                f,
+                "it is {minors} minor versions after {from}, and an update can cross at most \
+                 {MOST_MINORS}."
+            ),
+            NotOffered::Guard { minor_distance: None } => {
+                f.write_str("the only update to another major version is from 4.y to 5.0.")
             }
         }
     }

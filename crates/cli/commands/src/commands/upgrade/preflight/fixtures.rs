@@ -1,4 +1,4 @@
-//! Preflights and what they leave behind, for tests.
+//! Preflight results for tests.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,7 @@ use fairway_testkit::objects;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ObjectMeta;
 
-/// What a release says about a cluster at 5.1.0, half an hour ago: all of its checks are done, and
-/// found nothing.
+/// Complete results of a release for a cluster at 5.1.0, half an hour old, without findings.
 pub(super) fn document(version: &str) -> Document {
     let time = |text: &str| Some(text.parse().unwrap());
     Document {
@@ -53,7 +52,7 @@ pub(super) fn finding(name: &str, severity: Severity) -> Finding {
     }
 }
 
-/// The same, with findings of its check `network`.
+/// The same, with findings of the check `network`.
 pub(super) fn with_findings(version: &str, findings: &[(&str, Severity)]) -> Document {
     let mut document = document(version);
     document.checks[0].status = CheckStatus::Found;
@@ -61,7 +60,7 @@ pub(super) fn with_findings(version: &str, findings: &[(&str, Severity)]) -> Doc
     document
 }
 
-/// What the cluster keeps of it.
+/// ConfigMap with the results.
 pub(super) fn kept(document: &Document) -> ConfigMap {
     let key = if document.is_complete() { COMPLETE } else { PARTIAL };
     let entry = (key.to_owned(), serde_json::to_string(document).unwrap());

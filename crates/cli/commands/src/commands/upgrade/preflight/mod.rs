@@ -1,51 +1,183 @@
-//! What another release says about this cluster, before anything is changed: `fairway upgrade
-//! --mode=preflight` and the like.
+//! Preflights: `fairway upgrade --mode=preflight`, `--dry-run`, `--status-preflight`,
+//! `--clear-preflight` and `compare`.
 
-mod again;
-mod ask;
-mod author;
-pub(super) mod before;
-mod clear;
 pub(super) mod compare;
-mod dry_run;
-mod errand;
 #[cfg(test)]
 mod fixtures;
+pub(in crate::commands) mod fleet;
 mod follow;
-pub(in crate::commands) mod of_a_fleet;
 mod outcome;
-mod phase;
 mod records;
-mod release;
 mod report;
 mod request;
 pub(super) mod requirement;
-mod status;
+mod temporary;
 mod withdrawal;
-mod write;
 
+use std::time::Duration;
+
+use super::change::{self, Change};
+use super::release::RequestTarget;
 use crate::args::upgrade::UpgradeArgs;
 use crate::args::upgrade_preflight::PreflightWish;
+use crate::cluster::{Cluster, block_on};
 use crate::exit::ExitStatus;
+use crate::output;
 use crate::printer::Printer;
-use crate::schema::Shape;
+use crate::schema::{self, Shape};
+use crate::source::Source;
+use follow::{Follow, WaitFor};
+use outcome::{Action, PreflightOutcome, PreflightRequestState};
+use records::PreflightRecords;
+use report::{PreflightReport, PreflightState};
+use request::{PreflightRequest, submit, submit_again};
+use temporary::TemporaryPreflight;
+use withdrawal::PreflightWithdrawal;
 
-/// The shapes of the documents that it prints.
+pub(in crate::commands) use fleet as of_a_fleet;
+pub(super) use withdrawal::update_in_progress;
+
+/// Schemas of the documents.
 pub(super) fn shapes() -> [Shape; 4] {
-    [clear::shape(), compare::shape(), outcome::shape(), status::shape()]
+    [
+        schema::of::<PreflightWithdrawal>(withdrawal::KIND),
+        compare::shape(),
+        schema::of::<PreflightOutcome>(outcome::KIND),
+        schema::of::<PreflightReport>(report::KIND),
+    ]
 }
 
 pub(super) fn run(
-    wish: PreflightWish,
+    action: PreflightWish,
     args: &UpgradeArgs,
     printer: &Printer,
 ) -> anyhow::Result<ExitStatus> {
-    match wish {
-        PreflightWish::Ask => ask::run(args, printer),
-        PreflightWish::DryRun => dry_run::run(args, printer),
-        PreflightWish::Status => status::run(args, printer),
-        PreflightWish::Clear => clear::run(args, printer),
+    match action {
+        PreflightWish::Ask => run_request(args, printer),
+        PreflightWish::DryRun => run_temporary(args, printer),
+        PreflightWish::Status => run_status(args, printer),
+        PreflightWish::Clear => run_clear(args, printer),
     }
+}
+
+/// `--mode=preflight`: requests a preflight.
+fn run_request(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let request = PreflightRequest::of(&args.request, false)?;
+    let waiting = &args.request.waiting;
+    let timeouts = PreflightTimeouts {
+        observation: waiting.timeout,
+        completion: waiting.for_preflight(),
+        no_wait: waiting.no_wait,
+    };
+    let outcome = block_on(async {
+        let cluster = Cluster::connect(&args.source.cluster).await?;
+        request_preflight(&cluster, &request, timeouts, printer).await
+    })?;
+    output::report(printer.stdout(), args.output.output, outcome::KIND, &outcome)?;
+    Ok(timeouts.exit_status(&outcome))
+}
+
+/// `--to … --dry-run`: runs a preflight and withdraws its request.
+fn run_temporary(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let request = PreflightRequest::of(&args.request, true)?;
+    let outcome = block_on(async {
+        let cluster = Cluster::connect(&args.source.cluster).await?;
+        let mut preflight =
+            TemporaryPreflight::new(&cluster, printer, args.preflight.keep_results)?;
+        let outcome = preflight.run(&request, args.request.waiting.for_dry_run()).await;
+        let restored = preflight.restore().await;
+        let outcome = outcome?;
+        let request_state = match outcome.request_state {
+            PreflightRequestState::Superseded => PreflightRequestState::Superseded,
+            _ => restored?,
+        };
+        anyhow::Ok(PreflightOutcome { request_state, ..outcome }.withdrawn())
+    })?;
+    output::report(printer.stdout(), args.output.output, outcome::KIND, &outcome)?;
+    Ok(outcome.completion_status())
+}
+
+/// `--status-preflight`: reports the results so far.
+fn run_status(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let target = RequestTarget::of(&args.request)?.and_then(RequestTarget::reference);
+    let (object, records, observation) = block_on(async {
+        let source = Source::open(&args.source).await?;
+        let object = match &source {
+            Source::Live(cluster) => follow::observed(cluster, printer).await?,
+            Source::Recorded(_) => source.cluster_version().await?,
+        };
+        let records = PreflightRecords::of_source(&source).await;
+        let observation = source.observation_time_of(&object).await?;
+        Ok((object, records, observation))
+    })?;
+    let state =
+        PreflightState { cluster_version: &object, records: &records, now: observation.now() };
+    let report = state.report(target.or_else(|| state.default_target()));
+    output::report(printer.stdout(), args.output.output, report::KIND, &report)?;
+    Ok(report.exit_status())
+}
+
+/// `--clear-preflight`: withdraws the request.
+fn run_clear(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let (keep_results, dry_run) = (args.preflight.keep_results, args.request.dry_run);
+    let applied = block_on(async {
+        let cluster = Cluster::connect(&args.source.cluster).await?;
+        change::apply(&cluster, dry_run, |object| withdrawal::clear(object, keep_results)).await
+    })?;
+    let Change { patch, mut outcome, .. } = applied.change;
+    outcome.dry_run = dry_run && patch.is_some();
+    output::report(printer.stdout(), args.output.output, withdrawal::KIND, &outcome)?;
+    Ok(ExitStatus::Success)
+}
+
+/// Timeouts after a preflight request.
+#[derive(Clone, Copy, Debug)]
+struct PreflightTimeouts {
+    /// For the operator to observe the request.
+    observation: Duration,
+    /// For all checks to complete once, if the command waits for that.
+    completion: Option<Duration>,
+    /// Whether the command does not wait at all.
+    no_wait: bool,
+}
+
+impl PreflightTimeouts {
+    fn exit_status(self, outcome: &PreflightOutcome) -> ExitStatus {
+        match self.completion {
+            Some(_) => outcome.completion_status(),
+            None => outcome.observation_status(),
+        }
+    }
+}
+
+/// Requests a preflight of a cluster; again, if it is already requested and its run is over.
+async fn request_preflight(
+    cluster: &Cluster,
+    request: &PreflightRequest,
+    timeouts: PreflightTimeouts,
+    printer: &Printer,
+) -> anyhow::Result<PreflightOutcome> {
+    let mut decision = submit(cluster, request).await?;
+    let is_repeated = decision.is_finished;
+    if is_repeated {
+        decision = submit_again(cluster, request, &decision.update, timeouts.observation).await?;
+    }
+    printer.warnings(&decision.warnings);
+    let update = decision.update.clone();
+    let mut outcome = PreflightOutcome::new(decision);
+    if is_repeated {
+        outcome.action = Action::RequestedAgain;
+    }
+    if timeouts.no_wait {
+        return Ok(outcome);
+    }
+    let (wait_for, timeout) = match timeouts.completion {
+        Some(timeout) => (WaitFor::Completion, timeout),
+        None => (WaitFor::Observation, timeouts.observation),
+    };
+    let follow = Follow { cluster, printer, update: &update, wait_for, timeout };
+    let (report, end) = follow.run().await?;
+    Ok(outcome.followed(report, end))
 }
 
 #[cfg(test)]

@@ -1,46 +1,41 @@
-//! What came of asking for a preflight, for people and for programs.
+//! Result of a preflight request.
 
 use std::fmt;
 
+use fairway_insight::PreflightPhase;
+use fairway_insight::fleet::PreflightResult;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::request::outcome::Named;
-use super::follow::Ended;
-use super::phase::Phase;
-use super::report::text::ENDING;
-use super::report::{Report, Verdict};
-use super::request::{Plan, Replaced};
+use super::super::release::ReleaseReference;
+use super::follow::FollowEnd;
+use super::report::PreflightReport;
+use super::report::text::CLEAR_HINT;
+use super::request::{PreflightDecision, ReplacedRequest};
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
-use crate::schema::{self, Shape};
 
-/// What documents of it are called.
+/// Kind of the document.
 pub(super) const KIND: &str = "PreflightRequest";
-
-/// The shape of those documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Outcome>(KIND)
-}
 
 /// Result of a preflight request.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::commands) struct Outcome {
+pub(in crate::commands) struct PreflightOutcome {
     /// Whether the command withdraws the request after the preflight.
     pub(super) dry_run: bool,
     /// What the command did.
     pub(super) action: Action,
     /// Target release.
-    pub(super) target: Named,
+    pub(super) target: ReleaseReference,
     /// Request that this one replaces.
-    pub(super) replaced_request: Option<Replaced>,
+    pub(super) replaced_request: Option<ReplacedRequest>,
     /// Whether the command stopped waiting before the preflight completed.
     pub(super) timed_out: bool,
     /// Results so far, `null` if the command did not wait for them.
-    pub(super) report: Option<Report>,
+    pub(super) report: Option<PreflightReport>,
     /// State of the request.
-    pub(super) request_state: RequestState,
+    pub(super) request_state: PreflightRequestState,
     /// Probable mistakes in the arguments.
     pub(super) warnings: Vec<String>,
 }
@@ -60,7 +55,7 @@ pub(super) enum Action {
 /// State of a preflight request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum RequestState {
+pub(super) enum PreflightRequestState {
     /// `spec.desiredUpdate` has the request.
     Active,
     /// The command has withdrawn the request.
@@ -69,61 +64,67 @@ pub(super) enum RequestState {
     Superseded,
 }
 
-impl Outcome {
-    /// What a plan comes to that was carried out.
-    pub(super) fn of(plan: Plan) -> Self {
-        let asked = plan.is_asked_already();
+impl PreflightOutcome {
+    /// Outcome of a stored request.
+    pub(super) fn new(decision: PreflightDecision) -> Self {
+        let is_requested = decision.is_requested;
         Self {
             dry_run: false,
-            action: if asked { Action::AlreadyRequested } else { Action::Requested },
-            target: plan.target,
-            replaced_request: plan.replaces,
+            action: if is_requested { Action::AlreadyRequested } else { Action::Requested },
+            target: decision.target,
+            replaced_request: decision.replaced,
             timed_out: false,
             report: None,
-            request_state: RequestState::Active,
-            warnings: plan.warnings,
+            request_state: PreflightRequestState::Active,
+            warnings: decision.warnings,
         }
     }
 
-    /// The same, with how waiting for it ended.
-    pub(super) fn followed(self, report: Report, ended: Ended) -> Self {
-        let request_state =
-            if ended == Ended::Replaced { RequestState::Superseded } else { self.request_state };
-        let timed_out = ended == Ended::TooLate;
+    /// Adds the report after waiting.
+    pub(super) fn followed(self, report: PreflightReport, end: FollowEnd) -> Self {
+        let request_state = if end == FollowEnd::Superseded {
+            PreflightRequestState::Superseded
+        } else {
+            self.request_state
+        };
+        let timed_out = end == FollowEnd::TimedOut;
         Self { timed_out, request_state, report: Some(report), ..self }
     }
 
-    /// The same, without what holds only for a request that stands.
+    /// Adapts the report to a withdrawn request.
     pub(super) fn withdrawn(self) -> Self {
-        let is_withdrawn = self.request_state == RequestState::Withdrawn;
-        let report = |report: Report| if is_withdrawn { report.withdrawn() } else { report };
+        let is_withdrawn = self.request_state == PreflightRequestState::Withdrawn;
+        let report =
+            |report: PreflightReport| if is_withdrawn { report.withdrawn() } else { report };
         Self { report: self.report.map(report), ..self }
     }
 
-    /// How the command ends that has waited for the whole of it.
-    pub(super) fn exit_status_of_all(&self) -> ExitStatus {
+    /// Exit status of a command that waits for completion.
+    pub(super) fn completion_status(&self) -> ExitStatus {
         match &self.report {
-            _ if self.request_state == RequestState::Superseded => ExitStatus::Unknown,
+            _ if self.request_state == PreflightRequestState::Superseded => ExitStatus::Unknown,
             _ if self.timed_out => ExitStatus::TimedOut,
             Some(report) => report.exit_status(),
             None => ExitStatus::Success,
         }
     }
 
-    /// How the command ends that has only waited until the operator had seen it.
-    pub(super) fn exit_status_of_the_request(&self) -> ExitStatus {
+    /// Exit status of a command that waits only for the operator to observe the request.
+    pub(super) fn observation_status(&self) -> ExitStatus {
         match &self.report {
-            Some(report) if matches!(report.phase, Phase::Held | Phase::Stopped) => {
+            Some(report)
+                if matches!(report.phase, PreflightPhase::Held | PreflightPhase::Stopped) =>
+            {
                 ExitStatus::Unknown
             }
-            _ if self.request_state == RequestState::Superseded => ExitStatus::Unknown,
+            _ if self.request_state == PreflightRequestState::Superseded => ExitStatus::Unknown,
             _ if self.timed_out => ExitStatus::TimedOut,
             _ => ExitStatus::Success,
         }
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for PreflightOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let target = OneLine(self.target.name());
         match (self.action, self.dry_run) {
@@ -143,26 +144,26 @@ impl fmt::Display for Outcome {
             Some(report) => write!(f, "\n\n{report}")?,
             None => write!(
                 f,
-                "\n\nShow its progress with\n  fairway upgrade --status-preflight\n\n{ENDING}"
+                "\n\nShow its progress with\n  fairway upgrade --status-preflight\n\n{CLEAR_HINT}"
             )?,
         }
         match self.request_state {
-            RequestState::Active
+            PreflightRequestState::Active
                 if self.timed_out && self.report.as_ref().is_none_or(is_running) =>
             {
                 f.write_str("\n\nTimed out waiting for the result; the request remains.")
             }
-            RequestState::Withdrawn if self.timed_out => {
+            PreflightRequestState::Withdrawn if self.timed_out => {
                 f.write_str("\n\nTimed out waiting for the result; the request is withdrawn.")
             }
-            RequestState::Superseded => {
+            PreflightRequestState::Superseded => {
                 f.write_str("\n\nSuperseded: another client changed spec.desiredUpdate.")
             }
-            RequestState::Active | RequestState::Withdrawn => Ok(()),
+            PreflightRequestState::Active | PreflightRequestState::Withdrawn => Ok(()),
         }
     }
 }
 
-fn is_running(report: &Report) -> bool {
-    report.result == Verdict::Running
+fn is_running(report: &PreflightReport) -> bool {
+    report.result == PreflightResult::Running
 }

@@ -1,4 +1,4 @@
-//! What the cluster keeps of preflights, beside the summary in ClusterVersion.
+//! Preflight results in ConfigMaps, the only source of their details.
 
 use std::collections::BTreeMap;
 
@@ -11,43 +11,46 @@ use crate::cluster::kind::CONFIG_MAPS;
 use crate::cluster::{Cluster, OPERATOR_NAMESPACE};
 use crate::source::Source;
 
-/// More targets than anybody compares.
-const MOST: u32 = 64;
+/// More targets than users compare.
+const MAX_RECORDS: u32 = 64;
 
-/// What is kept of every target.
+/// Stored results of all target releases.
 #[derive(Debug, Default)]
-pub(in crate::commands) struct Records {
-    kept: Vec<Kept>,
-    /// Why something of it is not at hand.
+pub(in crate::commands) struct PreflightRecords {
+    results: Vec<TargetResult>,
+    /// Why results are missing.
     pub(super) missing: Option<String>,
 }
 
-/// What is kept of one target.
+/// Stored results of one target release.
 #[derive(Debug)]
-struct Kept {
+struct TargetResult {
     image: String,
     record: Record,
 }
 
-impl Records {
-    /// Asks the cluster for them. That they cannot be read is no error: there is a summary.
+impl PreflightRecords {
+    /// Lists the results of a cluster. A failure is not an error: ClusterVersion has a summary.
     pub(super) async fn read(cluster: &Cluster) -> Self {
         let label = format!("{}=true", record::LABEL);
-        match cluster.config_maps(OPERATOR_NAMESPACE, &label, MOST).await {
-            Ok((maps, more)) => Self::of(&maps).and_others(more),
+        match cluster.config_maps(OPERATOR_NAMESPACE, &label, MAX_RECORDS).await {
+            Ok((maps, more)) => Self::of(&maps).with_limit(more),
             Err(why) => Self::unreadable(why),
         }
     }
 
-    /// With those that were not asked for.
-    fn and_others(mut self, more: bool) -> Self {
-        let why =
-            || format!("namespace {OPERATOR_NAMESPACE} has results of more than {MOST} releases");
+    /// Adds the reason for results beyond the limit.
+    fn with_limit(mut self, more: bool) -> Self {
+        let why = || {
+            format!(
+                "namespace {OPERATOR_NAMESPACE} has results of more than {MAX_RECORDS} releases"
+            )
+        };
         self.missing = self.missing.or_else(|| more.then(why));
         self
     }
 
-    /// Looks for them where a command looks.
+    /// Results of a live or recorded cluster.
     pub(in crate::commands) async fn of_source(source: &Source) -> Self {
         let recording = match source {
             Source::Live(cluster) => return Self::read(cluster).await,
@@ -61,17 +64,17 @@ impl Records {
         }
     }
 
-    /// None is at hand.
+    /// No results, for a reason.
     pub(super) fn unreadable(why: String) -> Self {
-        Self { kept: Vec::new(), missing: Some(why) }
+        Self { results: Vec::new(), missing: Some(why) }
     }
 
-    /// What a list of them says.
+    /// Results of ConfigMaps.
     pub(super) fn of(maps: &[ConfigMap]) -> Self {
         let mut records = Self::default();
         for map in maps {
-            match kept(map) {
-                Ok(kept) => records.kept.push(kept),
+            match read_config_map(map) {
+                Ok(result) => records.results.push(result),
                 Err(why) => {
                     let name = map.metadata.name.as_deref().unwrap_or_default();
                     let why = format!("cannot read ConfigMap {OPERATOR_NAMESPACE}/{name}: {why}");
@@ -82,32 +85,35 @@ impl Records {
         records
     }
 
-    /// The latest results of the release with that content.
+    /// Latest results of an image.
     pub(super) fn latest(&self, image: &str) -> Option<&Document> {
-        self.kept.iter().find(|kept| same_content(&kept.image, image)).and_then(Kept::latest)
+        self.results
+            .iter()
+            .find(|result| same_content(&result.image, image))
+            .and_then(TargetResult::latest)
     }
 
-    /// The latest results of every target.
+    /// Latest results of every target.
     pub(super) fn all(&self) -> impl Iterator<Item = &Document> {
-        self.kept.iter().filter_map(Kept::latest)
+        self.results.iter().filter_map(TargetResult::latest)
     }
 }
 
-impl Kept {
-    /// The document that was written last: a partial one goes when a complete one comes.
+impl TargetResult {
+    /// Latest document: the operator removes a partial one when it writes a complete one.
     fn latest(&self) -> Option<&Document> {
         self.record.partial.as_ref().or(self.record.complete.as_ref())
     }
 }
 
-fn kept(map: &ConfigMap) -> Result<Kept, String> {
+fn read_config_map(map: &ConfigMap) -> Result<TargetResult, String> {
     let annotations = map.metadata.annotations.as_ref();
     let image = annotations.and_then(|all| all.get(record::TARGET_IMAGE));
     let image = image.ok_or_else(|| format!("annotation {} is missing", record::TARGET_IMAGE))?;
     let nothing = BTreeMap::new();
     let data = map.data.as_ref().unwrap_or(&nothing);
     let document = |key: &str| data.get(key).map(|text| document(text, image)).transpose();
-    Ok(Kept {
+    Ok(TargetResult {
         image: image.clone(),
         record: Record {
             complete: document(record::COMPLETE)?,

@@ -1,61 +1,77 @@
-//! A preflight that is asked for: what is to be written.
+//! Preflight requests: the decision, the submission, and another run of the same preflight.
 
-use anyhow::anyhow;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
 use fairway_api::cluster_version::{ConditionalUpdate, Release, Update, UpdateMode};
 use fairway_api::reason::recommended;
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Version};
 use fairway_findings::record::KEEP_RESULTS;
+use fairway_insight::PreflightPhase;
+use fairway_insight::request::{
+    is_desired, is_observed, is_rollout_in_progress, supports_preflights,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::super::change::Change;
-use super::super::request::outcome::Named;
-use super::super::request::wish::Target;
+use super::super::acceptance::accepted_risks;
+use super::super::change::{self, Change, Poll, desired_update_patch};
+use super::super::release::{ReleaseReference, RequestTarget, listed_releases};
 use super::super::risks;
-use super::super::stored::accepted;
-use super::before::Before;
-use super::phase::{Phase, is_supported};
-use super::release::{is_same, listed};
-use crate::errors::{CannotTell, Refused, WithHint};
+use super::withdrawal;
+use crate::args::upgrade::RequestArgs;
+use crate::cluster::Cluster;
+use crate::errors::{CannotTell, Refused, WithHint, WrongUsage};
 use crate::foreign_text::OneLine;
 
-/// A preflight to ask for.
+/// Preflight of the command line.
 #[derive(Debug)]
-pub(super) struct Wish {
-    pub(super) target: Target,
+pub(super) struct PreflightRequest {
+    pub(super) target: RequestTarget,
     /// Whether the signature is waived.
     pub(super) force: bool,
-    /// What is asked for already is asked for again afterwards.
-    pub(super) for_a_while: bool,
+    /// Whether the command restores the previous request afterwards.
+    pub(super) temporary: bool,
 }
 
-/// What is to be written.
+impl PreflightRequest {
+    /// The preflight of the arguments.
+    pub(super) fn of(args: &RequestArgs, temporary: bool) -> anyhow::Result<Self> {
+        let no_target =
+            || WrongUsage("a preflight requires --to, --to-image or --to-latest".to_owned());
+        let target = RequestTarget::of(args)?.ok_or_else(no_target)?;
+        Ok(Self { target, force: args.force, temporary })
+    }
+}
+
+/// Decision on a preflight request.
 #[derive(Debug)]
-pub(super) struct Plan {
-    /// A merge patch of ClusterVersion; none where it is asked for already.
-    patch: Option<Value>,
-    /// What is asked for then.
+pub(super) struct PreflightDecision {
+    /// Requested `spec.desiredUpdate`.
     pub(super) update: Update,
-    /// Whether it is asked for already, and all of it was looked at.
-    pub(super) is_through: bool,
-    /// What was asked for before.
-    pub(super) before: Option<Update>,
-    pub(super) target: Named,
-    pub(super) replaces: Option<Replaced>,
-    /// What may not be what was meant.
+    /// Whether the preflight was already requested.
+    pub(super) is_requested: bool,
+    /// Whether it was already requested and its run is over.
+    pub(super) is_finished: bool,
+    /// Previous `spec.desiredUpdate`.
+    pub(super) previous: Option<Update>,
+    pub(super) target: ReleaseReference,
+    pub(super) replaced: Option<ReplacedRequest>,
+    /// Probable mistakes in the arguments.
     pub(super) warnings: Vec<String>,
 }
 
 /// Request that a preflight request replaces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Replaced {
+pub(super) struct ReplacedRequest {
     /// Type of the request.
     #[serde(rename = "type")]
     type_: RequestType,
     #[serde(flatten)]
-    release: Named,
+    release: ReleaseReference,
 }
 
 /// Type of a request.
@@ -70,112 +86,158 @@ enum RequestType {
     PendingUpdate,
 }
 
-impl Plan {
-    /// What the wish means for a ClusterVersion.
-    pub(super) fn of(cluster_version: &ClusterVersion, wish: &Wish) -> anyhow::Result<Self> {
-        let nothing = ClusterVersionStatus::default();
-        let status = cluster_version.status.as_ref().unwrap_or(&nothing);
-        if !is_supported(cluster_version) {
-            return Err(unsupported().into());
-        }
-        let target = meant(status, &wish.target)?;
-        if is_same(&target, &Named::of(&status.desired)) {
-            return Err(already_there(&target).into());
-        }
-        let asked = cluster_version.spec.desired_update.as_ref();
-        let before = Before::of(asked, status);
-        if let (Before::Waiting(update), true) = (before, wish.for_a_while) {
-            return Err(in_the_way(update));
-        }
-        let update = Update {
-            version: target.version.clone(),
-            image: target.image.clone(),
-            force: wish.force.then_some(true),
-            accept_risks: accepted(cluster_version).to_vec(),
-            mode: Some(UpdateMode::Preflight),
-            ..Update::default()
-        };
-        let is_asked = asked.is_some_and(|asked| is_asked(asked, &update));
-        let replaces = replaced(before).filter(|replaced| !replaced.is_preflight_of(&target));
-        let mut warnings: Vec<String> =
-            replaces.iter().filter(|_| !wish.for_a_while).map(Replaced::warning).collect();
-        if wish.force {
-            warnings.push(
-                "--force waives the signature of a release whose code runs in this cluster: make \
-                 sure that you trust this image"
-                    .to_owned(),
-            );
-        }
-        let patch = if is_asked { None } else { Some(patch(cluster_version, &update)?) };
-        let is_through = is_asked && Phase::of(cluster_version).is_through();
-        let before = asked.cloned();
-        Ok(Self { patch, update, is_through, before, target, replaces, warnings })
+/// Decides how a preflight request changes ClusterVersion.
+pub(super) fn decide(
+    cluster_version: &ClusterVersion,
+    request: &PreflightRequest,
+) -> anyhow::Result<Change<PreflightDecision>> {
+    let default = ClusterVersionStatus::default();
+    let status = cluster_version.status.as_ref().unwrap_or(&default);
+    if !supports_preflights(cluster_version) {
+        return Err(unsupported().into());
     }
-
-    /// Whether it was asked for before.
-    pub(super) fn is_asked_already(&self) -> bool {
-        self.patch.is_none()
+    let target = find_target(status, &request.target)?;
+    if target.is_same_as(&ReleaseReference::from(&status.desired)) {
+        return Err(already_current(&target).into());
     }
-}
-
-impl Change for Plan {
-    fn patch(&self) -> Option<&Value> {
-        self.patch.as_ref()
+    let previous = cluster_version.spec.desired_update.as_ref();
+    let replaced = previous.and_then(|previous| ReplacedRequest::of(previous, status));
+    if let Some(replaced) = replaced.as_ref().filter(|_| request.temporary)
+        && replaced.type_ == RequestType::PendingUpdate
+    {
+        return Err(pending_update(&replaced.release));
     }
-
-    /// A server whose definition is older drops the mode without a word, and what is left would be
-    /// an update.
-    fn check(&self, result: &ClusterVersion) -> anyhow::Result<()> {
-        let kept = result.spec.desired_update.as_ref();
-        if kept.is_some_and(|kept| is_asked(kept, &self.update)) {
-            Ok(())
-        } else {
-            Err(CannotTell {
-                message: "this cluster does not store the mode of a request, so the request would \
-                          start an update: its ClusterVersion CRD is too old; nothing changed"
-                    .to_owned(),
-                hint: "install the current CRD with `fairway crds | kubectl apply -f -`".to_owned(),
-            }
-            .into())
-        }
+    let update = Update {
+        version: target.version.clone(),
+        image: target.image.clone(),
+        force: request.force.then_some(true),
+        accept_risks: accepted_risks(cluster_version).to_vec(),
+        mode: Some(UpdateMode::Preflight),
+        ..Update::default()
+    };
+    let is_requested = previous.is_some_and(|previous| is_same_request(previous, &update));
+    let replaced = replaced.filter(|replaced| !replaced.is_preflight_of(&target));
+    let mut warnings: Vec<String> =
+        replaced.iter().filter(|_| !request.temporary).map(ReplacedRequest::warning).collect();
+    if request.force {
+        warnings.push(
+            "--force waives the signature of a release whose code runs in this cluster: make sure \
+             that you trust this image"
+                .to_owned(),
+        );
     }
-}
-
-/// Whether a request is the one for this preflight.
-pub(super) fn is_asked(asked: &Update, update: &Update) -> bool {
-    asked.mode == update.mode
-        && (asked.version(), asked.image()) == (update.version(), update.image())
-        && asked.forced() == update.forced()
-}
-
-fn patch(cluster_version: &ClusterVersion, update: &Update) -> serde_json::Result<Value> {
-    let mut metadata = json!({ "resourceVersion": cluster_version.metadata.resource_version });
+    let mut patch = desired_update_patch(cluster_version, &update)?;
     let annotations = cluster_version.metadata.annotations.as_ref();
     if annotations.is_some_and(|all| all.contains_key(KEEP_RESULTS)) {
-        // It was about the request before.
-        metadata["annotations"] = json!({ KEEP_RESULTS: null });
+        // The annotation belongs to the previous preflight.
+        patch["metadata"]["annotations"] = json!({ KEEP_RESULTS: null });
     }
-    Ok(json!({ "metadata": metadata, "spec": { "desiredUpdate": update.merge_patch()? } }))
+    let expected = update.clone();
+    Ok(Change {
+        patch: (!is_requested).then_some(patch),
+        verify: Box::new(move |result| {
+            let stored = result.spec.desired_update.as_ref();
+            if stored.is_some_and(|stored| is_same_request(stored, &expected)) {
+                Ok(())
+            } else {
+                Err(mode_not_stored().into())
+            }
+        }),
+        outcome: PreflightDecision {
+            is_finished: is_requested && PreflightPhase::of(cluster_version).is_finished(),
+            previous: previous.cloned(),
+            update,
+            is_requested,
+            target,
+            replaced,
+            warnings,
+        },
+    })
 }
 
-/// The release that is meant. One that is not listed may be in the graph all the same: the operator
-/// looks it up.
-fn meant(status: &ClusterVersionStatus, target: &Target) -> anyhow::Result<Named> {
+/// Whether two requests are for the same preflight or update.
+pub(super) fn is_same_request(one: &Update, other: &Update) -> bool {
+    one.mode == other.mode
+        && (one.version(), one.image()) == (other.version(), other.image())
+        && one.forced() == other.forced()
+}
+
+/// Stores a preflight request.
+pub(super) async fn submit(
+    cluster: &Cluster,
+    request: &PreflightRequest,
+) -> anyhow::Result<PreflightDecision> {
+    let applied = change::apply(cluster, false, |object| decide(object, request)).await?;
+    let change = applied.change;
+    if applied.stored.is_none_or(|stored| (change.verify)(&stored).is_ok()) {
+        return Ok(change.outcome);
+    }
+    // An older CRD was installed between the dry run and the patch, and the API server dropped the
+    // mode: the stored request would start an update.
+    let PreflightDecision { update, previous, .. } = change.outcome;
+    let without_mode = Update { mode: None, ..update };
+    let withdraw = |object: &_| withdrawal::restore(object, &without_mode, previous.as_ref(), true);
+    change::apply(cluster, false, withdraw).await.with_context(|| WithHint {
+        message:
+            "the API server dropped the mode of the request, and the remaining update request \
+             cannot be withdrawn"
+                .to_owned(),
+        hint: "withdraw it immediately with `fairway upgrade --clear`".to_owned(),
+    })?;
+    Err(mode_dropped().into())
+}
+
+/// Starts another run of a requested preflight: withdraws the request, waits until the operator has
+/// observed it, and requests the preflight again. The previous results are kept until then. An
+/// operator that does not observe the withdrawal in time continues the current run.
+pub(super) async fn submit_again(
+    cluster: &Cluster,
+    request: &PreflightRequest,
+    requested: &Update,
+    timeout: Duration,
+) -> anyhow::Result<PreflightDecision> {
+    let withdraw = |object: &_| withdrawal::restore(object, requested, None, true);
+    change::apply(cluster, false, withdraw).await?;
+    let poll = Poll { timeout, max_failures: 0 };
+    let observed = poll.run(cluster, async |object| {
+        let phase = PreflightPhase::of(&object);
+        if phase == PreflightPhase::NotRequested && is_observed(&object) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    let observed = observed.await;
+    // The request is stored again even if polling failed.
+    let decision = submit(cluster, request).await.with_context(|| WithHint {
+        message: "cannot request the preflight again after withdrawing it".to_owned(),
+        hint: "run the same command again; the results are kept".to_owned(),
+    })?;
+    observed?;
+    Ok(decision)
+}
+
+/// Target release. The operator looks up releases in the graph that ClusterVersion does not list.
+fn find_target(
+    status: &ClusterVersionStatus,
+    target: &RequestTarget,
+) -> anyhow::Result<ReleaseReference> {
     match target {
-        Target::Version(version) => {
-            let found = listed(status).find(|release| release.version == *version);
-            let version = Some(version.clone());
-            Ok(found.map_or(Named { version, image: None }, Named::of))
+        RequestTarget::Version(version) => {
+            let listed = listed_releases(status).find(|release| release.version == *version);
+            Ok(listed.map_or_else(|| ReleaseReference::of_version(version), Into::into))
         }
-        Target::Image { image, version } => {
-            Ok(Named { version: version.clone(), image: Some(image.clone()) })
+        RequestTarget::Image { image, version } => {
+            Ok(ReleaseReference { version: version.clone(), image: Some(image.clone()) })
         }
-        Target::Latest => latest(status).map(Named::of).ok_or_else(|| none_is_later().into()),
+        RequestTarget::Latest => {
+            latest(status).map(Into::into).ok_or_else(|| no_later_release().into())
+        }
     }
 }
 
-/// The latest release that the update service offers, recommended or not: a preflight that finds
-/// something must not change which one that is.
+/// Latest release that the update service offers, recommended or not: the findings of a preflight
+/// must not change which release is the latest.
 fn latest(status: &ClusterVersionStatus) -> Option<&Release> {
     let current = Version::parse(&status.desired.version).ok();
     let is_offered = |update: &&ConditionalUpdate| {
@@ -189,20 +251,26 @@ fn latest(status: &ClusterVersionStatus) -> Option<&Release> {
     later.max_by(|(one, _), (other, _)| one.cmp(other)).map(|(_, release)| release)
 }
 
-fn replaced(before: Before) -> Option<Replaced> {
-    let (type_, update) = match before {
-        Before::Nothing | Before::Done(_) => return None,
-        Before::Mode(update) => (RequestType::Preflight, update),
-        Before::UnderWay(update) => (RequestType::UpdateInProgress, update),
-        Before::Waiting(update) => (RequestType::PendingUpdate, update),
-    };
-    Some(Replaced { type_, release: Named::asked(update) })
-}
+impl ReplacedRequest {
+    /// The previous request, `None` if it is for no release or its update is complete.
+    fn of(previous: &Update, status: &ClusterVersionStatus) -> Option<Self> {
+        let type_ = if previous.mode.is_some() {
+            RequestType::Preflight
+        } else if !previous.is_update() {
+            return None;
+        } else if !is_desired(status, previous) {
+            RequestType::PendingUpdate
+        } else if is_rollout_in_progress(status) {
+            RequestType::UpdateInProgress
+        } else {
+            return None;
+        };
+        Some(Self { type_, release: ReleaseReference::requested(previous) })
+    }
 
-impl Replaced {
-    /// Whether nothing but the terms of the same preflight changes.
-    fn is_preflight_of(&self, target: &Named) -> bool {
-        self.type_ == RequestType::Preflight && is_same(&self.release, target)
+    /// Whether only the options of the same preflight change.
+    fn is_preflight_of(&self, target: &ReleaseReference) -> bool {
+        self.type_ == RequestType::Preflight && self.release.is_same_as(target)
     }
 
     fn warning(&self) -> String {
@@ -233,14 +301,14 @@ fn unsupported() -> CannotTell {
     }
 }
 
-fn already_there(target: &Named) -> WithHint {
+fn already_current(target: &ReleaseReference) -> WithHint {
     WithHint {
         message: format!("this cluster is already at {}", OneLine(target.name())),
         hint: "choose another release; run `fairway upgrade` to list updates".to_owned(),
     }
 }
 
-fn none_is_later() -> CannotTell {
+fn no_later_release() -> CannotTell {
     CannotTell {
         message: "no later release is available".to_owned(),
         hint: "run `fairway upgrade` for the reason; to use an unlisted release, pass --to or \
@@ -249,9 +317,8 @@ fn none_is_later() -> CannotTell {
     }
 }
 
-fn in_the_way(update: &Update) -> anyhow::Error {
-    let named = Named::asked(update);
-    let name = OneLine(named.name());
+fn pending_update(release: &ReleaseReference) -> anyhow::Error {
+    let name = OneLine(release.name());
     anyhow!("the preflight would replace this request, and the update could start afterwards")
         .context(Refused {
             message: format!("an update to {name} is requested and has not started"),
@@ -260,4 +327,27 @@ fn in_the_way(update: &Update) -> anyhow::Error {
                    `fairway upgrade --mode=preflight`"
                     .to_owned(),
         })
+}
+
+fn mode_not_stored() -> CannotTell {
+    CannotTell {
+        message:
+            "this cluster does not store the mode of a request, so the request would start an \
+                  update: its ClusterVersion CRD is too old; nothing changed"
+                .to_owned(),
+        hint: "install the current CRD with `fairway crds | kubectl apply -f -`".to_owned(),
+    }
+}
+
+fn mode_dropped() -> CannotTell {
+    CannotTell {
+        message:
+            "the API server dropped the mode of the request, and the remaining update request is \
+             withdrawn: the installed ClusterVersion CRD is too old"
+                .to_owned(),
+        hint:
+            "run `fairway upgrade` to check whether an update has started; install the current CRD \
+             with `fairway crds | kubectl apply -f -`"
+                .to_owned(),
+    }
 }

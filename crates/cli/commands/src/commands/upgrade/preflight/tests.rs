@@ -2,11 +2,13 @@ use clap::Parser;
 use fairway_api::cluster_version::{Update, UpdateHistory, UpdateState};
 use fairway_api::{ClusterVersion, Conditions as _};
 use fairway_findings::record::KEEP_RESULTS;
+use fairway_insight::request::supports_preflights;
 use fairway_testkit::objects;
 use serde_json::{Value, json};
 
-use super::outcome::{Action, Outcome};
-use super::{ask, clear, request, withdrawal};
+use super::outcome::{Action, PreflightOutcome};
+use super::request::{PreflightDecision, PreflightRequest};
+use super::{request, withdrawal};
 use crate::args::upgrade::RequestArgs;
 use crate::args::upgrade_preflight::{PreflightArgs, PreflightWish};
 use crate::commands::upgrade::change::Change;
@@ -28,7 +30,7 @@ fn typed(arguments: &[&str]) -> Result<Typed, String> {
     typed.map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
 }
 
-/// A cluster at 5.1.0 whose operator knows preflights.
+/// Cluster at 5.1.0 whose operator supports preflights.
 fn ready() -> ClusterVersion {
     let mut object = cluster_version();
     hold(&mut object, condition("PreflightRunning", false, "NotRequested", ""));
@@ -39,7 +41,7 @@ fn ready() -> ClusterVersion {
     object
 }
 
-fn asking(object: &mut ClusterVersion, update: Update) {
+fn request_update(object: &mut ClusterVersion, update: Update) {
     let accept_risks = object.spec.desired_update.take().unwrap_or_default().accept_risks;
     object.spec.desired_update = Some(Update { accept_risks, ..update });
 }
@@ -53,8 +55,8 @@ fn preflight_of(version: &str) -> Update {
     }
 }
 
-/// An update to 5.1.9 that has begun.
-fn begun(object: &mut ClusterVersion) {
+/// Starts an update to 5.1.9.
+fn start_update(object: &mut ClusterVersion) {
     let status = object.status.as_mut().unwrap();
     status.desired = objects::release("5.1.9");
     status.history.insert(
@@ -68,33 +70,33 @@ fn begun(object: &mut ClusterVersion) {
     );
 }
 
-fn plan(object: &ClusterVersion, arguments: &[&str]) -> request::Plan {
-    let wish = ask::wish(&typed(arguments).unwrap().request, false).unwrap();
-    request::Plan::of(object, &wish).unwrap()
+fn change(object: &ClusterVersion, arguments: &[&str]) -> Change<PreflightDecision> {
+    let request = PreflightRequest::of(&typed(arguments).unwrap().request, false).unwrap();
+    request::decide(object, &request).unwrap()
 }
 
-fn refusal(object: &ClusterVersion, arguments: &[&str], for_a_while: bool) -> String {
-    let wish = ask::wish(&typed(arguments).unwrap().request, for_a_while).unwrap();
-    said(&request::Plan::of(object, &wish).expect_err("a refusal"))
+fn refusal(object: &ClusterVersion, arguments: &[&str], temporary: bool) -> String {
+    let request = PreflightRequest::of(&typed(arguments).unwrap().request, temporary).unwrap();
+    error_text(&request::decide(object, &request).err().expect("a refusal"))
 }
 
-fn said(error: &anyhow::Error) -> String {
+fn error_text(error: &anyhow::Error) -> String {
     let code = errors::status(error).code();
     let hint = errors::hint(error).unwrap_or_default();
     format!("{code}: {}\nhint: {hint}", errors::chain(error).join("\n  "))
 }
 
-fn desired(plan: &impl Change) -> &Value {
-    &plan.patch().expect("a patch")["spec"]["desiredUpdate"]
+fn desired<T>(change: &Change<T>) -> &Value {
+    &change.patch.as_ref().expect("a patch")["spec"]["desiredUpdate"]
 }
 
 #[test]
-fn a_preflight_is_asked_for_with_a_precondition_and_keeps_accepted_risks() {
+fn request_has_resource_version_and_keeps_accepted_risks() {
     let mut object = ready();
     accept(&mut object, &["Zeta"], None);
-    let plan = plan(&object, &["--mode=preflight", "--to=5.2.0"]);
+    let change = change(&object, &["--mode=preflight", "--to=5.2.0"]);
     assert_eq!(
-        *plan.patch().unwrap(),
+        *change.patch.as_ref().unwrap(),
         json!({
             "metadata": { "resourceVersion": "7" },
             "spec": { "desiredUpdate": {
@@ -107,69 +109,76 @@ fn a_preflight_is_asked_for_with_a_precondition_and_keeps_accepted_risks() {
             }},
         })
     );
-    assert!(plan.warnings.is_empty());
+    assert!(change.outcome.warnings.is_empty());
 }
 
 #[test]
-fn any_release_can_be_asked() {
+fn targets_by_version_image_and_latest() {
     let object = ready();
     let image = objects::release("6.0.0").image;
     for (arguments, version, image) in [
-        // The operator finds it in the graph, or says that it is not there.
+        // The operator looks it up in the graph.
         (vec!["--to=5.7.0".to_owned()], json!("5.7.0"), Value::Null),
         (vec![format!("--to-image={image}")], Value::Null, json!(image)),
-        // Recommended or not, but offered: what is found must not change what is the latest.
+        // Offered, recommended or not: findings must not change the latest release.
         (vec!["--to-latest".to_owned()], json!("5.2.0"), json!(objects::release("5.2.0").image)),
     ] {
         let mut typed = vec!["--mode=preflight"];
         typed.extend(arguments.iter().map(String::as_str));
-        let plan = plan(&object, &typed);
-        let written = desired(&plan);
+        let change = change(&object, &typed);
+        let written = desired(&change);
         assert_eq!((&written["version"], &written["image"]), (&version, &image), "{arguments:?}");
     }
 }
 
 #[test]
-fn what_is_replaced_is_said() {
+fn replaced_request_warns() {
     let mut object = ready();
     let warnings = |object: &ClusterVersion| {
-        let plan = plan(object, &["--mode=preflight", "--to=5.2.0"]);
-        (serde_json::to_value(&plan.replaces).unwrap()["type"].clone(), plan.warnings.join("\n"))
+        let change = change(object, &["--mode=preflight", "--to=5.2.0"]);
+        (
+            serde_json::to_value(&change.outcome.replaced).unwrap()["type"].clone(),
+            change.outcome.warnings.join("\n"),
+        )
     };
-    asking(&mut object, preflight_of("5.3.0"));
+    request_update(&mut object, preflight_of("5.3.0"));
     let (what, text) = warnings(&object);
     assert_eq!(what, "preflight");
     insta::assert_snapshot!(text, @"this replaces the preflight of 5.3.0; its results are kept");
 
-    asking(&mut object, objects::update_to("5.1.9"));
+    request_update(&mut object, objects::update_to("5.1.9"));
     let (what, text) = warnings(&object);
     assert_eq!(what, "pendingUpdate");
     insta::assert_snapshot!(text, @"this replaces the request to update to 5.1.9, which has not started; request it again after the preflight");
 
-    asking(&mut object, objects::update_to("5.1.0"));
+    request_update(&mut object, objects::update_to("5.1.0"));
     assert_eq!(warnings(&object), (Value::Null, String::new()), "it is complete");
 
-    begun(&mut object);
-    asking(&mut object, objects::update_to("5.1.9"));
+    start_update(&mut object);
+    request_update(&mut object, objects::update_to("5.1.9"));
     let (what, text) = warnings(&object);
     assert_eq!(what, "updateInProgress");
     insta::assert_snapshot!(text, @"the update to 5.1.9 continues: a preflight does not interrupt it");
 }
 
 #[test]
-fn what_is_asked_for_already_is_not_written_again() {
+fn repeated_request_changes_nothing() {
     let mut object = ready();
-    asking(&mut object, preflight_of("5.2.0"));
-    let again = plan(&object, &["--mode=preflight", "--to=5.2.0"]);
-    assert!(again.is_asked_already() && again.warnings.is_empty() && again.replaces.is_none());
-    let forced = plan(&object, &["--mode=preflight", "--to=5.2.0", "--force"]);
+    request_update(&mut object, preflight_of("5.2.0"));
+    let again = change(&object, &["--mode=preflight", "--to=5.2.0"]);
+    assert!(
+        again.outcome.is_requested
+            && again.outcome.warnings.is_empty()
+            && again.outcome.replaced.is_none()
+    );
+    let forced = change(&object, &["--mode=preflight", "--to=5.2.0", "--force"]);
     assert_eq!(desired(&forced)["force"], true);
-    insta::assert_snapshot!(forced.warnings.join("\n"), @"--force waives the signature of a release whose code runs in this cluster: make sure that you trust this image");
+    insta::assert_snapshot!(forced.outcome.warnings.join("\n"), @"--force waives the signature of a release whose code runs in this cluster: make sure that you trust this image");
 }
 
 #[test]
-fn what_was_looked_at_is_looked_at_again() {
-    for (reason, is_through) in [
+fn completed_preflight_is_requested_again() {
+    for (reason, is_finished) in [
         ("NotRequested", false),
         ("Starting", false),
         ("Checking", false),
@@ -179,25 +188,25 @@ fn what_was_looked_at_is_looked_at_again() {
     ] {
         let mut object = ready();
         hold(&mut object, condition("PreflightRunning", true, reason, ""));
-        asking(&mut object, preflight_of("5.2.0"));
-        let again = plan(&object, &["--mode=preflight", "--to=5.2.0"]);
-        assert_eq!(again.is_through, is_through, "{reason}");
-        let other = plan(&object, &["--mode=preflight", "--to=5.3.0"]);
-        assert!(!other.is_through, "nobody has asked 5.3.0");
+        request_update(&mut object, preflight_of("5.2.0"));
+        let again = change(&object, &["--mode=preflight", "--to=5.2.0"]);
+        assert_eq!(again.outcome.is_finished, is_finished, "{reason}");
+        let other = change(&object, &["--mode=preflight", "--to=5.3.0"]);
+        assert!(!other.outcome.is_finished, "5.3.0 is not requested");
     }
 }
 
 #[test]
-fn what_came_of_asking_is_said() {
+fn outcome_texts() {
     let mut object = ready();
-    asking(&mut object, preflight_of("5.2.0"));
+    request_update(&mut object, preflight_of("5.2.0"));
     let outcome = |action| {
-        let plan = plan(&object, &["--mode=preflight", "--to=5.2.0"]);
-        let said = Outcome { action, ..Outcome::of(plan) }.to_string();
-        said.lines().next().unwrap_or_default().to_owned()
+        let change = change(&object, &["--mode=preflight", "--to=5.2.0"]);
+        let text = PreflightOutcome { action, ..PreflightOutcome::new(change.outcome) }.to_string();
+        text.lines().next().unwrap_or_default().to_owned()
     };
-    let said = [Action::Requested, Action::RequestedAgain, Action::AlreadyRequested].map(outcome);
-    insta::assert_snapshot!(said.join("\n"), @"
+    let texts = [Action::Requested, Action::RequestedAgain, Action::AlreadyRequested].map(outcome);
+    insta::assert_snapshot!(texts.join("\n"), @"
     Requested a preflight of 5.2.0
     Requested a preflight of 5.2.0 again
     A preflight of 5.2.0 is already requested
@@ -205,7 +214,7 @@ fn what_came_of_asking_is_said() {
 }
 
 #[test]
-fn requests_that_are_refused() {
+fn request_refusals() {
     let mut object = ready();
     insta::assert_snapshot!(refusal(&object, &["--to=5.1.0"], false), @"
     1: this cluster is already at 5.1.0
@@ -215,7 +224,7 @@ fn requests_that_are_refused() {
     4: the operator of this cluster does not support preflights, and would start an update; nothing changed
     hint: preflights require an operator that sets the condition PreflightRunning of ClusterVersion; run `fairway upgrade --include-not-recommended` to list known risks
     ");
-    asking(&mut object, objects::update_to("5.1.9"));
+    request_update(&mut object, objects::update_to("5.1.9"));
     insta::assert_snapshot!(refusal(&object, &["--to=5.2.0"], true), @"
     3: an update to 5.1.9 is requested and has not started
       the preflight would replace this request, and the update could start afterwards
@@ -231,39 +240,38 @@ fn requests_that_are_refused() {
 }
 
 #[test]
-fn a_server_that_drops_the_mode_gets_nothing() {
+fn verify_detects_dropped_mode() {
     let object = ready();
-    let plan = plan(&object, &["--mode=preflight", "--to=5.2.0"]);
+    let change = change(&object, &["--mode=preflight", "--to=5.2.0"]);
     let mut result = object.clone();
-    result.spec.desired_update = Some(Update { mode: None, ..plan.update.clone() });
-    insta::assert_snapshot!(said(&plan.check(&result).unwrap_err()), @"
+    result.spec.desired_update = Some(Update { mode: None, ..change.outcome.update.clone() });
+    insta::assert_snapshot!(error_text(&(change.verify)(&result).unwrap_err()), @"
     4: this cluster does not store the mode of a request, so the request would start an update: its ClusterVersion CRD is too old; nothing changed
     hint: install the current CRD with `fairway crds | kubectl apply -f -`
     ");
-    result.spec.desired_update = Some(plan.update.clone());
-    assert!(plan.check(&result).is_ok());
+    result.spec.desired_update = Some(change.outcome.update.clone());
+    assert!((change.verify)(&result).is_ok());
 }
 
 #[test]
-fn a_new_request_forgets_that_the_results_of_the_last_one_were_kept() {
+fn new_request_removes_keep_results_annotation() {
     let mut object = ready();
     let kept = [(KEEP_RESULTS.to_owned(), "true".to_owned())];
     object.metadata.annotations = Some(kept.into());
-    let plan = plan(&object, &["--mode=preflight", "--to=5.2.0"]);
-    let metadata = &plan.patch().unwrap()["metadata"];
+    let change = change(&object, &["--mode=preflight", "--to=5.2.0"]);
+    let metadata = &change.patch.as_ref().unwrap()["metadata"];
     assert_eq!(metadata["annotations"], json!({ KEEP_RESULTS: null }));
 }
 
 fn cleared(object: &ClusterVersion, keep_results: bool) -> (Option<Value>, String) {
-    let plan = withdrawal::Plan::clear(object, keep_results).unwrap();
-    let patch = plan.patch().cloned();
-    (patch, clear::Outcome::of(plan, keep_results, false).to_string())
+    let change = withdrawal::clear(object, keep_results).unwrap();
+    (change.patch, change.outcome.to_string())
 }
 
 #[test]
-fn a_preflight_is_withdrawn_with_its_version() {
+fn clear_removes_request() {
     let mut object = ready();
-    asking(&mut object, preflight_of("5.2.0"));
+    request_update(&mut object, preflight_of("5.2.0"));
     let (patch, text) = cleared(&object, false);
     assert_eq!(
         patch,
@@ -286,22 +294,22 @@ fn a_preflight_is_withdrawn_with_its_version() {
 }
 
 #[test]
-fn an_update_is_left_alone() {
+fn clear_without_preflight_keeps_update() {
     let mut object = ready();
     let (patch, text) = cleared(&object, false);
     assert_eq!(patch, None);
     insta::assert_snapshot!(text, @"No preflight is requested");
-    asking(&mut object, objects::update_to("5.1.9"));
+    request_update(&mut object, objects::update_to("5.1.9"));
     let (patch, text) = cleared(&object, false);
     assert_eq!(patch, None);
     insta::assert_snapshot!(text, @"No preflight is requested; the request to update to 5.1.9 is unchanged");
 }
 
 #[test]
-fn an_update_that_has_begun_goes_on_when_a_preflight_is_withdrawn() {
+fn clear_requests_update_in_progress_again() {
     let mut object = ready();
-    begun(&mut object);
-    asking(&mut object, preflight_of("5.2.0"));
+    start_update(&mut object);
+    request_update(&mut object, preflight_of("5.2.0"));
     let (patch, text) = cleared(&object, false);
     let left = patch.unwrap()["spec"]["desiredUpdate"].clone();
     assert_eq!(left["image"], objects::release("5.1.9").image);
@@ -313,31 +321,31 @@ fn an_update_that_has_begun_goes_on_when_a_preflight_is_withdrawn() {
 }
 
 #[test]
-fn only_what_was_asked_for_itself_is_given_back() {
+fn restore_withdraws_only_own_request() {
     let mut object = ready();
     let ours = preflight_of("5.2.0");
-    let give_back = |object: &ClusterVersion, before: Option<&Update>| {
-        let plan = withdrawal::Plan::give_back(object, &ours, before, false).unwrap();
-        plan.patch().map(|patch| patch["spec"]["desiredUpdate"].clone())
+    let restore = |object: &ClusterVersion, before: Option<&Update>| {
+        let change = withdrawal::restore(object, &ours, before, false).unwrap();
+        change.patch.map(|patch| patch["spec"]["desiredUpdate"].clone())
     };
-    asking(&mut object, ours.clone());
+    request_update(&mut object, ours.clone());
     accept(&mut object, &["Meanwhile"], None);
-    let left = give_back(&object, None).unwrap();
+    let left = restore(&object, None).unwrap();
     assert_eq!((&left["version"], &left["mode"]), (&Value::Null, &Value::Null));
 
-    let left = give_back(&object, Some(&preflight_of("5.3.0"))).unwrap();
+    let left = restore(&object, Some(&preflight_of("5.3.0"))).unwrap();
     assert_eq!((&left["version"], &left["mode"]), (&json!("5.3.0"), &json!("Preflight")));
     assert_eq!(left["acceptRisks"], json!([{ "name": "Meanwhile" }]));
 
-    let left = give_back(&object, Some(&objects::update_to("5.1.0"))).unwrap();
+    let left = restore(&object, Some(&objects::update_to("5.1.0"))).unwrap();
     assert_eq!((&left["version"], &left["mode"]), (&json!("5.1.0"), &Value::Null));
 
-    asking(&mut object, preflight_of("5.3.0"));
-    assert_eq!(give_back(&object, None), None, "somebody else has asked for that");
+    request_update(&mut object, preflight_of("5.3.0"));
+    assert_eq!(restore(&object, None), None, "another client requested that");
 }
 
 #[test]
-fn arguments_say_what_is_wanted() {
+fn arguments_select_action() {
     for (arguments, wish) in [
         (&["--mode=preflight", "--to=5.2.0", "--wait"][..], Some(PreflightWish::Ask)),
         (&["--mode=preflight", "--to-latest", "--wait=5m"], Some(PreflightWish::Ask)),
@@ -356,7 +364,7 @@ fn arguments_say_what_is_wanted() {
 }
 
 #[test]
-fn arguments_that_contradict_each_other_are_refused() {
+fn conflicting_arguments_are_refused() {
     let refused = [
         &["--mode=preflight"][..],
         &["--mode=Preflight-all", "--to=5.2.0"],
@@ -414,10 +422,10 @@ fn arguments_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn the_operator_has_to_know_preflights() {
+fn request_needs_operator_with_preflight_support() {
     let mut object = ready();
-    assert!(super::phase::is_supported(&object));
+    assert!(supports_preflights(&object));
     object.status.as_mut().unwrap().conditions.retain(|it| it.type_ != "PreflightRunning");
-    assert!(!super::phase::is_supported(&object));
+    assert!(!supports_preflights(&object));
     assert!(object.status.unwrap().conditions.find("PreflightRunning").is_none());
 }

@@ -1,105 +1,154 @@
-//! A preflight that is asked for no more: what is left of the request.
+//! Withdrawal of preflight requests: `--clear-preflight`, and the end of temporary preflights.
+
+use std::fmt;
 
 use anyhow::ensure;
 use fairway_api::cluster_version::Update;
 use fairway_api::{ClusterVersion, ClusterVersionStatus};
 use fairway_findings::record::KEEP_RESULTS;
-use serde_json::{Value, json};
+use fairway_insight::request::is_rollout_in_progress;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
-use super::super::change::Change;
-use super::super::request::outcome::Named;
-use super::super::stored::accepted;
-use super::before::under_way;
-use super::request::is_asked;
+use super::super::acceptance::accepted_risks;
+use super::super::change::{Change, desired_update_patch};
+use super::super::release::ReleaseReference;
+use super::request::is_same_request;
+use crate::foreign_text::OneLine;
 
-/// What is to be written.
-#[derive(Debug)]
-pub(super) struct Plan {
-    /// A merge patch of ClusterVersion; none where there is nothing to withdraw.
-    patch: Option<Value>,
-    /// What is asked for then.
-    pub(super) left: Update,
-    /// The preflight that is withdrawn.
-    pub(super) target: Option<Named>,
-    /// The update that is asked for, and left alone.
-    pub(super) update: Option<Named>,
+/// Kind of the document.
+pub(super) const KIND: &str = "PreflightWithdrawal";
+
+/// Withdrawal of a preflight request.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PreflightWithdrawal {
+    /// Whether this is a dry run.
+    pub(super) dry_run: bool,
+    /// Target release of the withdrawn preflight, `null` if none was requested.
+    withdrawn: Option<ReleaseReference>,
+    /// Whether the operator keeps the results of the preflight.
+    results_kept: bool,
+    /// Requested update, which is left unchanged.
+    update: Option<ReleaseReference>,
+    /// Names of all accepted risks: `spec.desiredUpdate.acceptRisks`.
+    accept_risks: Vec<String>,
 }
 
-impl Plan {
-    /// Withdraws whatever preflight is asked for. An update on its way is asked for again.
-    pub(super) fn clear(object: &ClusterVersion, keep_results: bool) -> anyhow::Result<Self> {
-        let nothing = Update::default();
-        let asked = object.spec.desired_update.as_ref().unwrap_or(&nothing);
-        if asked.mode.is_none() {
-            let update = asked.is_update().then(|| Named::asked(asked));
-            return Ok(Self { patch: None, left: asked.clone(), target: None, update });
+/// Withdraws any preflight request. An update in progress is requested again.
+pub(super) fn clear(
+    object: &ClusterVersion,
+    keep_results: bool,
+) -> anyhow::Result<Change<PreflightWithdrawal>> {
+    let default = Update::default();
+    let requested = object.spec.desired_update.as_ref().unwrap_or(&default);
+    if requested.mode.is_none() {
+        return Ok(Change::none(PreflightWithdrawal::new(None, requested, keep_results)));
+    }
+    withdraw(object, requested, None, keep_results)
+}
+
+/// Withdraws an own preflight request and restores the previous request. A request that another
+/// client has stored meanwhile is not changed.
+pub(super) fn restore(
+    object: &ClusterVersion,
+    own: &Update,
+    previous: Option<&Update>,
+    keep_results: bool,
+) -> anyhow::Result<Change<PreflightWithdrawal>> {
+    let requested = object.spec.desired_update.as_ref();
+    match requested.filter(|requested| is_same_request(requested, own)) {
+        Some(requested) => withdraw(object, requested, previous, keep_results),
+        None => {
+            let nothing = Update::default();
+            Ok(Change::none(PreflightWithdrawal::new(None, &nothing, keep_results)))
         }
-        Self::leave(object, asked, left(object, None), keep_results)
     }
+}
 
-    /// Withdraws that preflight, and asks for what was asked for before; whatever somebody else
-    /// asked for meanwhile is left alone.
-    pub(super) fn give_back(
-        object: &ClusterVersion,
-        ours: &Update,
-        before: Option<&Update>,
-        keep_results: bool,
-    ) -> anyhow::Result<Self> {
-        let asked = object.spec.desired_update.as_ref().filter(|asked| is_asked(asked, ours));
-        let Some(asked) = asked else {
-            return Ok(Self { patch: None, left: Update::default(), target: None, update: None });
-        };
-        Self::leave(object, asked, left(object, before), keep_results)
+fn withdraw(
+    object: &ClusterVersion,
+    requested: &Update,
+    previous: Option<&Update>,
+    keep_results: bool,
+) -> anyhow::Result<Change<PreflightWithdrawal>> {
+    let remaining = remaining(object, previous);
+    let mut patch = desired_update_patch(object, &remaining)?;
+    let annotations = object.metadata.annotations.as_ref();
+    if keep_results || annotations.is_some_and(|all| all.contains_key(KEEP_RESULTS)) {
+        patch["metadata"]["annotations"] = json!({ KEEP_RESULTS: keep_results.then_some("true") });
     }
+    let outcome = PreflightWithdrawal::new(Some(requested), &remaining, keep_results);
+    Ok(Change {
+        patch: Some(patch),
+        verify: Box::new(move |result| {
+            let default = Update::default();
+            let stored = result.spec.desired_update.as_ref().unwrap_or(&default);
+            ensure!(
+                is_same_request(stored, &remaining),
+                "the API server would not store the remaining request; nothing changed"
+            );
+            Ok(())
+        }),
+        outcome,
+    })
+}
 
-    fn leave(
-        object: &ClusterVersion,
-        asked: &Update,
-        left: Update,
-        keep_results: bool,
-    ) -> anyhow::Result<Self> {
-        let mut metadata = json!({ "resourceVersion": object.metadata.resource_version });
-        let annotations = object.metadata.annotations.as_ref();
-        if keep_results || annotations.is_some_and(|all| all.contains_key(KEEP_RESULTS)) {
-            metadata["annotations"] = json!({ KEEP_RESULTS: keep_results.then_some("true") });
+/// Request after the withdrawal, with the risks that are accepted now.
+fn remaining(object: &ClusterVersion, previous: Option<&Update>) -> Update {
+    let previous = previous.filter(|update| update.names_a_release() || update.mode.is_some());
+    let in_progress = || object.status.as_ref().and_then(update_in_progress);
+    let remaining = previous.cloned().or_else(in_progress).unwrap_or_default();
+    Update { accept_risks: accepted_risks(object).to_vec(), ..remaining }
+}
+
+/// Request for the update in progress. It must be set when a preflight is withdrawn: without a
+/// request, the operator would return to the previous release.
+pub(in super::super) fn update_in_progress(status: &ClusterVersionStatus) -> Option<Update> {
+    let desired = &status.desired;
+    (is_rollout_in_progress(status) && !desired.image.is_empty()).then(|| Update {
+        version: Some(desired.version.clone()).filter(|version| !version.is_empty()),
+        image: Some(desired.image.clone()),
+        ..Update::default()
+    })
+}
+
+impl PreflightWithdrawal {
+    fn new(withdrawn: Option<&Update>, remaining: &Update, results_kept: bool) -> Self {
+        let names = remaining.accept_risks.iter().map(|risk| risk.name.clone());
+        Self {
+            dry_run: false,
+            withdrawn: withdrawn.map(ReleaseReference::requested),
+            results_kept,
+            update: remaining.is_update().then(|| ReleaseReference::requested(remaining)),
+            accept_risks: names.collect(),
         }
-        // A `desiredUpdate` with nothing in it is invalid.
-        let desired = if left == Update::default() { Value::Null } else { left.merge_patch()? };
-        Ok(Self {
-            patch: Some(json!({ "metadata": metadata, "spec": { "desiredUpdate": desired } })),
-            target: Some(Named::asked(asked)),
-            update: left.is_update().then(|| Named::asked(&left)),
-            left,
-        })
-    }
-
-    /// Whether something is withdrawn.
-    pub(super) fn changes_something(&self) -> bool {
-        self.patch.is_some()
     }
 }
 
-/// What stays asked for, with the risks that are accepted by now.
-fn left(object: &ClusterVersion, before: Option<&Update>) -> Update {
-    let nothing = ClusterVersionStatus::default();
-    let status = object.status.as_ref().unwrap_or(&nothing);
-    let before = before.filter(|before| before.names_a_release() || before.mode.is_some());
-    let left = before.cloned().or_else(|| under_way(status)).unwrap_or_default();
-    Update { accept_risks: accepted(object).to_vec(), ..left }
-}
-
-impl Change for Plan {
-    fn patch(&self) -> Option<&Value> {
-        self.patch.as_ref()
-    }
-
-    fn check(&self, result: &ClusterVersion) -> anyhow::Result<()> {
-        let nothing = Update::default();
-        let kept = result.spec.desired_update.as_ref().unwrap_or(&nothing);
-        ensure!(
-            is_asked(kept, &self.left),
-            "the API server would not store the remaining request; nothing changed"
-        );
-        Ok(())
+impl fmt::Display for PreflightWithdrawal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.dry_run {
+            f.write_str("Dry run, nothing changed. Without --dry-run:\n\n")?;
+        }
+        match &self.withdrawn {
+            None => f.write_str("No preflight is requested")?,
+            Some(target) => {
+                let kept = if self.results_kept { "; its results are kept" } else { "" };
+                write!(f, "Withdrew the preflight of {}{kept}", OneLine(target.name()))?;
+            }
+        }
+        match (&self.update, &self.withdrawn) {
+            (Some(update), Some(_)) => write!(
+                f,
+                "\nThe update in progress to {} is requested again",
+                OneLine(update.name())
+            ),
+            (Some(update), None) => {
+                write!(f, "; the request to update to {} is unchanged", OneLine(update.name()))
+            }
+            (None, _) => Ok(()),
+        }
     }
 }

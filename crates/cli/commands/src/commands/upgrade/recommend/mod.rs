@@ -1,11 +1,10 @@
-//! `fairway upgrade recommend`: which updates there are, and what speaks against them.
+//! `fairway upgrade recommend`: available updates and the issues before an update.
 
-mod quiet;
 mod text;
 
-use fairway_api::{ClusterOperator, ClusterVersion};
-use fairway_insight::recommend::{Question, Verdict};
-use fairway_insight::{Alerts, Moment, Recommendation};
+use fairway_api::{ClusterOperator, ClusterVersion, Version};
+use fairway_insight::recommend::{CANNOT_RETRIEVE_UPDATES, RecommendQuery, RecommendResult};
+use fairway_insight::{Alerts, ObservationTime, Recommendation, Verdict};
 use futures::try_join;
 use jiff::Timestamp;
 
@@ -15,70 +14,118 @@ use crate::args::insight::RecommendArgs;
 use crate::args::report::ReportFormat;
 use crate::args::source::SourceArgs;
 use crate::cluster::block_on;
+use crate::errors::{CannotTell, Refused, Unaccepted};
 use crate::exit::ExitStatus;
+use crate::foreign_text::OneLine;
 use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 use crate::source::Source;
-use text::Shown;
+use text::RecommendationText;
 
-/// What documents of it are called.
+/// Kind of the document.
 const KIND: &str = "UpgradeRecommendation";
 
-/// The shape of those documents.
+/// Schema of the document.
 pub(super) fn shape() -> Shape {
-    schema::of::<Shown<'_>>(KIND)
+    schema::of::<RecommendationText<'_>>(KIND)
 }
 
 pub(super) fn run(args: &RecommendArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let (version, components, alerts, moment) = block_on(Box::pin(look(&args.source)))?;
+    let (version, components, alerts, observation) = block_on(Box::pin(read(&args.source)))?;
     let accept = args.accept.iter().map(|name| name.trim().to_owned()).collect();
-    let question = Question { version: args.version.clone(), accept };
-    let report = Recommendation::of(&version, &alerts, &question, moment.now());
+    let query = RecommendQuery { version: args.version.clone(), accept };
+    let report = Recommendation::of(&version, &alerts, &query, observation.now());
     let status = match report.verdict() {
         Verdict::Yes => ExitStatus::Success,
-        Verdict::No if was_looked_at(&version, &question, moment.now()) => ExitStatus::NewRisks,
+        Verdict::No if has_accepted_issues(&version, &query, observation.now()) => {
+            ExitStatus::NewRisks
+        }
         Verdict::No => ExitStatus::Refused,
-        Verdict::CannotTell => ExitStatus::Unknown,
+        Verdict::Unknown => ExitStatus::Unknown,
     };
-    if let Some(version) = question.version.as_ref().filter(|_| is_quiet(args, printer)) {
-        return quiet::answer(&report, version, status);
+    if let Some(version) = query.version.as_ref().filter(|_| is_quiet(args, printer)) {
+        return quiet_result(&report, version, status);
     }
     warn(&alerts, printer);
-    let mut notes = notes::of(&components, &version);
-    if let Some(version) = &question.version {
+    let mut notes = notes::read(&components, &version);
+    if let Some(version) = &query.version {
         notes.retain(|note| note.is_about(&version.to_string()));
     }
-    let shown = Shown { report: &report, notes, in_full: args.show_outdated_releases };
-    output::report(printer.stdout(), args.output.output, KIND, &shown)?;
+    let text = RecommendationText { report: &report, notes, in_full: args.show_outdated_releases };
+    output::report(printer.stdout(), args.output.output, KIND, &text)?;
     Ok(status)
 }
 
-/// Whether somebody has looked at what speaks against the update and accepted something, with this
-/// question or in the cluster: what speaks against it still is new.
-fn was_looked_at(cluster_version: &ClusterVersion, question: &Question, now: Timestamp) -> bool {
-    let in_the_cluster = question.version.as_ref().is_some_and(|version| {
+/// Whether issues or risks are accepted, by the arguments or in the cluster. Further issues are new to
+/// the administrator then.
+fn has_accepted_issues(
+    cluster_version: &ClusterVersion,
+    query: &RecommendQuery,
+    now: Timestamp,
+) -> bool {
+    let in_cluster = query.version.as_ref().is_some_and(|version| {
         let acceptance = risks::acceptance(cluster_version);
         risks::any_accepted_for(&acceptance, &version.to_string(), now)
     });
-    in_the_cluster || !question.accept.is_empty()
+    in_cluster || !query.accept.is_empty()
 }
 
-/// Whether the exit code is the answer. Whoever asks for a document wants it all the same.
+/// Whether the exit code is the only output. `--output` still prints a document.
 fn is_quiet(args: &RecommendArgs, printer: &Printer) -> bool {
     printer.is_quiet() && matches!(args.output.output, ReportFormat::Text)
 }
 
-/// What tells which updates there are, and when.
-async fn look(
+/// Objects and alerts of the cluster.
+async fn read(
     args: &SourceArgs,
-) -> anyhow::Result<(ClusterVersion, Vec<ClusterOperator>, Alerts, Moment)> {
+) -> anyhow::Result<(ClusterVersion, Vec<ClusterOperator>, Alerts, ObservationTime)> {
     let source = Source::open(args).await?;
     let alerts = async { Ok(source.alerts().await) };
     let (version, components, alerts) =
         try_join!(source.cluster_version(), source.components(), alerts)?;
-    let moment = source.moment(&version, &components);
-    Ok((version, components, alerts, moment))
+    let observation = source.observation_time(&version, &components);
+    Ok((version, components, alerts, observation))
+}
+
+/// Result for `--quiet`: an error with the reason, or nothing.
+fn quiet_result(
+    report: &Recommendation,
+    version: &Version,
+    status: ExitStatus,
+) -> anyhow::Result<ExitStatus> {
+    let (message, hint) = why_not(report, version);
+    match status {
+        ExitStatus::Refused => Err(Refused { message, hint }.into()),
+        ExitStatus::NewRisks => Err(Unaccepted { message, hint, risks: Vec::new(), status }.into()),
+        ExitStatus::Unknown => Err(CannotTell { message, hint }.into()),
+        status => Ok(status),
+    }
+}
+
+/// Why the update is not recommended, and a hint.
+fn why_not(report: &Recommendation, version: &Version) -> (String, String) {
+    let details = format!("run `fairway upgrade recommend --version={version}` for details");
+    match (&report.result, &report.alerts.message) {
+        (RecommendResult::One { not_offered_message: Some(why), .. }, _) => {
+            let is_known = !report.issues.iter().any(|it| it.name == CANNOT_RETRIEVE_UPDATES);
+            let hint = if is_known {
+                "run `fairway upgrade recommend --show-outdated-releases` to list available updates"
+            } else {
+                "run `fairway upgrade` for the reason"
+            };
+            (OneLine(why).to_string(), hint.to_owned())
+        }
+        _ if !report.unaccepted.is_empty() => {
+            let names = report.unaccepted.join(",");
+            let names = OneLine(&names);
+            (format!("the update to {version} has unaccepted issues: {names}"), details)
+        }
+        (_, why) => {
+            let why = why.as_deref().unwrap_or("no reason given");
+            (format!("the alerts are unknown: {}", OneLine(why)), details)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ fn release(version: &str) -> Value {
     json!({"version": version, "image": format!("registry.example/release@sha256:{version}"), "url": "https://example.com/notes"})
 }
 
-/// A cluster at 5.1.0: three updates are fine, a risk stands against a fourth.
+/// Cluster at 5.1.0 with three recommended updates and one with a risk.
 fn cluster_version() -> ClusterVersion {
     let object = json!({
         "metadata": {"name": "version"},
@@ -37,9 +37,9 @@ fn cluster_version() -> ClusterVersion {
 fn text(alerts: &Alerts, version: Option<&str>, accept: &[&str], in_full: bool) -> String {
     let version = version.map(|version| Version::parse(version).unwrap());
     let accept = accept.iter().map(|name| (*name).to_owned()).collect();
-    let question = Question { version, accept };
-    let report = Recommendation::of(&cluster_version(), alerts, &question, Timestamp::UNIX_EPOCH);
-    let text = Shown { report: &report, notes: Vec::new(), in_full }.to_string();
+    let query = RecommendQuery { version, accept };
+    let report = Recommendation::of(&cluster_version(), alerts, &query, Timestamp::UNIX_EPOCH);
+    let text = RecommendationText { report: &report, notes: Vec::new(), in_full }.to_string();
     format!("{text}\n{:?}", report.verdict())
 }
 
@@ -48,16 +48,16 @@ fn none() -> Alerts {
 }
 
 #[test]
-fn whoever_asks_in_silence_about_updates_that_nobody_knows() {
+fn quiet_with_unknown_updates_is_an_error() {
     let mut object = cluster_version();
     let status = object.status.as_mut().unwrap();
     status.conditions[1].status = "False".into();
     status.available_updates = None;
     status.conditional_updates.clear();
     let version = Version::new(5, 1, 1);
-    let question = Question { version: Some(version.clone()), ..Question::default() };
-    let report = Recommendation::of(&object, &none(), &question, Timestamp::UNIX_EPOCH);
-    let error = quiet::answer(&report, &version, ExitStatus::Unknown).unwrap_err();
+    let query = RecommendQuery { version: Some(version.clone()), ..RecommendQuery::default() };
+    let report = Recommendation::of(&object, &none(), &query, Timestamp::UNIX_EPOCH);
+    let error = quiet_result(&report, &version, ExitStatus::Unknown).unwrap_err();
     let hint = crate::errors::hint(&error).unwrap_or_default();
     insta::assert_snapshot!(format!("{error}\nhint: {hint}"), @"
     the available updates are unknown
@@ -66,7 +66,7 @@ fn whoever_asks_in_silence_about_updates_that_nobody_knows() {
 }
 
 #[test]
-fn names_of_others_are_words_in_what_is_to_be_typed() {
+fn issue_names_are_quoted_for_the_shell() {
     let mut object = cluster_version();
     object.status.as_mut().unwrap().conditions[0].status = "False".into();
     let alert = json!({"status": "success", "data": {"alerts": [{
@@ -75,14 +75,16 @@ fn names_of_others_are_words_in_what_is_to_be_typed() {
         "state": "firing", "activeAt": "2026-01-01T00:00:00Z",
     }]}});
     let alerts = Alerts::Known(alerts::read(alert.to_string().as_bytes()).unwrap());
-    let question = Question { version: Some(Version::new(5, 1, 1)), ..Question::default() };
-    let report = Recommendation::of(&object, &alerts, &question, Timestamp::UNIX_EPOCH);
-    let text = Shown { report: &report, notes: Vec::new(), in_full: false }.to_string();
+    let query =
+        RecommendQuery { version: Some(Version::new(5, 1, 1)), ..RecommendQuery::default() };
+    let report = Recommendation::of(&object, &alerts, &query, Timestamp::UNIX_EPOCH);
+    let text =
+        RecommendationText { report: &report, notes: Vec::new(), in_full: false }.to_string();
     assert!(text.ends_with("To ignore these issues, add --accept='Down;id'."), "{text}");
 }
 
 #[test]
-fn the_latest_updates() {
+fn text_of_latest_updates() {
     insta::assert_snapshot!(text(&none(), None, &[], false), @"
     Issues for any update:
       Failing (Bad)
@@ -111,7 +113,7 @@ fn the_latest_updates() {
 }
 
 #[test]
-fn all_updates_and_what_is_firing() {
+fn text_of_all_updates_and_alerts() {
     let json = br#"{"status": "success", "data": {"alerts": [
         {"labels": {"alertname": "Fire", "severity": "critical"}, "annotations": {"summary": "Hot"}, "state": "firing"}]}}"#;
     let alerts = Alerts::Known(alerts::read(json).unwrap());
@@ -142,7 +144,7 @@ fn all_updates_and_what_is_firing() {
 }
 
 #[test]
-fn one_update() {
+fn text_of_one_update() {
     let unreadable = Alerts::Unreadable("this session has no token".to_owned());
     insta::assert_snapshot!(text(&unreadable, Some("5.2.0"), &[], false), @"
     Issues for any update:
@@ -221,19 +223,19 @@ fn one_update() {
     Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
 
     No recommendation for this version: no updates to 6 are available.
-    CannotTell
+    Unknown
     ");
 }
 
 #[test]
-fn no_updates() {
+fn text_without_updates() {
     let report = Recommendation::of(
         &ClusterVersion::default(),
         &none(),
-        &Question::default(),
+        &RecommendQuery::default(),
         Timestamp::UNIX_EPOCH,
     );
-    insta::assert_snapshot!(Shown { report: &report, notes: Vec::new(), in_full: false }.to_string(), @"
+    insta::assert_snapshot!(RecommendationText { report: &report, notes: Vec::new(), in_full: false }.to_string(), @"
     Issues for any update:
       Failing
         ClusterVersion has no condition Failing, so its state is unknown
@@ -245,17 +247,17 @@ fn no_updates() {
 }
 
 #[test]
-fn what_speaks_against_an_update_is_new_once_something_was_accepted_for_it() {
-    let asked = |accept: &[&str]| Question {
+fn issues_after_acceptance_are_new_risks() {
+    let asked = |accept: &[&str]| RecommendQuery {
         version: Some("5.2.0".parse().unwrap()),
         accept: accept.iter().map(|&name| name.to_owned()).collect(),
     };
     let mut object = cluster_version();
     let now = Timestamp::UNIX_EPOCH;
-    assert!(!was_looked_at(&object, &asked(&[]), now));
-    assert!(was_looked_at(&object, &asked(&["SlowDisks"]), now));
+    assert!(!has_accepted_issues(&object, &asked(&[]), now));
+    assert!(has_accepted_issues(&object, &asked(&["SlowDisks"]), now));
     super::super::fixtures::accept(&mut object, &["A"], Some(r#"{"A":{"for":"5.1.x"}}"#));
-    assert!(!was_looked_at(&object, &asked(&[]), now), "that was for other versions");
+    assert!(!has_accepted_issues(&object, &asked(&[]), now), "that was for other versions");
     super::super::fixtures::accept(&mut object, &["A"], Some(r#"{"A":{"for":"5.2.x"}}"#));
-    assert!(was_looked_at(&object, &asked(&[]), now));
+    assert!(has_accepted_issues(&object, &asked(&[]), now));
 }

@@ -1,24 +1,24 @@
-//! Recommendations as administrators read them.
+//! Text of recommendations.
 
 use std::fmt;
 
 use fairway_api::Version;
 use fairway_insight::recommend::{
-    Answer, CONDITIONAL_UPDATE_RISK, FAILED_TO_COMPLETE_PRECHECK, Issue, Target,
+    CONDITIONAL_UPDATE_RISK, FAILED_TO_COMPLETE_PRECHECK, Issue, RecommendResult, Target,
 };
-use fairway_insight::{Recommendation, Word};
+use fairway_insight::{Recommendation, ShellWord};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::notes::{self, Note};
 use crate::foreign_text::{OneLine, lines};
 
-/// Of each minor version, older updates have only what newer ones have as well.
-const LATEST: usize = 2;
+/// Updates per minor version; older ones have no additional fixes.
+const MAX_SHOWN: usize = 2;
 
 /// Updates of a cluster, with their text output.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Shown<'a> {
+pub(super) struct RecommendationText<'a> {
     #[serde(flatten)]
     pub(super) report: &'a Recommendation,
     /// Notes of components about the updates.
@@ -28,19 +28,19 @@ pub(super) struct Shown<'a> {
     pub(super) in_full: bool,
 }
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for RecommendationText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_issues(f)?;
         self.write_prechecks(f)?;
         self.write_source(f)?;
-        match &self.report.answer {
-            Answer::All { updates, .. } if updates.is_empty() => f.write_str(
+        match &self.report.result {
+            RecommendResult::All { updates, .. } if updates.is_empty() => f.write_str(
                 "No updates are available. To use a release that is not listed, run `fairway \
                  upgrade --to-image`.",
             ),
-            Answer::All { updates, .. } => self.write_updates(f, updates),
-            Answer::One { target: Some(target), .. } => self.write_target(f, target),
-            Answer::One { target: None, not_offered_message } => {
+            RecommendResult::All { updates, .. } => self.write_updates(f, updates),
+            RecommendResult::One { target: Some(target), .. } => self.write_target(f, target),
+            RecommendResult::One { target: None, not_offered_message } => {
                 let why = not_offered_message.as_deref().unwrap_or("it is not available");
                 write!(f, "No recommendation for this version: {}.", OneLine(why))
             }
@@ -49,8 +49,8 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-impl Shown<'_> {
-    /// What speaks against any update.
+impl RecommendationText<'_> {
+    /// Writes issues of every update.
     fn write_issues(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let general = self.report.issues.iter().filter(|one| one.name != CONDITIONAL_UPDATE_RISK);
         let mut any = false;
@@ -64,19 +64,20 @@ impl Shown<'_> {
         if any { f.write_str("\n") } else { Ok(()) }
     }
 
-    /// What was looked at and is as it should be; and what could not be.
+    /// Writes passed checks, and why alerts are unknown.
     fn write_prechecks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = self.report.issues.iter().any(|one| one.name == FAILED_TO_COMPLETE_PRECHECK);
-        if let Some(why) = self.report.alerts.message.as_ref().filter(|_| !said) {
+        let is_reported =
+            self.report.issues.iter().any(|one| one.name == FAILED_TO_COMPLETE_PRECHECK);
+        if let Some(why) = self.report.alerts.message.as_ref().filter(|_| !is_reported) {
             write!(f, "Alerts are unknown: {}.\n\n", OneLine(why))?;
         }
-        let fine = self.report.prechecks.iter().filter(|precheck| precheck.passed);
-        let fine: Vec<&str> =
-            fine.map(|one| one.type_.trim_start_matches("recommended/")).collect();
-        if fine.is_empty() {
+        let passed = self.report.prechecks.iter().filter(|precheck| precheck.passed);
+        let passed: Vec<&str> =
+            passed.map(|one| one.type_.trim_start_matches("recommended/")).collect();
+        if passed.is_empty() {
             return Ok(());
         }
-        write!(f, "Passed checks: {}\n\n", fine.join(", "))
+        write!(f, "Passed checks: {}\n\n", passed.join(", "))
     }
 
     fn write_source(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -103,7 +104,7 @@ impl Shown<'_> {
             let stream = group.first().and_then(|one| stream(one).ok()).unwrap_or_default();
             let gap = if index == 0 { "" } else { "\n\n" };
             write!(f, "{gap}Updates to {stream}:")?;
-            let shown = if self.in_full { group.len() } else { group.len().min(LATEST) };
+            let shown = if self.in_full { group.len() } else { group.len().min(MAX_SHOWN) };
             let width = group[..shown].iter().map(|one| one.version.len()).max().unwrap_or(0);
             for target in &group[..shown] {
                 write_row(f, target, width, !self.in_full)?;
@@ -155,7 +156,7 @@ impl Shown<'_> {
         if !unaccepted.is_empty() {
             let names = unaccepted.join(",");
             write!(f, "\n\nNot accepted: {}", OneLine(&names))?;
-            let names = Word(&names).to_string();
+            let names = ShellWord(&names).to_string();
             write!(f, "\nTo ignore these issues, add --accept={}.", OneLine(&names))
         } else if accepted.is_empty() {
             Ok(())
@@ -177,12 +178,12 @@ fn write_issue(f: &mut fmt::Formatter<'_>, issue: &Issue) -> fmt::Result {
     Ok(())
 }
 
-/// One update in a list, with what speaks against it in short or at length.
+/// Writes one update of the list, with or without its message.
 fn write_row(
     f: &mut fmt::Formatter<'_>,
     target: &Target,
     width: usize,
-    at_length: bool,
+    with_message: bool,
 ) -> fmt::Result {
     let version = OneLine(&target.version).to_string();
     let reason = target.reason.as_deref().unwrap_or_default();
@@ -191,7 +192,7 @@ fn write_row(
     }
     let status = OneLine(&target.recommended);
     write!(f, "\n  {version:width$}  Recommended={status}: {}", OneLine(reason))?;
-    if at_length { write_message(f, target, "    ") } else { Ok(()) }
+    if with_message { write_message(f, target, "    ") } else { Ok(()) }
 }
 
 fn write_why(f: &mut fmt::Formatter<'_>, target: &Target, indent: &str) -> fmt::Result {

@@ -1,25 +1,55 @@
-//! What there is to know before an update: the answer of `fairway upgrade`.
+//! `fairway upgrade` without a request: the report on releases, updates and accepted risks.
 
 pub(super) mod text;
 
 use fairway_api::cluster_version::{ConditionalUpdate, Update, UpdateState};
 use fairway_api::reason::{recommended, retrieved_updates};
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _, OperatorCondition};
-use fairway_insight::status::has_architecture;
+use fairway_insight::request::{has_architecture, is_observed};
 use fairway_risk::{Acceptance, Standing};
+use futures::try_join;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::notes::Note;
+use super::acceptance::{parse_terms, read_terms};
+use super::notes::{self, Note};
 use super::risks::{self, Exposure};
-use super::terms;
+use crate::args::upgrade::UpgradeArgs;
+use crate::cluster::block_on;
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+use crate::schema::{self, Shape};
+use crate::source::Source;
+
+/// Kind of the document.
+const KIND: &str = "UpgradeReport";
+
+/// Schema of the document.
+pub(super) fn shape() -> Shape {
+    schema::of::<Report>(KIND)
+}
+
+pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let (cluster_version, components, observation) = block_on(async {
+        let source = Source::open(&args.source).await?;
+        let (version, components) = try_join!(source.cluster_version(), source.components())?;
+        let observation = source.observation_time(&version, &components);
+        Ok((version, components, observation))
+    })?;
+    let report = Report::of(&cluster_version, observation.now())
+        .with_notes(notes::read(&components, &cluster_version))
+        .in_full(args.include_not_recommended);
+    output::report(printer.stdout(), args.output.output, KIND, &report)?;
+    Ok(if report.updates_retrieved { ExitStatus::Success } else { ExitStatus::Unknown })
+}
 
 /// Releases, conditions, updates and accepted risks of a cluster.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Report {
+struct Report {
     /// Latest completed release.
     current: Option<Release>,
     /// Release that the operator rolls out or maintains.
@@ -53,7 +83,7 @@ pub(super) struct Report {
 
 /// A release.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Release {
+struct Release {
     /// Version of the release.
     version: Option<String>,
     /// Image of the release.
@@ -148,8 +178,8 @@ struct AcceptedRisk {
 }
 
 impl Report {
-    /// What a ClusterVersion says.
-    pub(super) fn of(cluster_version: &ClusterVersion, now: Timestamp) -> Self {
+    /// Report on a ClusterVersion.
+    fn of(cluster_version: &ClusterVersion, now: Timestamp) -> Self {
         let nothing = ClusterVersionStatus::default();
         let status = cluster_version.status.as_ref().unwrap_or(&nothing);
         let spec = &cluster_version.spec;
@@ -166,7 +196,7 @@ impl Report {
                 .desired_update
                 .as_ref()
                 .and_then(|update| Requested::of(update, status)),
-            spec_observed: Some(status.observed_generation) >= cluster_version.metadata.generation,
+            spec_observed: is_observed(cluster_version),
             conditions: status.conditions.iter().map(|one| Condition::of(one, now)).collect(),
             upstream: spec.upstream.clone().filter(|upstream| !upstream.is_empty()),
             channel: spec.channel.clone().filter(|channel| !channel.is_empty()),
@@ -180,19 +210,14 @@ impl Report {
         }
     }
 
-    /// The same, with what components note.
-    pub(super) fn with_notes(self, notes: Vec<Note>) -> Self {
+    /// Adds the notes of components.
+    fn with_notes(self, notes: Vec<Note>) -> Self {
         Self { notes, ..self }
     }
 
-    /// The same, with a text that has the updates that are not recommended as well.
-    pub(super) fn in_full(self, in_full: bool) -> Self {
+    /// Sets whether the text has the updates that are not recommended.
+    fn in_full(self, in_full: bool) -> Self {
         Self { in_full, ..self }
-    }
-
-    /// Whether it is known which updates there are.
-    pub(super) fn updates_retrieved(&self) -> bool {
-        self.updates_retrieved
     }
 }
 
@@ -209,7 +234,7 @@ impl Release {
         self.version.is_none() && self.image.is_empty()
     }
 
-    /// The version, or the image where that has none.
+    /// Version, or the image without a version.
     fn name(&self) -> &str {
         self.version.as_deref().unwrap_or(&self.image)
     }
@@ -219,7 +244,7 @@ fn latest_first(release: &Release) -> impl Ord + use<> {
     risks::latest_first(release.name())
 }
 
-/// The release that was last reached entirely.
+/// Latest completed release.
 fn current(status: &ClusterVersionStatus) -> Option<Release> {
     let completed = status.history.iter().find(|entry| entry.state == UpdateState::Completed)?;
     Some(Release {
@@ -308,8 +333,8 @@ fn accepted_risks(
     acceptance: &Acceptance,
     now: Timestamp,
 ) -> Vec<AcceptedRisk> {
-    let stored = terms::read(risks::annotation(cluster_version)).unwrap_or_default();
-    let having = |name: &str| {
+    let stored = read_terms(risks::annotation(cluster_version)).unwrap_or_default();
+    let affected_updates = |name: &str| {
         let updates = status.conditional_updates.iter();
         let mut versions: Vec<String> = updates
             .filter(|update| risks::names(update).contains(name))
@@ -323,9 +348,9 @@ fn accepted_risks(
         let standing = acceptance.standing(name, "", &hash, now);
         AcceptedRisk {
             name: name.to_owned(),
-            terms: stored.get(name).and_then(terms::understood).unwrap_or_default(),
+            terms: stored.get(name).and_then(parse_terms).unwrap_or_default(),
             effective: standing.is_accepted() || matches!(standing, Standing::OutOfScope(_)),
-            updates: having(name),
+            updates: affected_updates(name),
             standing,
         }
     };

@@ -16,13 +16,13 @@ fn in_full(object: &ClusterVersion) -> String {
     Report::of(object, now()).in_full(true).to_string()
 }
 
-/// The part that begins with that line.
+/// Paragraph with a first line.
 fn from<'a>(text: &'a str, line: &str) -> &'a str {
     text.find(line).map_or(text, |at| &text[at..])
 }
 
 #[test]
-fn a_cluster_without_worries() {
+fn report_of_healthy_cluster() {
     insta::assert_snapshot!(text(&cluster_version()), @"
     Cluster version is 5.1.0
 
@@ -107,7 +107,7 @@ fn a_cluster_without_worries() {
 }
 
 #[test]
-fn the_story_of_the_proxy_on_vsphere() {
+fn report_of_vsphere_proxy_risk() {
     let mut object = cluster_version();
     let risks = [
         risk("AuthOAuthProxyLeakedConnections", "True"),
@@ -152,7 +152,7 @@ fn the_story_of_the_proxy_on_vsphere() {
 }
 
 #[test]
-fn nobody_has_written_a_status_yet() {
+fn report_without_status() {
     let mut object = objects::cluster_version();
     insta::assert_snapshot!(text(&object), @"
     The version of this cluster is unknown: ClusterVersion has no status yet.
@@ -162,8 +162,8 @@ fn nobody_has_written_a_status_yet() {
 
     The available updates are unknown.
     ");
-    assert!(!Report::of(&object, now()).updates_retrieved());
-    assert_eq!(in_full(&object), text(&object), "nobody knows what else there is");
+    assert!(!Report::of(&object, now()).updates_retrieved);
+    assert_eq!(in_full(&object), text(&object), "other updates are unknown");
     object.spec.channel = None;
     insta::assert_snapshot!(text(&object), @"
     The version of this cluster is unknown: ClusterVersion has no status yet.
@@ -176,7 +176,7 @@ fn nobody_has_written_a_status_yet() {
 }
 
 #[test]
-fn no_channel_is_set() {
+fn report_without_channel() {
     let mut object = cluster_version();
     object.spec.channel = Some(String::new());
     object.status.as_mut().unwrap().available_updates = None;
@@ -196,11 +196,11 @@ fn no_channel_is_set() {
 
     The available updates are unknown.
     ");
-    assert!(!Report::of(&object, now()).updates_retrieved());
+    assert!(!Report::of(&object, now()).updates_retrieved);
 }
 
 #[test]
-fn the_update_service_is_out_of_reach() {
+fn report_with_unreachable_update_service() {
     let mut object = cluster_version();
     object.spec.upstream = Some("https://updates.example.com/graph".to_owned());
     let message = "Unable to retrieve available updates: connection refused";
@@ -223,23 +223,20 @@ fn the_update_service_is_out_of_reach() {
       5.1.10      registry.example/release@sha256:bb6f0a129e8c24e28d5d0c7bae89e174ea0fef2b8068d7119653cabe4efa4680
       5.1.9       registry.example/release@sha256:f73d25856ea13b7a2c6a955ef62007088ec360578dbe2141a5425ad9cf27d41b
     ");
-    assert!(Report::of(&object, now()).updates_retrieved(), "what was known stays known");
+    assert!(Report::of(&object, now()).updates_retrieved, "what was known stays known");
 
     let slow = &[risk("SlowDisks", "True")];
     offer(&mut object, "5.2.0", slow, recommended("False", "SlowDisks", "They are slow."));
     object.status.as_mut().unwrap().available_updates = Some(Vec::new());
-    assert!(
-        Report::of(&object, now()).updates_retrieved(),
-        "that none is recommended is known, too"
-    );
+    assert!(Report::of(&object, now()).updates_retrieved, "that none is recommended is known, too");
 }
 
 #[test]
-fn there_is_nothing_to_update_to() {
+fn report_without_updates() {
     let mut object = cluster_version();
     for none in [None, Some(Vec::new())] {
         object.status.as_mut().unwrap().available_updates = none;
-        assert!(Report::of(&object, now()).updates_retrieved());
+        assert!(Report::of(&object, now()).updates_retrieved);
         insta::allow_duplicates! {
             insta::assert_snapshot!(from(&in_full(&object), "No updates"), @"
             No updates are recommended for this cluster.
@@ -251,7 +248,7 @@ fn there_is_nothing_to_update_to() {
 }
 
 #[test]
-fn several_architectures_that_are_asked_for_are_no_release_that_is_there() {
+fn report_of_multi_arch_request() {
     let mut object = cluster_version();
     let architecture = Some(Architecture::Multi);
     object.spec.desired_update = Some(Update { architecture, ..objects::update_to("5.1.0") });
@@ -266,7 +263,7 @@ fn several_architectures_that_are_asked_for_are_no_release_that_is_there() {
 }
 
 #[test]
-fn everything_that_stands_in_the_way() {
+fn report_with_all_blockers() {
     let mut object = cluster_version();
     object.metadata.generation = Some(2);
     object.spec.desired_update = Some(objects::update_to("5.2.0"));
@@ -320,7 +317,7 @@ fn everything_that_stands_in_the_way() {
 }
 
 #[test]
-fn an_update_is_under_way() {
+fn report_of_update_in_progress() {
     let mut object = cluster_version();
     object.spec.desired_update = Some(objects::update_to("5.1.9"));
     object.status.as_mut().unwrap().desired = objects::release("5.1.9");
@@ -336,7 +333,7 @@ fn an_update_is_under_way() {
 }
 
 #[test]
-fn the_first_release_is_on_its_way() {
+fn report_of_installation() {
     let mut object = cluster_version();
     object.status.as_mut().unwrap().history.clear();
     assert!(
@@ -345,7 +342,7 @@ fn the_first_release_is_on_its_way() {
 }
 
 #[test]
-fn a_preflight_is_asked_for() {
+fn report_of_requested_preflight() {
     let mut object = cluster_version();
     let mut update = objects::update_to("5.1.0");
     update.mode = Some("Preflight".into());
@@ -354,7 +351,7 @@ fn a_preflight_is_asked_for() {
 }
 
 #[test]
-fn accepted_risks_and_the_terms_of_their_acceptance() {
+fn report_of_accepted_risks() {
     let mut object = cluster_version();
     let risks = ["Changed", "Elsewhere", "Expired", "Here", "Unreadable", "Unnamed"];
     let risks = risks.map(|name| risk(name, "True"));
@@ -408,7 +405,7 @@ fn accepted_risks_and_the_terms_of_their_acceptance() {
 }
 
 #[test]
-fn an_operator_that_does_not_publish_exposures() {
+fn report_without_exposures() {
     let mut object = cluster_version();
     let mut old = risk("SlowDisks", "True");
     old.conditions.clear();
@@ -434,7 +431,7 @@ fn an_operator_that_does_not_publish_exposures() {
 }
 
 #[test]
-fn nothing_in_a_status_steers_the_terminal() {
+fn report_escapes_control_characters() {
     const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{9b}2J\rfake\u{202e}\u{2028}";
     let mut object = cluster_version();
     object.spec.channel = Some(HOSTILE.to_owned());
@@ -457,7 +454,7 @@ fn nothing_in_a_status_steers_the_terminal() {
 }
 
 #[test]
-fn versions_that_are_none_come_last() {
+fn invalid_versions_are_listed_last() {
     let mut object = cluster_version();
     let versions = ["latest", "5.1.9", "5.1.10-rc.1", "nightly", "5.1.10"];
     object.status.as_mut().unwrap().available_updates = Some(versions.map(objects::release).into());
@@ -471,7 +468,7 @@ fn versions_that_are_none_come_last() {
 }
 
 #[test]
-fn one_update_may_be_exposed_to_what_another_is_not() {
+fn exposure_is_per_update() {
     let mut object = cluster_version();
     let not = || recommended("False", "SlowDisks", "Not now.");
     offer(&mut object, "5.2.4", &[risk("SlowDisks", "True")], not());
@@ -482,7 +479,7 @@ fn one_update_may_be_exposed_to_what_another_is_not() {
 }
 
 #[test]
-fn recorded_clusters_are_shown_with_all_their_updates() {
+fn report_of_recorded_clusters() {
     let Some(root) = environment::conformance("oc") else { return };
     let mut updates = 0;
     for file in std::fs::read_dir(root.join("recommend")).unwrap() {
@@ -506,7 +503,7 @@ fn recorded_clusters_are_shown_with_all_their_updates() {
 }
 
 #[test]
-fn a_preflight_is_told_in_one_line() {
+fn report_summarises_preflight_in_one_line() {
     let mut object = cluster_version();
     let line = |object: &ClusterVersion| {
         let text = text(object);

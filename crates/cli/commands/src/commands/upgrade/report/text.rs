@@ -1,4 +1,4 @@
-//! The report as administrators know it.
+//! Text of the report.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use fairway_api::reason::{
 };
 use fairway_risk::Standing;
 
+use super::super::acceptance::TermsSuffix;
 use super::super::notes;
 use super::super::risks::Exposure;
-use super::super::terms::AfterName;
 use super::{AcceptedRisk, Condition, NotRecommended, Report, Requested, Risk};
 use crate::foreign_text::{OneLine, lines};
 
-/// As wide as the column of versions has always been; longer versions make it wider.
+/// Width of the version column in `oc adm upgrade`; longer versions widen it.
 const VERSION_WIDTH: usize = 12;
 
 impl fmt::Display for Report {
@@ -52,7 +52,7 @@ impl Report {
             |request: &Requested| request.mode.is_some() && self.preflight().is_some();
         let requested = self.requested.as_ref();
         if let Some(requested) =
-            requested.filter(|request| !self.has_begun(request) && !shown_below(request))
+            requested.filter(|request| !self.has_started(request) && !shown_below(request))
         {
             write!(f, "\n\n{requested}")?;
         }
@@ -65,34 +65,36 @@ impl Report {
         Ok(())
     }
 
-    /// What the operator says about the update that is under way.
+    /// Message of the update in progress.
     fn progress(&self) -> Option<&str> {
         let condition = self.condition(progressing::TYPE)?;
         (condition.status == "True").then(|| condition.message.as_deref().unwrap_or_default())
     }
 
-    /// How far a preflight is, or what one has left, in one line.
+    /// Writes the state or result of a preflight in one line.
     fn write_preflight(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(said) = self.preflight() else { return Ok(()) };
-        let asked = self.requested.as_ref().filter(|request| request.mode.is_some());
+        let Some(text) = self.preflight() else { return Ok(()) };
+        let requested = self.requested.as_ref().filter(|request| request.mode.is_some());
         f.write_str("\n\nPreflight")?;
-        if let Some(asked) = asked {
-            write!(f, " of {}", OneLine(asked.target()))?;
+        if let Some(requested) = requested {
+            write!(f, " of {}", OneLine(requested.target()))?;
         }
-        write!(f, ": {} See `fairway upgrade --status-preflight`.", OneLine(said))
+        write!(f, ": {} See `fairway upgrade --status-preflight`.", OneLine(text))
     }
 
-    /// What the operator says about preflights: what went wrong, what was found, or how far it is.
+    /// Message of the failure, result or progress of a preflight.
     fn preflight(&self) -> Option<&str> {
         let idle = [preflight_running::NOT_REQUESTED.code, preflight_running::TYPE];
         let failed = self.condition(preflight_failed::TYPE).filter(|one| one.status == "True");
-        let said = [preflight_completed::TYPE, preflight_running::TYPE].into_iter();
-        let mut said = failed.into_iter().chain(said.filter_map(|type_| self.condition(type_)));
-        let said = said.find(|one| !idle.contains(&one.reason.as_deref().unwrap_or_default()))?;
-        said.message.as_deref().or(said.reason.as_deref())
+        let types = [preflight_completed::TYPE, preflight_running::TYPE].into_iter();
+        let mut conditions =
+            failed.into_iter().chain(types.filter_map(|type_| self.condition(type_)));
+        let condition =
+            conditions.find(|one| !idle.contains(&one.reason.as_deref().unwrap_or_default()))?;
+        condition.message.as_deref().or(condition.reason.as_deref())
     }
 
-    fn has_begun(&self, requested: &Requested) -> bool {
+    fn has_started(&self, requested: &Requested) -> bool {
         let Some(desired) = &self.desired else { return false };
         let same_image = requested.image.as_ref().is_none_or(|image| *image == desired.image);
         let same_version = requested.version.is_none() || requested.version == desired.version;
@@ -104,7 +106,7 @@ impl Report {
         self.conditions.iter().find(|condition| condition.type_ == type_)
     }
 
-    /// What stands in the way of updates, where something does.
+    /// Writes conditions that block updates.
     fn write_conditions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (type_, expected) in [
             (invalid::TYPE, "False"),
@@ -220,7 +222,7 @@ impl fmt::Display for Requested {
 }
 
 impl Requested {
-    /// The release, as people call it.
+    /// Name of the requested release.
     fn target(&self) -> &str {
         self.version.as_deref().or(self.image.as_deref()).unwrap_or("no release")
     }
@@ -246,7 +248,7 @@ impl fmt::Display for NotRecommended {
     }
 }
 
-/// Reason and message; a message of several lines stands on lines of its own.
+/// Writes reason and message; a message of several lines starts on its own line.
 pub(in super::super) fn write_reason(
     f: &mut fmt::Formatter<'_>,
     reason: Option<&str>,
@@ -275,15 +277,17 @@ impl fmt::Display for Risk {
             Exposure::Exposed => "applies",
             Exposure::NotExposed => "does not apply",
             Exposure::Unknown => "may apply",
-            Exposure::NotReported => "exposure not reported by the operator",
+            Exposure::NotReported | Exposure::NotEvaluated => {
+                "exposure not reported by the operator"
+            }
         };
-        write!(f, "{}: {exposure}{}", OneLine(&self.name), Afterwards(&self.standing))
+        write!(f, "{}: {exposure}{}", OneLine(&self.name), AcceptanceSuffix(&self.standing))
     }
 }
 
 impl fmt::Display for AcceptedRisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", OneLine(&self.name), AfterName(&self.terms))?;
+        write!(f, "{}{}", OneLine(&self.name), TermsSuffix(&self.terms))?;
         f.write_str(match &self.standing {
             Standing::Expired(_) => " (expired)",
             Standing::TermsUnreadable(_) => " (no effect: invalid terms)",
@@ -294,10 +298,10 @@ impl fmt::Display for AcceptedRisk {
     }
 }
 
-/// Whether the administrator takes the risk, after what it is.
-pub(in super::super) struct Afterwards<'a>(pub(in super::super) &'a Standing);
+/// State of the acceptance, after the text of a risk.
+pub(in super::super) struct AcceptanceSuffix<'a>(pub(in super::super) &'a Standing);
 
-impl fmt::Display for Afterwards<'_> {
+impl fmt::Display for AcceptanceSuffix<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Standing::NotAccepted => Ok(()),
@@ -314,7 +318,7 @@ impl fmt::Display for Afterwards<'_> {
     }
 }
 
-/// A number of seconds as people say it, in the two largest units.
+/// Seconds as text, in the two largest units.
 pub(in crate::commands) struct Age(pub(in crate::commands) i64);
 
 impl fmt::Display for Age {

@@ -1,4 +1,4 @@
-//! Which release an image is, for those who name one that is not listed.
+//! Metadata of an unlisted release image.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,22 +7,21 @@ use anyhow::Context as _;
 use fairway_api::cluster_version::Release;
 use fairway_registry::contents::{self, Wanted};
 use fairway_release::{ReleaseMetadata, metadata};
-use tokio::time::timeout;
 
 use crate::args::registry::AccessArgs;
 use crate::commands::registry;
 
-/// What the image says about itself, or why it could not be asked. It is looked for where it is said
-/// to be, not where the cluster would find it: mirrors are known to the cluster alone.
-pub(super) async fn look_up(
+/// Reads the release metadata of an image, or why it cannot be read. Only the cluster knows its
+/// mirrors, so the image is read from its own registry.
+pub(super) async fn read_metadata(
     image: &str,
     access: &AccessArgs,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Release, String> {
-    match timeout(patience, read(image, access)).await {
+    match tokio::time::timeout(timeout, read(image, access)).await {
         Ok(Ok(release)) => Ok(release),
         Ok(Err(error)) => Err(format!("{error:#}")),
-        Err(_) => Err(format!("the registry did not respond within {patience:?}")),
+        Err(_) => Err(format!("the registry did not respond within {timeout:?}")),
     }
 }
 
@@ -40,7 +39,7 @@ async fn read(image: &str, access: &AccessArgs) -> anyhow::Result<Release> {
     })
 }
 
-/// One file says it, and it is the same for all machines.
+/// One file has the metadata, and it is the same for all architectures.
 fn wanted() -> Wanted {
     Wanted {
         files: vec![metadata::PATH.to_owned()],

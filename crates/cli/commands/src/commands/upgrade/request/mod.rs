@@ -1,24 +1,24 @@
-//! `fairway upgrade --to` and the like: an update is asked for, or withdrawn.
+//! `fairway upgrade --to`, `--clear`, `rollback` and similar: requests for updates.
 
-mod answer;
-mod checks;
-mod choice;
-mod confirmation;
-mod follow;
+mod arguments;
+pub(super) mod cautions;
+mod decision;
 mod image;
 mod multi_arch;
-pub(super) mod outcome;
-mod plan;
+mod outcome;
 mod rollback;
-mod shown;
-pub(super) mod unusual;
-pub(super) mod wish;
+mod selection;
+mod unaccepted_risk;
 mod withdrawal;
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::change;
-use super::preflight::requirement::Requirement;
+use fairway_api::cluster_version::Update;
+use fairway_insight::RequestStatus;
+
+use super::change::{self, Change, Poll};
+use super::preflight::requirement::PreflightRequirement;
 use crate::args::cluster::ClusterArgs;
 use crate::args::registry::AccessArgs;
 use crate::args::report::ReportArgs;
@@ -29,22 +29,23 @@ use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
-use confirmation::Confirmation;
-use follow::{Until, Wait};
-use outcome::Outcome;
-use plan::Plan;
-use wish::{UpdateWish, Wish};
+use arguments::{Confirmation, ReleaseRequest, UpdateRequest};
+use outcome::UpdateOutcome;
 
-/// What documents of it are called.
+/// Kind of the document.
 const KIND: &str = "UpgradeRequest";
 
-/// The shape of those documents.
+/// Failed polls in a row, 5 minutes. While a single-node control plane updates, its API server is
+/// unavailable for minutes.
+const MAX_FAILURES: usize = 600;
+
+/// Schema of the document.
 pub(super) fn shape() -> Shape {
-    schema::of::<Outcome>(KIND)
+    schema::of::<UpdateOutcome>(KIND)
 }
 
 pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let order = Order {
+    let command = RequestCommand {
         printer,
         cluster: &args.source.cluster,
         registry: Some(&args.registry),
@@ -54,12 +55,12 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         yes: args.request.yes,
         require_preflight: args.preflight.require_preflight,
     };
-    order.carry_out(Wish::of(&args.request)?)
+    command.run(UpdateRequest::of(&args.request)?)
 }
 
-/// Whoever goes back has named the step: nobody is asked whether it is meant.
+/// Runs `fairway upgrade rollback`. The command names the downgrade, so it needs no confirmation.
 pub(super) fn roll_back(args: &RollbackArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let order = Order {
+    let command = RequestCommand {
         printer,
         cluster: &args.cluster,
         registry: None,
@@ -69,11 +70,11 @@ pub(super) fn roll_back(args: &RollbackArgs, printer: &Printer) -> anyhow::Resul
         yes: true,
         require_preflight: None,
     };
-    order.carry_out(Wish::Rollback)
+    command.run(UpdateRequest::Rollback)
 }
 
-/// How something is asked for.
-struct Order<'a> {
+/// Options of a request command.
+struct RequestCommand<'a> {
     printer: &'a Printer,
     cluster: &'a ClusterArgs,
     registry: Option<&'a AccessArgs>,
@@ -84,78 +85,130 @@ struct Order<'a> {
     require_preflight: Option<Duration>,
 }
 
-impl Order<'_> {
-    fn carry_out(&self, mut wish: Wish) -> anyhow::Result<ExitStatus> {
+/// State of a request that the command waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WaitFor {
+    /// The operator has accepted or refused the release.
+    Decision,
+    /// The update is complete, or the operator refuses it.
+    Completion,
+}
+
+impl RequestCommand<'_> {
+    fn run(&self, mut request: UpdateRequest) -> anyhow::Result<ExitStatus> {
         let outcome = block_on(async {
             let cluster = Cluster::connect(self.cluster).await?;
-            if let Wish::Update(wish) = &mut wish {
-                self.find_out_more(&cluster, wish).await?;
+            if let UpdateRequest::Release(request) = &mut request {
+                self.complete(&cluster, request).await?;
             }
-            let plan = self.write(&cluster, &wish).await?;
-            self.follow(&cluster, plan).await
+            let change = self.apply(&cluster, &request).await?;
+            self.follow(&cluster, change).await
         })?;
         output::report(self.printer.stdout(), self.output.output, KIND, &outcome)?;
         Ok(outcome.exit_status())
     }
 
-    /// Who wishes it, and what an image says that is not listed; where that matters.
-    async fn find_out_more(&self, cluster: &Cluster, wish: &mut UpdateWish) -> anyhow::Result<()> {
-        if wish.allow_not_recommended {
-            wish.by = cluster.user().await;
+    /// Adds the user and the metadata of an unlisted image, if they are needed.
+    async fn complete(
+        &self,
+        cluster: &Cluster,
+        request: &mut ReleaseRequest,
+    ) -> anyhow::Result<()> {
+        if request.allow_not_recommended {
+            request.user = cluster.user().await;
         }
-        let (Some(image), Some(access)) = (wish.unknown_image(), self.registry) else {
+        let (Some(image), Some(access)) = (request.unknown_image(), self.registry) else {
             return Ok(());
         };
         let status = cluster.cluster_version().await?.status.unwrap_or_default();
-        if !choice::is_listed(&status, image) {
-            let found = image::look_up(image, access, self.cluster.request_timeout).await;
-            wish.looked_up = Some(found.map(Box::new));
+        if !selection::is_listed(&status, image) {
+            let metadata = image::read_metadata(image, access, self.cluster.request_timeout).await;
+            request.image_metadata = Some(metadata.map(Box::new));
         }
         Ok(())
     }
 
-    /// Decides, has it confirmed, and writes it.
-    async fn write(&self, cluster: &Cluster, wish: &Wish) -> anyhow::Result<Plan> {
+    /// Decides on the change, asks for confirmation and stores it.
+    async fn apply(
+        &self,
+        cluster: &Cluster,
+        request: &UpdateRequest,
+    ) -> anyhow::Result<Change<UpdateOutcome>> {
         let now = fairway_clock::now();
         let requirement = match self.require_preflight {
-            Some(max_age) => Some(Requirement::read(cluster, self.printer, max_age).await?),
+            Some(max_age) => {
+                Some(PreflightRequirement::read(cluster, self.printer, max_age).await?)
+            }
             None => None,
         };
         let confirmation = Confirmation::new(self.printer, self.yes || self.dry_run);
         let decide = |object: &_| {
-            let plan = Plan::of(object, wish, now)?;
+            let change = decision::decide(object, request, now)?;
             if let Some(requirement) = &requirement {
-                requirement.check(object, &plan.update, now)?;
+                requirement.check(object, &change.outcome.update, now)?;
             }
-            if plan.changes_something() {
-                confirmation.obtain(&plan.outcome)?;
+            if change.patch.is_some() {
+                confirmation.obtain(&change.outcome)?;
             }
-            anyhow::Ok(plan)
+            anyhow::Ok(change)
         };
-        let plan = change::make(cluster, self.dry_run, decide).await?;
-        self.printer.warnings(&confirmation.not_told(&plan.outcome));
-        Ok(plan)
+        let change = change::apply(cluster, self.dry_run, decide).await?.change;
+        self.printer.warnings(&confirmation.warnings(&change.outcome));
+        Ok(change)
     }
 
-    /// Waits for what comes of it, for as long as somebody wants to.
-    async fn follow(&self, cluster: &Cluster, plan: Plan) -> anyhow::Result<Outcome> {
-        let dry_run = self.dry_run && plan.changes_something();
-        let Plan { update, outcome, .. } = plan;
-        let (until, patience) = match self.waiting.for_update() {
-            Some(patience) => (Until::Complete, patience),
-            None => (Until::Answered, self.waiting.timeout),
+    /// Waits for the operator, as long as the arguments say.
+    async fn follow(
+        &self,
+        cluster: &Cluster,
+        change: Change<UpdateOutcome>,
+    ) -> anyhow::Result<UpdateOutcome> {
+        let dry_run = self.dry_run && change.patch.is_some();
+        let outcome = change.outcome;
+        let (wait_for, timeout) = match self.waiting.for_update() {
+            Some(timeout) => (WaitFor::Completion, timeout),
+            None => (WaitFor::Decision, self.waiting.timeout),
         };
-        let is_of_interest = outcome.awaits_an_answer()
-            || (until == Until::Complete && outcome.is_under_way() && update.names_a_release());
-        if dry_run || self.waiting.no_wait || !is_of_interest {
-            return Ok(Outcome { dry_run, ..outcome });
+        let has_status = outcome.needs_decision()
+            || (wait_for == WaitFor::Completion
+                && outcome.is_in_progress()
+                && outcome.update.names_a_release());
+        if dry_run || self.waiting.no_wait || !has_status {
+            return Ok(UpdateOutcome { dry_run, ..outcome });
         }
-        if until == Until::Answered {
+        if wait_for == WaitFor::Decision {
             self.printer.note("Waiting for the operator…");
         }
-        let wait = Wait { cluster, printer: self.printer, update: &update, until, patience };
-        let (answer, in_time) = wait.follow().await?;
-        Ok(Outcome { status: Some(answer), timed_out: !in_time, ..outcome })
+        let (status, timed_out) = self.poll(cluster, &outcome.update, wait_for, timeout).await?;
+        Ok(UpdateOutcome { status: Some(status), timed_out, ..outcome })
+    }
+
+    /// Polls the status of a request; returns the latest one, and whether the timeout has passed.
+    async fn poll(
+        &self,
+        cluster: &Cluster,
+        update: &Update,
+        wait_for: WaitFor,
+        timeout: Duration,
+    ) -> anyhow::Result<(RequestStatus, bool)> {
+        let (mut latest, mut shown) = (RequestStatus::pending(), String::new());
+        let poll = Poll { timeout, max_failures: MAX_FAILURES };
+        let reached = poll
+            .run(cluster, async |object| {
+                latest = RequestStatus::of(&object, update);
+                let progress = outcome::progress(&latest);
+                if wait_for == WaitFor::Completion && progress != shown {
+                    self.printer.note(&progress);
+                    shown = progress;
+                }
+                let is_over = match wait_for {
+                    WaitFor::Decision => latest.is_decided(),
+                    WaitFor::Completion => latest.is_final(),
+                };
+                if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+            .await?;
+        Ok((latest, reached.is_none()))
     }
 }
 

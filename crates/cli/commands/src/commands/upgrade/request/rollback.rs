@@ -1,4 +1,4 @@
-//! Back to the release before: what is to be written.
+//! Rollback to the previous release.
 
 use anyhow::anyhow;
 use fairway_api::cluster_version::{Update, UpdateHistory};
@@ -8,56 +8,59 @@ use fairway_api::version::Move;
 use fairway_api::{
     ClusterVersion, ClusterVersionStatus, ConditionStatus, Conditions as _, Version,
 };
-use serde_json::json;
 
-use super::super::stored::accepted;
-use super::outcome::{Action, Named, Outcome};
-use super::plan::{Plan, is_same, names_of};
+use super::super::acceptance::accepted_risks;
+use super::super::change::{Change, desired_update_patch};
+use super::super::release::ReleaseReference;
+use super::decision::{is_same_request, names_of, verify_release};
+use super::outcome::{Action, UpdateOutcome};
 use crate::errors::{CannotTell, Refused, WithHint};
 use crate::foreign_text::OneLine;
 
-/// Asks for the release before. The operator has the same rules, and this is where people hear of
-/// them before anything is written.
-pub(super) fn plan(
+/// Requests the previous release. The operator has the same rules; checking them here reports a
+/// violation before anything is written.
+pub(super) fn decide(
     cluster_version: &ClusterVersion,
     status: &ClusterVersionStatus,
-) -> anyhow::Result<Plan> {
+) -> anyhow::Result<Change<UpdateOutcome>> {
     let current = version("the current release", Some(&status.desired.version))?;
-    let before = before(status).ok_or_else(|| nothing_before(status))?;
-    let previous = version("the previous release", before.version.as_deref())?;
+    let entry = previous_release(status).ok_or_else(|| no_previous_release(status))?;
+    let previous = version("the previous release", entry.version.as_deref())?;
     if previous >= current {
         return Err(not_earlier(&previous, &current).into());
     }
     if previous.stream() != current.stream() {
-        return Err(too_far(&previous, &current).into());
+        return Err(other_minor(&previous, &current).into());
     }
     let update = Update {
-        version: before.version.clone(),
-        image: Some(before.image.clone()),
-        accept_risks: accepted(cluster_version).to_vec(),
+        version: entry.version.clone(),
+        image: Some(entry.image.clone()),
+        accept_risks: accepted_risks(cluster_version).to_vec(),
         ..Update::default()
     };
-    let asked = cluster_version.spec.desired_update.as_ref();
-    let is_asked = asked.is_some_and(|asked| is_same(asked, &update));
-    if !is_asked {
-        nothing_is_under_way(status)?;
+    let requested = cluster_version.spec.desired_update.as_ref();
+    let is_requested = requested.is_some_and(|requested| is_same_request(requested, &update));
+    if !is_requested {
+        check_no_update_in_progress(status)?;
     }
-    let patch = json!({
-        "metadata": { "resourceVersion": cluster_version.metadata.resource_version },
-        "spec": { "desiredUpdate": update.merge_patch()? },
-    });
-    let outcome = Outcome {
-        release: Some(Named::asked(&update)),
-        from: Some(status.desired.version.clone()),
-        step: Some(Move::Downgrade),
-        accept_risks: names_of(&update.accept_risks),
-        ..Outcome::new(if is_asked { Action::AlreadyRequested } else { Action::RolledBack })
-    };
-    Ok(Plan { patch: (!is_asked).then_some(patch), update, outcome })
+    let patch = desired_update_patch(cluster_version, &update)?;
+    let action = if is_requested { Action::AlreadyRequested } else { Action::RolledBack };
+    Ok(Change {
+        patch: (!is_requested).then_some(patch),
+        verify: verify_release(&update),
+        outcome: UpdateOutcome {
+            release: Some(ReleaseReference::requested(&update)),
+            from: Some(status.desired.version.clone()),
+            step: Some(Move::Downgrade),
+            accept_risks: names_of(&update.accept_risks),
+            update,
+            ..UpdateOutcome::new(action)
+        },
+    })
 }
 
-/// The latest release that is another one, whether it was ever complete or not.
-fn before(status: &ClusterVersionStatus) -> Option<&UpdateHistory> {
+/// Latest other release in the history, complete or not.
+fn previous_release(status: &ClusterVersionStatus) -> Option<&UpdateHistory> {
     let desired = &status.desired;
     status.history.iter().find(|entry| {
         entry.version.as_deref().unwrap_or_default() != desired.version
@@ -77,7 +80,7 @@ fn version(of: &str, text: Option<&str>) -> anyhow::Result<Version> {
     })
 }
 
-fn nothing_is_under_way(status: &ClusterVersionStatus) -> anyhow::Result<()> {
+fn check_no_update_in_progress(status: &ClusterVersionStatus) -> anyhow::Result<()> {
     let Some(progress) = status.conditions.find(progressing::TYPE) else {
         return Err(CannotTell {
             message: "ClusterVersion has no condition Progressing, so the state of the update is \
@@ -91,21 +94,21 @@ fn nothing_is_under_way(status: &ClusterVersionStatus) -> anyhow::Result<()> {
     if progress.status == ConditionStatus::False {
         return Ok(());
     }
-    let said = [&progress.reason, &progress.message].into_iter().flatten();
-    let said: Vec<&str> = said.map(String::as_str).filter(|said| !said.is_empty()).collect();
+    let texts = [&progress.reason, &progress.message].into_iter().flatten();
+    let texts: Vec<&str> = texts.map(String::as_str).filter(|text| !text.is_empty()).collect();
     let refused = Refused {
         message: format!("an update is in progress: Progressing={}", progress.status),
         hint: "wait until it is complete (`fairway upgrade status`), or withdraw it with \
                `fairway upgrade --clear`"
             .to_owned(),
     };
-    Err(match said.as_slice() {
+    Err(match texts.as_slice() {
         [] => refused.into(),
-        said => anyhow!("{}", OneLine(&said.join(": "))).context(refused),
+        texts => anyhow!("{}", OneLine(&texts.join(": "))).context(refused),
     })
 }
 
-fn nothing_before(status: &ClusterVersionStatus) -> Refused {
+fn no_previous_release(status: &ClusterVersionStatus) -> Refused {
     Refused {
         message: format!(
             "this cluster has no release before {} ({})",
@@ -127,7 +130,7 @@ fn not_earlier(previous: &Version, current: &Version) -> WithHint {
     }
 }
 
-fn too_far(previous: &Version, current: &Version) -> Refused {
+fn other_minor(previous: &Version, current: &Version) -> Refused {
     Refused {
         message: format!(
             "the previous release {previous} has another minor version than {current}, and a \
@@ -143,13 +146,13 @@ mod tests {
     use fairway_testkit::objects;
     use serde_json::{Value, json};
 
-    use super::super::wish::Wish;
+    use super::super::arguments::UpdateRequest;
+    use super::super::decision;
     use super::*;
-    use crate::commands::upgrade::change::Change as _;
     use crate::commands::upgrade::fixtures::{accept, condition, hold, now};
     use crate::errors;
 
-    /// A cluster at the first of these versions, which came from the others.
+    /// Cluster with a history, latest version first.
     fn cluster(history: &[&str]) -> ClusterVersion {
         let mut object = objects::cluster_version();
         object.metadata.resource_version = Some("7".to_owned());
@@ -165,14 +168,14 @@ mod tests {
         object
     }
 
-    fn planned(object: &ClusterVersion) -> anyhow::Result<Plan> {
-        Plan::of(object, &Wish::Rollback, now())
+    fn planned(object: &ClusterVersion) -> anyhow::Result<Change<UpdateOutcome>> {
+        decision::decide(object, &UpdateRequest::Rollback, now())
     }
 
-    /// What is said, and how it ends.
-    fn said(object: &ClusterVersion) -> String {
+    /// Output and exit code.
+    fn output(object: &ClusterVersion) -> String {
         match planned(object) {
-            Ok(plan) => plan.outcome.to_string(),
+            Ok(change) => change.outcome.to_string(),
             Err(error) => {
                 let (code, hint) = (errors::status(&error).code(), errors::hint(&error));
                 let why = errors::chain(&error).join("\n  ");
@@ -182,14 +185,14 @@ mod tests {
     }
 
     fn desired_update(object: &ClusterVersion) -> Value {
-        planned(object).unwrap().patch().expect("a patch")["spec"]["desiredUpdate"].clone()
+        planned(object).unwrap().patch.as_ref().expect("a patch")["spec"]["desiredUpdate"].clone()
     }
 
     #[test]
-    fn a_cluster_goes_back_to_the_release_before() {
+    fn rollback_requests_previous_release() {
         let object = cluster(&["5.1.4", "5.1.2", "5.1.3"]);
         assert_eq!(
-            *planned(&object).unwrap().patch().unwrap(),
+            *planned(&object).unwrap().patch.as_ref().unwrap(),
             json!({
                 "metadata": { "resourceVersion": "7" },
                 "spec": { "desiredUpdate": {
@@ -202,41 +205,41 @@ mod tests {
                 }},
             })
         );
-        insta::assert_snapshot!(said(&object), @"Requested rollback from 5.1.4 to 5.1.2");
+        insta::assert_snapshot!(output(&object), @"Requested rollback from 5.1.4 to 5.1.2");
     }
 
     #[test]
-    fn a_release_that_was_never_complete_is_one_that_it_had() {
+    fn rollback_accepts_partial_release() {
         let mut object = cluster(&["5.1.4", "5.1.3", "5.1.2"]);
         object.status.as_mut().unwrap().history[1].state = UpdateState::Partial;
         assert_eq!(desired_update(&object)["version"], "5.1.3");
     }
 
     #[test]
-    fn nothing_of_another_request_is_left_but_the_risks_that_are_accepted() {
+    fn rollback_replaces_request_and_keeps_accepted_risks() {
         let mut object = cluster(&["5.1.4", "5.1.3"]);
         accept(&mut object, &["Zeta"], None);
-        let asked = object.spec.desired_update.as_mut().unwrap();
-        asked.mode = Some("Preflight".into());
-        asked.force = Some(true);
+        let requested = object.spec.desired_update.as_mut().unwrap();
+        requested.mode = Some("Preflight".into());
+        requested.force = Some(true);
         let left = desired_update(&object);
         assert_eq!((&left["mode"], &left["force"]), (&Value::Null, &Value::Null));
         assert_eq!(left["acceptRisks"], json!([{ "name": "Zeta" }]));
     }
 
     #[test]
-    fn a_degraded_cluster_may_leave_its_release() {
+    fn rollback_of_degraded_cluster_is_allowed() {
         let mut object = cluster(&["5.1.4", "5.1.3"]);
         hold(&mut object, condition("Failing", true, "MultipleErrors", "All of it."));
         assert_eq!(desired_update(&object)["version"], "5.1.3");
     }
 
     #[test]
-    fn where_there_is_no_way_back_it_is_said_why() {
+    fn rollback_refusals() {
         let of = |history: &[&str], change: &dyn Fn(&mut ClusterVersionStatus)| {
             let mut object = cluster(history);
             change(object.status.as_mut().unwrap());
-            said(&object)
+            output(&object)
         };
         let as_it_is = |_: &mut ClusterVersionStatus| {};
         let refused = [
@@ -282,9 +285,9 @@ mod tests {
         "#);
         let mut object = cluster(&["5.1.4", "5.1.3"]);
         hold(&mut object, condition("Progressing", true, "Busy", "Working towards\n5.1.4"));
-        let busy = said(&object);
+        let busy = output(&object);
         hold(&mut object, condition("Progressing", ConditionStatus::Unknown, "", ""));
-        insta::assert_snapshot!([busy, said(&object)].join("\n\n"), @"
+        insta::assert_snapshot!([busy, output(&object)].join("\n\n"), @"
         3: an update is in progress: Progressing=True
           Busy: Working towards 5.1.4
         hint: wait until it is complete (`fairway upgrade status`), or withdraw it with `fairway upgrade --clear`
@@ -295,13 +298,13 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_twice_changes_nothing() {
+    fn rollback_already_requested_changes_nothing() {
         let mut object = cluster(&["5.1.4", "5.1.3"]);
-        let asked = planned(&object).unwrap().update;
-        object.spec.desired_update = Some(asked);
+        let requested = planned(&object).unwrap().outcome.update;
+        object.spec.desired_update = Some(requested);
         hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.3"));
         let again = planned(&object).unwrap();
-        assert!(again.patch().is_none() && again.outcome.awaits_an_answer());
+        assert!(again.patch.is_none() && again.outcome.needs_decision());
         insta::assert_snapshot!(again.outcome, @"An update to 5.1.3 is already requested");
     }
 }

@@ -1,17 +1,17 @@
 use clap::Parser;
 use fairway_api::ClusterVersion;
 use fairway_api::cluster_version::{AcceptRisk, Update, UpdateHistory, UpdateState};
+use fairway_insight::{RequestState, RequestStatus};
 use fairway_risk::ANNOTATION;
 use fairway_testkit::objects;
 use serde_json::{Value, json};
 
-use super::answer::{RequestStatus, State};
-use super::outcome::Outcome;
-use super::plan::Plan;
-use super::unusual::UpdateCaution;
-use super::wish::Wish;
+use super::arguments::UpdateRequest;
+use super::cautions::UpdateCaution;
+use super::decision::decide;
+use super::outcome::UpdateOutcome;
 use crate::args::upgrade::RequestArgs;
-use crate::commands::upgrade::change::Change as _;
+use crate::commands::upgrade::change::Change;
 use crate::commands::upgrade::fixtures::{
     accept, cluster_version, condition, hold, now, offer, recommended, risk,
 };
@@ -23,24 +23,24 @@ struct Typed {
     args: RequestArgs,
 }
 
-fn wish(arguments: &[&str]) -> Result<Wish, errors::WrongUsage> {
+fn request(arguments: &[&str]) -> Result<UpdateRequest, errors::WrongUsage> {
     let typed = Typed::try_parse_from([&["upgrade"], arguments].concat()).unwrap();
-    let mut wish = Wish::of(&typed.args)?;
-    if let Wish::Update(wish) = &mut wish {
-        wish.by = Some("alice".to_owned());
+    let mut request = UpdateRequest::of(&typed.args)?;
+    if let UpdateRequest::Release(request) = &mut request {
+        request.user = Some("alice".to_owned());
     }
-    Ok(wish)
+    Ok(request)
 }
 
-fn plan(object: &ClusterVersion, arguments: &[&str]) -> Plan {
-    Plan::of(object, &wish(arguments).unwrap(), now()).unwrap()
+fn change(object: &ClusterVersion, arguments: &[&str]) -> Change<UpdateOutcome> {
+    decide(object, &request(arguments).unwrap(), now()).unwrap()
 }
 
 fn refused(object: &ClusterVersion, arguments: &[&str]) -> anyhow::Error {
-    Plan::of(object, &wish(arguments).unwrap(), now()).err().expect("a refusal")
+    decide(object, &request(arguments).unwrap(), now()).err().expect("a refusal")
 }
 
-/// Why something is not done, and how the command ends.
+/// Text of a refusal, with its exit code.
 fn refusal(object: &ClusterVersion, arguments: &[&str]) -> String {
     let error = refused(object, arguments);
     let code = errors::status(&error).code();
@@ -48,11 +48,11 @@ fn refusal(object: &ClusterVersion, arguments: &[&str]) -> String {
     format!("{code}: {}\nhint: {hint}", errors::chain(&error).join("\n  "))
 }
 
-fn desired_update(plan: &Plan) -> &Value {
-    &plan.patch().expect("a patch")["spec"]["desiredUpdate"]
+fn desired_update(change: &Change<UpdateOutcome>) -> &Value {
+    &change.patch.as_ref().expect("a patch")["spec"]["desiredUpdate"]
 }
 
-/// Beside 5.1.9 and 5.1.10, updates that a risk stands against, or may.
+/// Cluster with 5.1.9 and 5.1.10, and with updates that risks block or may block.
 fn risky() -> ClusterVersion {
     let mut object = cluster_version();
     let (slow, noisy) = (risk("SlowDisks", "True"), risk("NoisyLogs", "Unknown"));
@@ -64,13 +64,13 @@ fn risky() -> ClusterVersion {
 }
 
 #[test]
-fn an_update_is_asked_for_with_all_that_names_it() {
+fn request_patches_version_image_and_resource_version() {
     let mut object = risky();
     accept(&mut object, &["Zeta"], None);
     object.spec.desired_update.as_mut().unwrap().mode = Some("Preflight".into());
-    let plan = plan(&object, &["--to=5.1.9"]);
+    let change = change(&object, &["--to=5.1.9"]);
     assert_eq!(
-        *plan.patch().unwrap(),
+        *change.patch.as_ref().unwrap(),
         json!({
             "metadata": { "resourceVersion": "7" },
             "spec": { "desiredUpdate": {
@@ -84,8 +84,8 @@ fn an_update_is_asked_for_with_all_that_names_it() {
         }),
         "with a mode, it would be no update"
     );
-    insta::assert_snapshot!(plan.outcome, @"Requested update to 5.1.9");
-    insta::assert_snapshot!(serde_json::to_string_pretty(&plan.outcome).unwrap(), @r#"
+    insta::assert_snapshot!(change.outcome, @"Requested update to 5.1.9");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&change.outcome).unwrap(), @r#"
     {
       "dryRun": false,
       "action": "requested",
@@ -112,18 +112,18 @@ fn an_update_is_asked_for_with_all_that_names_it() {
 }
 
 #[test]
-fn exactly_the_risks_that_are_shown_are_accepted() {
+fn allow_not_recommended_accepts_open_risks() {
     let mut object = risky();
     accept(&mut object, &["Zeta", "NoisyLogs"], Some(r#"{"NoisyLogs":{"for":"5.0.x"}}"#));
-    let plan = plan(&object, &["--to=5.2.1", "--allow-not-recommended"]);
+    let change = change(&object, &["--to=5.2.1", "--allow-not-recommended"]);
     let names = json!([{ "name": "Zeta" }, { "name": "NoisyLogs" }, { "name": "SlowDisks" }]);
-    assert_eq!(desired_update(&plan)["acceptRisks"], names);
-    let annotation = &plan.patch().unwrap()["metadata"]["annotations"][ANNOTATION];
+    assert_eq!(desired_update(&change)["acceptRisks"], names);
+    let annotation = &change.patch.as_ref().unwrap()["metadata"]["annotations"][ANNOTATION];
     let terms: Value = serde_json::from_str(annotation.as_str().unwrap()).unwrap();
     assert_eq!(terms["NoisyLogs"]["for"], "5.0.x || 5.2.1", "what it was accepted for stays");
     assert_eq!(terms["SlowDisks"]["for"], "5.2.1");
     assert_eq!(terms.as_object().unwrap().len(), 2);
-    insta::assert_snapshot!(plan.outcome, @"
+    insta::assert_snapshot!(change.outcome, @"
     Requested update to 5.2.1
 
     Accepted: NoisyLogs (may apply), for 5.0.x || 5.2.1, by alice
@@ -137,16 +137,16 @@ fn exactly_the_risks_that_are_shown_are_accepted() {
 }
 
 #[test]
-fn risks_that_are_accepted_stand_against_nothing() {
+fn accepted_risks_do_not_block() {
     let mut object = risky();
     accept(&mut object, &["SlowDisks", "NoisyLogs"], None);
-    let plan = plan(&object, &["--to=5.2.1", "--allow-not-recommended"]);
-    assert_eq!(plan.patch().unwrap()["metadata"], json!({ "resourceVersion": "7" }));
-    assert_eq!(plan.outcome.to_string(), "Requested update to 5.2.1");
+    let change = change(&object, &["--to=5.2.1", "--allow-not-recommended"]);
+    assert_eq!(change.patch.as_ref().unwrap()["metadata"], json!({ "resourceVersion": "7" }));
+    assert_eq!(change.outcome.to_string(), "Requested update to 5.2.1");
 }
 
 #[test]
-fn an_update_that_is_not_recommended_is_refused() {
+fn not_recommended_update_is_refused() {
     insta::assert_snapshot!(refusal(&risky(), &["--to=5.2.1"]), @"
     3: 5.2.1 is not recommended for this cluster: NoisyLogs (may apply), SlowDisks (applies)
       Not now. Really.
@@ -166,7 +166,7 @@ fn an_update_that_is_not_recommended_is_refused() {
 }
 
 #[test]
-fn what_an_operator_without_a_ledger_says_of_an_update_counts() {
+fn exposure_without_ledger_follows_recommended() {
     use fairway_api::cluster_version::MatchingRuleType;
 
     let mut object = risky();
@@ -184,7 +184,7 @@ fn what_an_operator_without_a_ledger_says_of_an_update_counts() {
 }
 
 #[test]
-fn a_version_that_is_not_listed_is_refused() {
+fn unlisted_version_is_refused() {
     insta::assert_snapshot!(refusal(&risky(), &["--to=5.1.1"]), @"
     3: 5.1.1 is not an available update of this cluster
     hint: did you mean 5.1.10? available updates: 5.2.2, 5.2.1, 5.1.10, 5.1.9; to use an unlisted image, pass --to-image and --allow-explicit-upgrade
@@ -195,51 +195,51 @@ fn a_version_that_is_not_listed_is_refused() {
     3: 5.1.1 is not an available update of this cluster
     hint: no updates are available; to use an unlisted image, pass --to-image and --allow-explicit-upgrade
     ");
-    hold(&mut object, condition("RetrievedUpdates", false, "RemoteFailed", "Nobody answers."));
+    hold(&mut object, condition("RetrievedUpdates", false, "RemoteFailed", "No response."));
     insta::assert_snapshot!(refusal(&object, &["--to=5.1.1"]), @"
     4: the available updates are unknown
-      Nobody answers.
+      No response.
     hint: run `fairway upgrade` for the reason; to use an unlisted image, pass --to-image and --allow-explicit-upgrade
     ");
     assert_eq!(refusal(&object, &["--to-latest"]), refusal(&object, &["--to=5.1.1"]));
 }
 
 #[test]
-fn the_latest_is_the_highest_that_may_be_taken() {
+fn latest_is_highest_allowed_version() {
     let latest = |object: &ClusterVersion, arguments: &[&str]| {
-        let plan = plan(object, &[&["--to-latest"], arguments].concat());
-        desired_update(&plan)["version"].as_str().unwrap().to_owned()
+        let change = change(object, &[&["--to-latest"], arguments].concat());
+        desired_update(&change)["version"].as_str().unwrap().to_owned()
     };
     assert_eq!(latest(&risky(), &[]), "5.1.10");
     assert_eq!(latest(&risky(), &["--allow-not-recommended"]), "5.2.2");
 }
 
 #[test]
-fn there_may_be_nothing_later() {
+fn latest_without_later_release_changes_nothing() {
     let mut object = risky();
     object.status.as_mut().unwrap().available_updates = Some(vec![objects::release("5.0.9")]);
-    let plan = plan(&object, &["--to-latest"]);
-    assert!(plan.patch().is_none());
-    insta::assert_snapshot!(said(&plan.outcome), @"
+    let change = change(&object, &["--to-latest"]);
+    assert!(change.patch.is_none());
+    insta::assert_snapshot!(output(&change.outcome), @"
     Cluster is already at the latest available version 5.1.0
     warning: some updates are not recommended; list them with `fairway upgrade --include-not-recommended`
     ");
 }
 
-/// The text, and the warnings below.
-fn said(outcome: &Outcome) -> String {
-    let unusual = outcome.cautions.iter().map(ToString::to_string);
-    let warnings = unusual.chain(outcome.warnings.iter().cloned());
+/// Text, with cautions and warnings.
+fn output(outcome: &UpdateOutcome) -> String {
+    let cautions = outcome.cautions.iter().map(ToString::to_string);
+    let warnings = cautions.chain(outcome.warnings.iter().cloned());
     let warnings = warnings.map(|warning| format!("\nwarning: {warning}"));
     format!("{outcome}{}", warnings.collect::<String>())
 }
 
 #[test]
-fn an_image_is_taken_as_it_is_typed() {
+fn image_is_requested_as_given() {
     let listed = objects::release("5.1.9").image;
     let digest = listed.split_once('@').unwrap().1;
     let mirror = format!("--to-image=mirror.example/release@{digest}");
-    let of = |arguments: &[&str]| desired_update(&plan(&risky(), arguments)).clone();
+    let of = |arguments: &[&str]| desired_update(&change(&risky(), arguments)).clone();
     let update = of(&[&mirror]);
     assert_eq!((&update["version"], &update["image"]), (&json!("5.1.9"), &json!(mirror[11..])));
     assert_eq!(of(&[&mirror, "--to=5.1.9"]), update);
@@ -253,10 +253,10 @@ fn an_image_is_taken_as_it_is_typed() {
     3: registry.example/release@sha256:0000000000000000000000000000000000000000000000000000000000000000 is not an available update of this cluster
     hint: available updates: 5.2.2, 5.2.1, 5.1.10, 5.1.9; to use an unlisted image, pass --to-image and --allow-explicit-upgrade
     ");
-    let plan = plan(&risky(), &[&foreign, "--allow-explicit-upgrade", "--to=5.3.0", "--force"]);
-    let update = desired_update(&plan);
+    let change = change(&risky(), &[&foreign, "--allow-explicit-upgrade", "--to=5.3.0", "--force"]);
+    let update = desired_update(&change);
     assert_eq!((&update["version"], &update["force"]), (&json!("5.3.0"), &json!(true)));
-    insta::assert_snapshot!(said(&plan.outcome), @"
+    insta::assert_snapshot!(output(&change.outcome), @"
     Requested update to 5.3.0
     warning: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version
     warning: --force waives the signature, all preconditions and all risks: make sure that you trust this image
@@ -265,48 +265,50 @@ fn an_image_is_taken_as_it_is_typed() {
 }
 
 #[test]
-fn a_tag_is_refused_unless_it_is_forced() {
-    let wrong = wish(&["--to-image=registry.example/release:5.1.9"]).unwrap_err();
+fn image_by_tag_needs_force() {
+    let wrong = request(&["--to-image=registry.example/release:5.1.9"]).unwrap_err();
     insta::assert_snapshot!(wrong, @"--to-image: registry.example/release:5.1.9 has a tag, which can change and has no signature; use the digest: @sha256:…");
-    assert!(wish(&["--to-image=registry.example/release:5.1.9", "--force"]).is_ok());
+    assert!(request(&["--to-image=registry.example/release:5.1.9", "--force"]).is_ok());
 }
 
 #[test]
-fn an_image_that_is_not_listed_is_known_by_what_it_says_about_itself() {
+fn unlisted_image_uses_its_metadata() {
     let image = format!("registry.example/release@sha256:{}", "0".repeat(64));
     let asked = |looked_up: Result<&str, &str>| {
         let arguments = [&format!("--to-image={image}"), "--allow-explicit-upgrade"];
-        let Wish::Update(mut wish) = wish(&arguments).unwrap() else { panic!("an update") };
-        assert_eq!(wish.unknown_image(), Some(&image[..]));
+        let UpdateRequest::Release(mut request) = request(&arguments).unwrap() else {
+            panic!("an update")
+        };
+        assert_eq!(request.unknown_image(), Some(&image[..]));
         let found = looked_up.map(objects::release).map_err(str::to_owned);
-        wish.looked_up = Some(found.map(Box::new));
-        Plan::of(&risky(), &Wish::Update(wish), now()).unwrap()
+        request.image_metadata = Some(found.map(Box::new));
+        decide(&risky(), &UpdateRequest::Release(request), now()).unwrap()
     };
     let earlier = asked(Ok("5.0.9"));
     let update = desired_update(&earlier);
     assert_eq!((&update["version"], &update["image"]), (&json!("5.0.9"), &json!(image)));
-    let unknown = asked(Err("nobody\nanswers"));
+    let unknown = asked(Err("no\nresponse"));
     assert_eq!(desired_update(&unknown)["version"], Value::Null);
-    insta::assert_snapshot!(said(&earlier.outcome), @"
+    insta::assert_snapshot!(output(&earlier.outcome), @"
     Requested update to 5.0.9
     warning: from 5.1.0 to 5.0.9 is a downgrade
     warning: the image does not belong to an available update
     ");
-    insta::assert_snapshot!(said(&unknown.outcome), @"
+    insta::assert_snapshot!(output(&unknown.outcome), @"
     Requested update to registry.example/release@sha256:0000000000000000000000000000000000000000000000000000000000000000
-    warning: the version of the image is unknown: nobody answers
+    warning: the version of the image is unknown: no response
     warning: the image does not belong to an available update
     ");
-    assert!(unknown.outcome.cautions.iter().all(UpdateCaution::has_to_be_confirmed));
+    assert!(unknown.outcome.cautions.iter().all(UpdateCaution::needs_confirmation));
 
     for known in [&["--to=5.1.9"][..], &["--to-image=a/b:c", "--force"]] {
-        let Wish::Update(wish) = wish(known).unwrap() else { panic!("an update") };
-        assert_eq!(wish.unknown_image(), None, "{known:?}: nobody needs to look");
+        let UpdateRequest::Release(request) = request(known).unwrap() else { panic!("an update") };
+        assert_eq!(request.unknown_image(), None, "{known:?}: the version is known");
     }
 }
 
 #[test]
-fn risks_that_were_not_accepted_with_others_are_told_apart() {
+fn new_risks_have_their_own_exit_status() {
     let mut object = risky();
     accept(&mut object, &["NoisyLogs"], None);
     insta::assert_snapshot!(refusal(&object, &["--to=5.2.1"]), @"
@@ -334,7 +336,7 @@ fn risks_that_were_not_accepted_with_others_are_told_apart() {
 }
 
 #[test]
-fn whoever_forces_an_update_accepts_its_risks_all_the_same() {
+fn force_does_not_waive_not_recommended() {
     insta::assert_snapshot!(refusal(&risky(), &["--to=5.2.1", "--force"]), @"
     3: 5.2.1 is not recommended for this cluster: NoisyLogs (may apply), SlowDisks (applies)
       Not now. Really.
@@ -343,18 +345,18 @@ fn whoever_forces_an_update_accepts_its_risks_all_the_same() {
 }
 
 #[test]
-fn a_cluster_that_is_there_is_left_alone() {
-    let at = plan(&risky(), &["--to=5.1.0"]);
-    assert!(at.patch().is_none() && !at.outcome.awaits_an_answer());
-    assert_eq!(said(&at.outcome), "Cluster is already at version 5.1.0");
+fn request_for_current_release_changes_nothing() {
+    let at = change(&risky(), &["--to=5.1.0"]);
+    assert!(at.patch.is_none() && !at.outcome.needs_decision());
+    assert_eq!(output(&at.outcome), "Cluster is already at version 5.1.0");
 
     let mut object = risky();
     hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.0: 3 of 4"));
-    let on_its_way = plan(&object, &["--to=5.1.0"]).outcome;
-    insta::assert_snapshot!(on_its_way, @"An update to 5.1.0 is already in progress: Working towards 5.1.0: 3 of 4");
+    let in_progress = change(&object, &["--to=5.1.0"]).outcome;
+    insta::assert_snapshot!(in_progress, @"An update to 5.1.0 is already in progress: Working towards 5.1.0: 3 of 4");
     let message = Some("Working towards 5.1.0: 4 of 4".to_owned());
-    let answer = Some(RequestStatus { state: State::Started, reason: None, message });
-    insta::assert_snapshot!(Outcome { status: answer, ..on_its_way }, @"
+    let status = Some(RequestStatus { state: RequestState::Started, reason: None, message });
+    insta::assert_snapshot!(UpdateOutcome { status, ..in_progress }, @"
     An update to 5.1.0 is already in progress
 
     The operator accepted the release. Working towards 5.1.0: 4 of 4
@@ -367,38 +369,38 @@ fn a_cluster_that_is_there_is_left_alone() {
     1: the image has version 5.1.0, not 5.1.3
     hint: omit --to, or set it to the version of the image
     ");
-    insta::assert_snapshot!(said(&plan(&object, &[&image]).outcome), @"
+    insta::assert_snapshot!(output(&change(&object, &[&image]).outcome), @"
     Cluster is already at version 5.1.0
     warning: the request for 5.1.9 remains; withdraw it with `fairway upgrade --clear`
     ");
 }
 
 #[test]
-fn what_is_asked_for_already_is_not_written_again() {
+fn repeated_request_changes_nothing() {
     let mut object = risky();
     let release = objects::release("5.1.9");
     let asked = Update { image: Some(release.image), ..objects::update_to("5.1.9") };
     object.spec.desired_update = Some(asked);
     hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.9"));
-    let again = plan(&object, &["--to=5.1.9"]);
-    assert!(again.patch().is_none() && again.outcome.awaits_an_answer());
+    let again = change(&object, &["--to=5.1.9"]);
+    assert!(again.patch.is_none() && again.outcome.needs_decision());
     assert_eq!(again.outcome.to_string(), "An update to 5.1.9 is already requested");
-    let forced = Plan::of(&object, &wish(&["--to=5.1.9", "--force"]).unwrap(), now());
+    let forced = decide(&object, &request(&["--to=5.1.9", "--force"]).unwrap(), now());
     assert!(forced.is_err(), "that is another request");
 }
 
 #[test]
-fn risks_whose_acceptance_has_ended_are_accepted_anew() {
+fn expired_acceptance_is_renewed() {
     let mut object = risky();
     accept(&mut object, &["NoisyLogs"], Some(r#"{"NoisyLogs":{"until":"2025-12-31"}}"#));
     let asked = object.spec.desired_update.as_mut().unwrap();
     asked.version = Some("5.2.2".to_owned());
     asked.image = Some(objects::release("5.2.2").image);
-    assert!(plan(&object, &["--to=5.2.2", "--allow-not-recommended"]).patch().is_some());
+    assert!(change(&object, &["--to=5.2.2", "--allow-not-recommended"]).patch.is_some());
 }
 
 #[test]
-fn there_are_bad_times_for_updates() {
+fn failing_or_progressing_cluster_refuses() {
     let mut object = risky();
     hold(&mut object, condition("Invalid", true, "InvalidClusterVersion", "It is."));
     hold(&mut object, condition("Failing", true, "MultipleErrors", "a\nb"));
@@ -408,8 +410,8 @@ fn there_are_bad_times_for_updates() {
       ClusterVersion is invalid: InvalidClusterVersion: It is.; the cluster is failing: MultipleErrors: a b; another update is in progress: Working towards 5.1.3
     hint: run `fairway upgrade` for details; to update anyway, add --allow-upgrade-with-warnings
     ");
-    let plan = plan(&object, &["--to=5.1.9", "--allow-upgrade-with-warnings"]);
-    insta::assert_snapshot!(said(&plan.outcome), @"
+    let change = change(&object, &["--to=5.1.9", "--allow-upgrade-with-warnings"]);
+    insta::assert_snapshot!(output(&change.outcome), @"
     Requested update to 5.1.9
     warning: ClusterVersion is invalid: InvalidClusterVersion: It is.
     warning: the cluster is failing: MultipleErrors: a b
@@ -418,28 +420,28 @@ fn there_are_bad_times_for_updates() {
 }
 
 #[test]
-fn degraded_operators_hold_up_nothing() {
+fn degraded_operators_do_not_block() {
     let mut object = risky();
     hold(&mut object, condition("Failing", true, "ClusterOperatorDegraded", "dns is degraded"));
-    insta::assert_snapshot!(said(&plan(&object, &["--to=5.1.9"]).outcome), @"
+    insta::assert_snapshot!(output(&change(&object, &["--to=5.1.9"]).outcome), @"
     Requested update to 5.1.9
     warning: the cluster is failing: ClusterOperatorDegraded: dns is degraded
     ");
 }
 
 #[test]
-fn a_request_is_withdrawn_and_accepted_risks_stay() {
+fn clear_keeps_accepted_risks() {
     let mut object = risky();
-    assert_eq!(plan(&object, &["--clear"]).outcome.to_string(), "No update is requested");
+    assert_eq!(change(&object, &["--clear"]).outcome.to_string(), "No update is requested");
     object.spec.desired_update = Some(objects::update_to("5.1.9"));
-    let cancelled = plan(&object, &["--clear"]);
+    let cancelled = change(&object, &["--clear"]);
     assert_eq!(*desired_update(&cancelled), Value::Null);
     assert_eq!(cancelled.outcome.to_string(), "Cancelled requested upgrade to 5.1.9");
 
     let update = object.spec.desired_update.as_mut().unwrap();
     update.accept_risks = vec![AcceptRisk { name: "Zeta".to_owned(), ..AcceptRisk::default() }];
     update.mode = Some("Preflight".into());
-    let kept = plan(&object, &["--clear"]);
+    let kept = change(&object, &["--clear"]);
     assert_eq!(kept.outcome.to_string(), "Cancelled requested preflight of 5.1.9");
     assert_eq!(desired_update(&kept)["acceptRisks"], json!([{ "name": "Zeta" }]));
     assert_eq!(desired_update(&kept)["mode"], Value::Null);
@@ -447,12 +449,12 @@ fn a_request_is_withdrawn_and_accepted_risks_stay() {
 
     accept(&mut object, &["Zeta"], None);
     object.spec.desired_update = Some(objects::update_to("5.1.0"));
-    let still = plan(&object, &["--clear"]).outcome;
+    let still = change(&object, &["--clear"]).outcome;
     assert_eq!(still.to_string(), "Cleared the update field, still at 5.1.0");
 }
 
 #[test]
-fn a_request_that_is_withdrawn_on_the_way_says_where_the_cluster_goes() {
+fn clear_during_rollout_warns_of_consequence() {
     let withdrawn = |to: &str, before: &str| {
         let mut object = risky();
         let status = object.status.as_mut().unwrap();
@@ -466,7 +468,7 @@ fn a_request_that_is_withdrawn_on_the_way_says_where_the_cluster_goes() {
         status.history =
             vec![entry(to, UpdateState::Partial), entry(before, UpdateState::Completed)];
         object.spec.desired_update = Some(objects::update_to(to));
-        said(&plan(&object, &["--clear"]).outcome)
+        output(&change(&object, &["--clear"]).outcome)
     };
     insta::assert_snapshot!(withdrawn("5.1.9", "5.1.0"), @"
     Withdrew the request for 5.1.9
@@ -479,19 +481,19 @@ fn a_request_that_is_withdrawn_on_the_way_says_where_the_cluster_goes() {
 }
 
 #[test]
-fn a_server_that_keeps_something_else_is_noticed() {
+fn verify_detects_changed_fields() {
     let object = risky();
-    let plan = plan(&object, &["--to=5.1.9"]);
-    assert!(plan.check(&object).is_err(), "the request is gone");
+    let change = change(&object, &["--to=5.1.9"]);
+    assert!((change.verify)(&object).is_err(), "the request is gone");
     let mut kept = object;
-    kept.spec.desired_update = Some(plan.update.clone());
-    assert!(plan.check(&kept).is_ok());
+    kept.spec.desired_update = Some(change.outcome.update.clone());
+    assert!((change.verify)(&kept).is_ok());
     kept.spec.desired_update.as_mut().unwrap().mode = Some("Preflight".into());
-    assert!(plan.check(&kept).is_err(), "that would be no update");
+    assert!((change.verify)(&kept).is_err(), "that would be no update");
 }
 
 #[test]
-fn arguments_that_make_no_sense_together() {
+fn conflicting_arguments_are_refused() {
     for arguments in [
         &["--to=latest"][..],
         &["--to=5.1"],
@@ -519,11 +521,11 @@ fn arguments_that_make_no_sense_together() {
 }
 
 #[test]
-fn a_preflight_that_is_cleared_takes_no_update_with_it() {
+fn clear_of_preflight_keeps_update_in_progress() {
     let mut object = cluster_version();
     let mode = Some("Preflight".into());
     object.spec.desired_update = Some(Update { mode, ..objects::update_to("5.2.0") });
-    assert_eq!(*desired_update(&plan(&object, &["--clear"])), Value::Null);
+    assert_eq!(*desired_update(&change(&object, &["--clear"])), Value::Null);
     let status = object.status.as_mut().unwrap();
     status.desired = objects::release("5.1.9");
     status.history.insert(
@@ -534,21 +536,21 @@ fn a_preflight_that_is_cleared_takes_no_update_with_it() {
             ..UpdateHistory::default()
         },
     );
-    let plan = plan(&object, &["--clear"]);
-    let left = desired_update(&plan);
+    let change = change(&object, &["--clear"]);
+    let left = desired_update(&change);
     let image = json!(objects::release("5.1.9").image);
     assert_eq!((&left["image"], &left["mode"]), (&image, &Value::Null));
 }
 
 #[test]
-fn only_what_was_typed_is_called_contradictory() {
+fn conflict_errors_name_only_given_flags() {
     let error = Typed::try_parse_from(["upgrade", "--to=5.1.1", "--clear"]).err().unwrap();
     let said = error.to_string();
     assert!(said.contains("'--to <VERSION>' cannot be used with '--clear'"), "{said}");
 }
 
 #[test]
-fn a_version_of_others_is_one_word_in_a_command() {
+fn hint_quotes_version_for_the_shell() {
     let mut object = risky();
     let release = &mut object.status.as_mut().unwrap().conditional_updates[0].release;
     release.version = "5.2.1; reboot".to_owned();

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use fairway_insight::status::Request;
+use fairway_insight::request::PendingRequest;
 
 use super::*;
 use crate::args::insight::Details;
 use crate::source::Recording;
 
-/// A cluster that has been on its way to 5.2.0 for half an hour.
+/// Cluster with an update to 5.2.0 that started half an hour ago.
 const VERSION: &str = "
 apiVersion: config.openshift.io/v1
 kind: ClusterVersion
@@ -61,7 +61,7 @@ items:
 - {metadata: {name: new, annotations: {machineconfiguration.openshift.io/release-image-version: 5.2.0}}}
 ";
 
-/// The files of a cluster, in a directory that goes with them.
+/// Recorded files in a temporary directory.
 struct Files {
     directory: tempfile::TempDir,
 }
@@ -91,18 +91,18 @@ impl Files {
     }
 
     fn text(&self, details: Details) -> String {
-        let (cluster, moment) = gathered(&self.path()).unwrap();
-        let status = tell(&cluster, moment).unwrap();
-        Shown { status: &status, details, watched: false }.to_string()
+        let (cluster, observation) = recorded(&self.path()).unwrap();
+        let status = compute(&cluster, observation).unwrap();
+        StatusText { status: &status, details, watched: false }.to_string()
     }
 }
 
-/// What files say about a cluster, and when.
-fn gathered(path: &Path) -> anyhow::Result<(Cluster, Moment)> {
+/// Recorded objects and their observation time.
+fn recorded(path: &Path) -> anyhow::Result<(ClusterObjects, ObservationTime)> {
     let source = Source::Recorded(Recording::open(&[path.to_owned()], None)?);
-    let cluster = block_on(gather::cluster(&source))?;
-    let moment = source.moment(&cluster.version, &cluster.operators);
-    Ok((cluster, moment))
+    let cluster = block_on(read_objects(&source))?;
+    let observation = source.observation_time(&cluster.version, &cluster.operators);
+    Ok((cluster, observation))
 }
 
 fn node(name: &str, role: &str, current: &str, desired: &str, state: &str) -> String {
@@ -114,7 +114,7 @@ fn node(name: &str, role: &str, current: &str, desired: &str, state: &str) -> St
 }
 
 #[test]
-fn an_update_without_pools() {
+fn text_of_update_without_pools() {
     insta::assert_snapshot!(Files::new().text(Details::None), @"
     Update to 5.2.0 from 5.1.0: in progress.
       50% complete; 2 operators: 1 updated, 1 updating, 0 waiting
@@ -131,27 +131,12 @@ fn an_update_without_pools() {
       No known issues.
       Alerts are unknown: the recorded cluster has no alerts.
     ");
-    insta::assert_snapshot!(Files::new().text(Details::Operators), @"
-    Update to 5.2.0 from 5.1.0: in progress.
-      50% complete; 2 operators: 1 updated, 1 updating, 0 waiting
-      Operators: 2 healthy
-      Duration: 30m
-      Time remaining: about 26m
-
-    Waiting for
-      operator network (Deploying), for 10m
-        first line
-        second line
-        $ kubectl describe clusteroperator network
-
-    Health
-      No known issues.
-      Alerts are unknown: the recorded cluster has no alerts.
-    ");
+    let details = Files::new().text(Details::Operators);
+    assert!(details.contains("\n    first line\n    second line\n"), "{details}");
 }
 
 #[test]
-fn an_update_with_nodes() {
+fn text_of_update_with_nodes() {
     let nodes = [
         node("master-0", "master", "new", "new", "Done"),
         node("master-1", "master", "old", "new", "Working"),
@@ -218,7 +203,7 @@ fn an_update_with_nodes() {
 }
 
 #[test]
-fn many_nodes_are_counted() {
+fn text_counts_nodes_beyond_limit() {
     let nodes: String = (0..14)
         .map(|index| node(&format!("worker-{index}"), "worker", "old", "old", "Done"))
         .collect();
@@ -233,7 +218,7 @@ fn many_nodes_are_counted() {
 }
 
 #[test]
-fn nothing_is_updating() {
+fn text_of_idle_cluster() {
     let files = Files::new();
     let idle = VERSION.replace(
         "status: 'True', lastTransitionTime: '2026-01-01T10:00:00Z', message",
@@ -255,7 +240,7 @@ fn nothing_is_updating() {
 }
 
 #[test]
-fn why_a_release_is_refused_is_told_to_the_end() {
+fn text_has_complete_refusal_message() {
     let files = Files::new();
     let long = format!("Preconditions failed for payload {}: it is older", "a".repeat(160));
     let refused = format!("  - {{type: ReleaseAccepted, status: 'False', message: '{long}'}}\n");
@@ -270,7 +255,7 @@ fn why_a_release_is_refused_is_told_to_the_end() {
 }
 
 #[test]
-fn what_comes_from_a_cluster_does_not_steer_the_terminal() {
+fn text_escapes_control_characters() {
     let files = Files::new();
     files.write(
         "co.yaml",
@@ -283,9 +268,9 @@ fn what_comes_from_a_cluster_does_not_steer_the_terminal() {
 }
 
 #[test]
-fn files_that_are_missing_or_broken_are_named() {
+fn missing_or_invalid_files_are_named() {
     let problem = |path: &Path| {
-        let error = gathered(path).unwrap_err();
+        let error = recorded(path).unwrap_err();
         let text = crate::errors::chain(&error).join(": ");
         let directory = path.parent().unwrap().display().to_string();
         let hint = crate::errors::hint(&error).unwrap_or_default();
@@ -317,7 +302,7 @@ fn files_that_are_missing_or_broken_are_named() {
 }
 
 #[test]
-fn alerts_that_cannot_be_read_are_no_silence() {
+fn unreadable_alerts_are_reported() {
     let files = Files::new();
     files.write("alerts.json", "{}");
     let text = files.text(Details::None);
@@ -326,29 +311,29 @@ fn alerts_that_cannot_be_read_are_no_silence() {
 }
 
 #[test]
-fn a_cluster_without_a_progress_cannot_be_told_about() {
+fn cluster_without_progressing_is_an_error() {
     let files = Files::new();
     files
         .write("cv.yaml", "kind: ClusterVersion\nmetadata: {name: version}\nspec: {clusterID: ''}");
-    let (cluster, moment) = gathered(&files.path()).unwrap();
-    let error = tell(&cluster, moment).unwrap_err();
+    let (cluster, observation) = recorded(&files.path()).unwrap();
+    let error = compute(&cluster, observation).unwrap_err();
     assert_eq!(crate::errors::status(&error), ExitStatus::Unknown);
     insta::assert_snapshot!(error, @"ClusterVersion has no condition Progressing, so the state of the update is unknown");
 }
 
 #[test]
-fn whoever_has_watched_is_told_how_it_ended() {
+fn watch_reports_completed_update() {
     let files = Files::new();
     let end = "state: Completed, completionTime: '2026-01-01T10:40:00Z'";
     let over = VERSION
         .replace("state: Partial", end)
         .replace("type: Progressing, status: 'True'", "type: Progressing, status: 'False'");
     files.write("cv.yaml", &over);
-    let (mut cluster, moment) = gathered(&files.path()).unwrap();
+    let (mut cluster, observation) = recorded(&files.path()).unwrap();
     cluster.nodes.clear();
-    let status = tell(&cluster, moment).unwrap();
+    let status = compute(&cluster, observation).unwrap();
     let said = [true, false]
-        .map(|watched| Shown { status: &status, details: Details::None, watched }.to_string());
+        .map(|watched| StatusText { status: &status, details: Details::None, watched }.to_string());
     insta::assert_snapshot!(said.join("\n"), @"
     The cluster is updated to 5.2.0, duration 40m.
     The cluster is not updating.
@@ -356,14 +341,15 @@ fn whoever_has_watched_is_told_how_it_ended() {
 }
 
 #[test]
-fn what_has_just_begun_to_fail_is_no_trouble_yet() {
+fn transient_failure_exits_with_success() {
     let files = Files::new();
     let failing = "type: Failing, status: 'True', reason: Slow, message: It waits.";
     files.write("cv.yaml", &VERSION.replace("type: Failing, status: 'False'", failing));
-    let (cluster, _) = gathered(&files.path()).unwrap();
+    let (cluster, _) = recorded(&files.path()).unwrap();
     let said = ["2026-01-01T10:00:02Z", "2026-01-01T10:06:00Z"].map(|now| {
-        let status = tell(&cluster, Moment::Live(now.parse().unwrap())).unwrap();
-        let text = Shown { status: &status, details: Details::None, watched: false }.to_string();
+        let status = compute(&cluster, ObservationTime::Live(now.parse().unwrap())).unwrap();
+        let text =
+            StatusText { status: &status, details: Details::None, watched: false }.to_string();
         let health = text.lines().skip_while(|line| *line != "Health").skip(1).take(2);
         let health = health.collect::<Vec<_>>().join("\n");
         format!("{:?}\n{health}", exit_status(&status))
@@ -379,26 +365,26 @@ fn what_has_just_begun_to_fail_is_no_trouble_yet() {
 }
 
 #[test]
-fn that_time_passes_is_no_news() {
+fn fingerprint_ignores_time() {
     let files = Files::new();
-    let news = |later: i64| {
-        let (cluster, moment) = gathered(&files.path()).unwrap();
-        let now = moment.now() + jiff::SignedDuration::from_secs(later);
-        watch::news(&tell(&cluster, Moment::Live(now)).unwrap())
+    let fingerprint = |later: i64| {
+        let (cluster, observation) = recorded(&files.path()).unwrap();
+        let now = observation.now() + jiff::SignedDuration::from_secs(later);
+        watch::fingerprint(&compute(&cluster, ObservationTime::Live(now)).unwrap())
     };
-    let before = news(0);
-    assert_eq!(before, news(60));
+    let before = fingerprint(0);
+    assert_eq!(before, fingerprint(60));
     files.write("co.yaml", &OPERATORS.replace("first line", "another line"));
-    assert_ne!(before, news(60));
+    assert_ne!(before, fingerprint(60));
 }
 
 #[test]
-fn what_becomes_of_a_request_is_news() {
+fn fingerprint_has_request_state() {
     let files = Files::new();
-    let (cluster, moment) = gathered(&files.path()).unwrap();
-    let mut status = tell(&cluster, moment).unwrap();
-    let untold = watch::news(&status);
-    let request = |seen: bool| Request {
+    let (cluster, observation) = recorded(&files.path()).unwrap();
+    let mut status = compute(&cluster, observation).unwrap();
+    let untold = watch::fingerprint(&status);
+    let request = |seen: bool| PendingRequest {
         version: Some("5.3.0".to_owned()),
         image: None,
         spec_observed: seen,
@@ -409,10 +395,10 @@ fn what_becomes_of_a_request_is_news() {
         age_seconds: None,
     };
     status.requested = Some(request(false));
-    let asked = watch::news(&status);
+    let asked = watch::fingerprint(&status);
     status.requested = Some(request(true));
-    let seen = watch::news(&status);
+    let seen = watch::fingerprint(&status);
     assert!(untold != asked && asked != seen);
-    status.requested = Some(Request { refused: true, ..request(true) });
-    assert_ne!(seen, watch::news(&status));
+    status.requested = Some(PendingRequest { refused: true, ..request(true) });
+    assert_ne!(seen, watch::fingerprint(&status));
 }

@@ -1,43 +1,41 @@
-//! The state of an update as administrators read it.
-
-mod health;
-mod nodes;
+//! Text of the status of an update.
 
 use std::fmt;
 
+use fairway_insight::request::PendingRequest;
 use fairway_insight::status::{
-    Assessment, Change, Completed, ControlPlane, Doubt, Estimate, PendingResource,
-    PendingResourceKind, Request, Updating, Way,
+    Assessment, Change, Completed, ControlPlane, Doubt, Estimate, Impact, Insight, Level,
+    PendingResource, PendingResourceKind, Updating, VersionChange,
 };
-use fairway_insight::{Span, Status};
+use fairway_insight::{DurationText, Status};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::insight::Details;
 use crate::foreign_text::{OneLine, lines};
 
-/// What is waited for fits on a screen; the rest is counted.
-const FEW_WAITS: usize = 5;
+/// Pending resources; the others are counted.
+const MAX_WAITS: usize = 5;
 
-/// Names on one line; the others are counted.
-const FEW_NAMES: usize = 3;
+/// Names per line; the others are counted.
+const MAX_NAMES: usize = 3;
 
-/// What others say at length is cut here; `--details` shows it all.
-const MUCH: usize = 160;
+/// Length of messages without `--details`.
+const MAX_MESSAGE_LENGTH: usize = 160;
 
 /// Status of an update, with its text output.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct Shown<'a> {
+pub(super) struct StatusText<'a> {
     pub(super) status: &'a Status,
     #[serde(skip)]
     pub(super) details: Details,
-    /// Whether an update was watched until now.
+    /// Whether the command watched the update until now.
     #[serde(skip)]
     pub(super) watched: bool,
 }
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for StatusText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(control_plane) = &self.status.control_plane else { return self.write_idle(f) };
         match control_plane {
@@ -57,10 +55,10 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-impl Shown<'_> {
+impl StatusText<'_> {
     fn write_idle(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.status.last_completed_update {
-            Some(reached) if self.watched => write_reached(f, reached)?,
+            Some(completed) if self.watched => write_completed_update(f, completed)?,
             _ => f.write_str("The cluster is not updating.")?,
         }
         if let Some(request) = &self.status.requested {
@@ -76,8 +74,8 @@ impl Shown<'_> {
             return Ok(());
         }
         let in_full = self.details.has(Details::Operators);
-        let groups: Vec<&[PendingResource]> = waits.chunk_by(is_alike).collect();
-        let shown = if in_full { groups.len() } else { groups.len().min(FEW_WAITS) };
+        let groups: Vec<&[PendingResource]> = waits.chunk_by(is_same_wait).collect();
+        let shown = if in_full { groups.len() } else { groups.len().min(MAX_WAITS) };
         f.write_str("\n\nWaiting for")?;
         for group in &groups[..shown] {
             write_wait(f, group, in_full)?;
@@ -95,22 +93,22 @@ fn write_completed(f: &mut fmt::Formatter<'_>, completed: &Completed) -> fmt::Re
         write!(f, ", completed at {at}")?;
     }
     if let Some(seconds) = completed.duration_seconds {
-        write!(f, ", duration {}", Span(seconds))?;
+        write!(f, ", duration {}", DurationText(seconds))?;
     }
     f.write_str(".")
 }
 
-/// The end that somebody has waited for.
-fn write_reached(f: &mut fmt::Formatter<'_>, reached: &Completed) -> fmt::Result {
-    write!(f, "The cluster is updated to {}", OneLine(&reached.version))?;
-    match reached.duration_seconds {
-        Some(seconds) => write!(f, ", duration {}.", Span(seconds)),
+/// Writes the end of a watched update.
+fn write_completed_update(f: &mut fmt::Formatter<'_>, completed: &Completed) -> fmt::Result {
+    write!(f, "The cluster is updated to {}", OneLine(&completed.version))?;
+    match completed.duration_seconds {
+        Some(seconds) => write!(f, ", duration {}.", DurationText(seconds)),
         None => f.write_str("."),
     }
 }
 
 fn write_updating(f: &mut fmt::Formatter<'_>, updating: &Updating) -> fmt::Result {
-    write_way(f, &updating.way)?;
+    write_change(f, &updating.version_change)?;
     let assessment = match updating.assessment {
         Assessment::Progressing => "in progress",
         Assessment::Slow => "in progress, slower than expected",
@@ -131,15 +129,15 @@ fn write_updating(f: &mut fmt::Formatter<'_>, updating: &Updating) -> fmt::Resul
         }
     }
     if let Some(seconds) = updating.duration_seconds {
-        write!(f, "\n  Duration: {}", Span(seconds))?;
+        write!(f, "\n  Duration: {}", DurationText(seconds))?;
     }
     updating.estimate.as_ref().map_or(Ok(()), |estimate| write_estimate(f, estimate))
 }
 
-fn write_way(f: &mut fmt::Formatter<'_>, way: &Way) -> fmt::Result {
-    let target = OneLine(&way.target);
-    let from = OneLine(way.from.as_deref().unwrap_or_default());
-    match way.change {
+fn write_change(f: &mut fmt::Formatter<'_>, change: &VersionChange) -> fmt::Result {
+    let target = OneLine(&change.target);
+    let from = OneLine(change.from.as_deref().unwrap_or_default());
+    match change.change {
         Change::Install => write!(f, "Installation of {target}"),
         Change::Update => write!(f, "Update to {target} from {from}"),
         Change::UpdateFromIncomplete => {
@@ -166,7 +164,7 @@ fn write_estimate(f: &mut fmt::Formatter<'_>, estimate: &Estimate) -> fmt::Resul
     write!(f, "\n  Time remaining: unknown ({why})")
 }
 
-fn write_request(f: &mut fmt::Formatter<'_>, request: &Request) -> fmt::Result {
+fn write_request(f: &mut fmt::Formatter<'_>, request: &PendingRequest) -> fmt::Result {
     let name = OneLine(request.name());
     if request.refused {
         return write!(f, "An update to {name} is requested, but the operator refuses it.");
@@ -174,14 +172,14 @@ fn write_request(f: &mut fmt::Formatter<'_>, request: &Request) -> fmt::Result {
     write!(f, "An update to {name} is requested and has not started.")
 }
 
-/// Whether two things are waited for in the same way, so that it is said once.
-fn is_alike(one: &PendingResource, other: &PendingResource) -> bool {
-    let told = |wait: &PendingResource| (wait.kind, wait.reason.clone(), wait.message.clone());
-    told(one) == told(other)
+/// Whether two pending resources share one text.
+fn is_same_wait(one: &PendingResource, other: &PendingResource) -> bool {
+    let key = |wait: &PendingResource| (wait.kind, wait.reason.clone(), wait.message.clone());
+    key(one) == key(other)
         && (one.inspect_command == other.inspect_command || one.kind == PendingResourceKind::Node)
 }
 
-/// Things that are waited for in the same way.
+/// Writes pending resources with one text.
 fn write_wait(f: &mut fmt::Formatter<'_>, group: &[PendingResource], in_full: bool) -> fmt::Result {
     let Some(first) = group.first() else { return Ok(()) };
     let (one, several) = match first.kind {
@@ -191,7 +189,7 @@ fn write_wait(f: &mut fmt::Formatter<'_>, group: &[PendingResource], in_full: bo
         PendingResourceKind::Pool => ("pool", "pools"),
         PendingResourceKind::Node => ("node", "nodes"),
     };
-    let shown = if in_full { group.len() } else { group.len().min(FEW_NAMES) };
+    let shown = if in_full { group.len() } else { group.len().min(MAX_NAMES) };
     let names: Vec<&str> = group[..shown].iter().map(|wait| wait.name.as_str()).collect();
     let kind = if group.len() == 1 { one } else { several };
     write!(f, "\n  {kind} {}", OneLine(&names.join(", ")))?;
@@ -202,27 +200,91 @@ fn write_wait(f: &mut fmt::Formatter<'_>, group: &[PendingResource], in_full: bo
         write!(f, " ({})", OneLine(reason))?;
     }
     match first.age_seconds {
-        Some(seconds) if seconds > 0 => write!(f, ", for {}", Span(seconds))?,
+        Some(seconds) if seconds > 0 => write!(f, ", for {}", DurationText(seconds))?,
         Some(_) => f.write_str(", just now")?,
         None => {}
     }
     if let Some(message) = &first.message {
-        // Why a release is refused stands at the end of what is said about it.
-        write_said(f, message, "    ", in_full || first.kind == PendingResourceKind::Release)?;
+        // The cause of a refusal is at the end of its message.
+        write_message(f, message, "    ", in_full || first.kind == PendingResourceKind::Release)?;
     }
     write!(f, "\n    $ {}", OneLine(&first.inspect_command))
 }
 
-/// What others say: all lines of it, or as much of the first as is needed to know it.
-fn write_said(f: &mut fmt::Formatter<'_>, said: &str, indent: &str, in_full: bool) -> fmt::Result {
-    for line in lines(said).take(if in_full { usize::MAX } else { 1 }) {
+/// Writes a message: all lines, or the start of the first.
+pub(super) fn write_message(
+    f: &mut fmt::Formatter<'_>,
+    message: &str,
+    indent: &str,
+    in_full: bool,
+) -> fmt::Result {
+    for line in lines(message).take(if in_full { usize::MAX } else { 1 }) {
         let line = line.to_string();
-        if !in_full && line.chars().count() > MUCH {
-            let start: String = line.chars().take(MUCH).collect();
+        if !in_full && line.chars().count() > MAX_MESSAGE_LENGTH {
+            let start: String = line.chars().take(MAX_MESSAGE_LENGTH).collect();
             write!(f, "\n{indent}{start}…")?;
         } else {
             write!(f, "\n{indent}{line}")?;
         }
     }
     Ok(())
+}
+
+impl StatusText<'_> {
+    fn write_health(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let in_full = self.details.has(Details::Health);
+        let insights = &self.status.insights;
+        f.write_str("\n\nHealth")?;
+        if insights.is_empty() {
+            f.write_str("\n  No known issues.")?;
+        }
+        for insight in insights {
+            write_insight(f, insight, in_full)?;
+        }
+        if !insights.is_empty() && !in_full {
+            f.write_str("\n  Use --details=health for explanations and remediation.")?;
+        }
+        match &self.status.alerts.message {
+            None => Ok(()),
+            Some(why) => write!(f, "\n  Alerts are unknown: {}.", OneLine(why)),
+        }
+    }
+}
+
+fn write_insight(f: &mut fmt::Formatter<'_>, insight: &Insight, in_full: bool) -> fmt::Result {
+    let level = match insight.level {
+        Level::Warning => "Warning",
+        Level::Error => "Error",
+        Level::Critical => "Critical",
+    };
+    write!(f, "\n  {level}: {}", OneLine(&insight.summary))?;
+    let since = insight.age_seconds.filter(|seconds| *seconds > 0);
+    match (impact(insight), since) {
+        (None, None) => {}
+        (None, Some(seconds)) => write!(f, "\n    for {}", DurationText(seconds))?,
+        (Some(impact), None) => write!(f, "\n    {impact}")?,
+        (Some(impact), Some(seconds)) => {
+            write!(f, "\n    for {}; {impact}", DurationText(seconds))?
+        }
+    }
+    if in_full {
+        write_message(f, &insight.description, "    ", true)?;
+        for resource in &insight.resources {
+            write!(f, "\n    {}", OneLine(resource))?;
+        }
+        write!(f, "\n    {}", OneLine(&insight.reference))?;
+    }
+    Ok(())
+}
+
+fn impact(insight: &Insight) -> Option<&'static str> {
+    match insight.impact {
+        Impact::None | Impact::Unknown => None,
+        Impact::ApiAvailability => Some("API availability may be reduced"),
+        Impact::UpdateSpeed => Some("the update takes longer"),
+        Impact::UpdateStalled if insight.transient => {
+            Some("usual at first; if it persists, the update is stalled")
+        }
+        Impact::UpdateStalled => Some("the update is stalled"),
+    }
 }

@@ -2,9 +2,9 @@ use fairway_api::Conditions as _;
 use fairway_findings::{CheckStatus, Document, Severity};
 
 use super::super::fixtures::{document, kept, with_findings};
-use super::super::records::Records;
-use super::super::report::Look;
-use super::Comparison;
+use super::super::records::PreflightRecords;
+use super::super::report::PreflightState;
+use super::{Comparison, PreflightResult};
 use crate::args::upgrade_preflight::ReleaseChoice;
 use crate::commands::upgrade::fixtures::{accept, cluster_version, condition, hold, now};
 use crate::exit::ExitStatus;
@@ -14,14 +14,14 @@ fn comparison(versions: &[&str], documents: &[Document]) -> Comparison {
     accept(&mut object, &["OldDriver"], None);
     hold(&mut object, condition("PreflightRunning", false, "NotRequested", ""));
     assert!(object.status.as_ref().unwrap().conditions.find("PreflightRunning").is_some());
-    let records = Records::of(&documents.iter().map(kept).collect::<Vec<_>>());
-    let look = Look { cluster_version: &object, records: &records, now: now() };
+    let records = PreflightRecords::of(&documents.iter().map(kept).collect::<Vec<_>>());
+    let state = PreflightState { cluster_version: &object, records: &records, now: now() };
     let choice = |version: &&str| version.parse::<ReleaseChoice>().unwrap();
-    Comparison::of(look, &versions.iter().map(choice).collect::<Vec<_>>())
+    Comparison::new(state, &versions.iter().map(choice).collect::<Vec<_>>())
 }
 
 #[test]
-fn releases_stand_beside_each_other() {
+fn comparison_has_column_per_release() {
     let found = [("OldDriver", Severity::Warning), ("KernelNote", Severity::Info)];
     let near = with_findings("5.2.0", &found);
     let mut far = with_findings("5.3.0", &[("DualStack", Severity::Critical), found[0]]);
@@ -43,7 +43,7 @@ fn releases_stand_beside_each_other() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn comparison_with_missing_results_suggests_run() {
     let mut partial = document("5.2.0");
     partial.checks[1].status = CheckStatus::Failed;
     let comparison = comparison(&["5.2.0", "5.3.0"], &[partial]);
@@ -59,13 +59,13 @@ fn what_is_missing_is_said() {
 }
 
 #[test]
-fn nobody_is_told_to_run_what_cannot_be_run() {
+fn comparison_without_support_does_not_suggest_run() {
     let live = comparison(&["5.3.0"], &[]);
-    assert!(live.wants_a_run());
+    assert!(live.needs_run());
     let recorded = Comparison { can_run: false, ..live };
-    assert!(!recorded.wants_a_run());
+    assert!(!recorded.needs_run());
     let mut unsupported = comparison(&["5.3.0"], &[]);
-    unsupported.targets[0].result = super::Verdict::Unsupported;
+    unsupported.targets[0].result = PreflightResult::Unsupported;
     insta::assert_snapshot!(unsupported, @"
     RELEASE  CHECKED  AGE  RESULT
     5.3.0    –        –    not supported
@@ -73,8 +73,8 @@ fn nobody_is_told_to_run_what_cannot_be_run() {
 }
 
 #[test]
-fn whoever_has_nothing_against_them_says_yes() {
-    let taken = with_findings("5.2.0", &[("OldDriver", Severity::Warning)]);
-    let comparison = comparison(&["5.1.9", "5.2.0"], &[document("5.1.9"), taken]);
+fn exit_status_without_findings_is_success() {
+    let accepted = with_findings("5.2.0", &[("OldDriver", Severity::Warning)]);
+    let comparison = comparison(&["5.1.9", "5.2.0"], &[document("5.1.9"), accepted]);
     assert_eq!(comparison.exit_status(), ExitStatus::Success);
 }

@@ -1,30 +1,28 @@
-//! What was found, and which other risks are known.
-
-use std::collections::BTreeSet;
+//! Findings of a preflight, their summary in ClusterVersion, and other risks of the update.
 
 use fairway_api::ConditionStatus;
 use fairway_api::cluster_version::ConditionalUpdate;
-use fairway_findings::{Document, Reason, Severity};
+use fairway_findings::{Document, Finding, Reason, Severity};
+use fairway_insight::fleet::PreflightResult;
 use fairway_risk::Standing;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::super::request::outcome::Named;
+use super::super::super::release::ReleaseReference;
 use super::super::super::risks::{self, Exposure};
-use super::super::release;
-use super::Look;
-use crate::errors::{self, OpenRisk};
+use super::PreflightState;
+use crate::errors::OpenRisk;
 
-/// Risks that stand for the preflight itself: how far it is, and that it is not whole.
-const OF_THE_RUN: [&str; 2] = ["PreflightInProgress", "PreflightIncomplete"];
+/// Risks about the preflight itself: it is running, or incomplete.
+const RUN_RISKS: [&str; 2] = ["PreflightInProgress", "PreflightIncomplete"];
 
-/// How the reasons of preflights begin.
-const PREFLIGHT: &str = "Preflight";
+/// Prefix of the reasons of `Applies` that preflights use.
+const REASON_PREFIX: &str = "Preflight";
 
 /// Finding of a preflight.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in super::super) struct Finding {
+pub(in super::super) struct PreflightFinding {
     /// Name by which the finding is accepted.
     pub(in super::super) name: String,
     /// Severity, if the details of the run are available.
@@ -47,9 +45,9 @@ pub(in super::super) struct Finding {
     pub(super) standing: Standing,
 }
 
-impl Finding {
-    /// Whether no check was carried out to its end that says so.
-    pub(in super::super) fn is_unsure(&self) -> bool {
+impl PreflightFinding {
+    /// Whether the check did not complete.
+    pub(in super::super) fn is_inconclusive(&self) -> bool {
         self.reason != Reason::PreflightValidation.to_string()
     }
 
@@ -57,15 +55,46 @@ impl Finding {
         self.standing.is_accepted()
     }
 
-    /// What a refusal says about it.
-    pub(in super::super) fn refused(&self) -> OpenRisk {
-        let is_unsure = self.is_unsure();
+    /// The finding in the document of a refusal.
+    pub(in super::super) fn refusal(&self) -> OpenRisk {
+        let exposure = if self.is_inconclusive() { Exposure::Unknown } else { Exposure::Exposed };
         OpenRisk {
             name: self.name.clone(),
-            exposure: if is_unsure { errors::Exposure::Unknown } else { errors::Exposure::Exposed },
+            exposure: exposure.into(),
             message: Some(self.message.clone()),
             url: self.url.clone(),
             acceptance: self.acceptance,
+        }
+    }
+}
+
+/// Numbers of findings.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FindingCounts {
+    /// All findings.
+    pub(super) total: usize,
+    /// Findings that block the update until they are accepted.
+    pub(super) blocking: usize,
+    /// Blocking findings that are not accepted.
+    pub(super) unaccepted: usize,
+}
+
+impl FindingCounts {
+    pub(super) fn of(findings: &[PreflightFinding]) -> Self {
+        let blocking = || findings.iter().filter(|finding| finding.acceptance_required);
+        Self {
+            total: findings.len(),
+            blocking: blocking().count(),
+            unaccepted: blocking().filter(|finding| !finding.is_accepted()).count(),
+        }
+    }
+
+    /// Result of a preflight with a result of every check.
+    pub(super) fn result(self) -> PreflightResult {
+        match self {
+            Self { blocking: 0, .. } => PreflightResult::NoFindings,
+            Self { unaccepted: 0, .. } => PreflightResult::FindingsAccepted,
+            _ => PreflightResult::Findings,
         }
     }
 }
@@ -85,37 +114,28 @@ pub(super) struct OtherRisk {
     pub(super) standing: Standing,
 }
 
-impl Look<'_> {
-    /// What was found about a release, from the details or else from the summary; and which risks
-    /// are known beside that.
-    pub(super) fn risks(
-        &self,
-        target: &Named,
-        document: Option<&Document>,
-    ) -> (Vec<Finding>, Vec<OtherRisk>) {
-        let update = self.status().and_then(|status| {
-            let mut updates = status.conditional_updates.iter();
-            updates.find(|update| release::is_same(&Named::of(&update.release), target))
-        });
-        let mut findings = match document {
-            Some(document) => self.detailed(target, document),
-            None => update.map(|update| self.summarised(target, update)).unwrap_or_default(),
-        };
-        // The worst first, and what does not count last.
-        findings.sort_by(|one, other| {
-            let key = |finding: &Finding| (finding.acceptance_required, finding.severity);
-            key(other).cmp(&key(one)).then_with(|| one.name.cmp(&other.name))
-        });
-        let found: BTreeSet<&str> = findings.iter().map(|finding| finding.name.as_str()).collect();
-        let others = update.map(|update| self.others(target, update, &found)).unwrap_or_default();
-        (findings, others)
+/// Whether a finding blocks an update until it is accepted.
+fn blocks_update(finding: &Finding) -> bool {
+    finding.reason == Reason::PreflightValidation && finding.severity >= Severity::Warning
+}
+
+impl<'a> PreflightState<'a> {
+    /// Conditional update to a release.
+    pub(super) fn listed_update(&self, target: &ReleaseReference) -> Option<&'a ConditionalUpdate> {
+        let mut updates = self.status()?.conditional_updates.iter();
+        updates.find(|update| ReleaseReference::from(&update.release).is_same_as(target))
     }
 
-    fn detailed(&self, target: &Named, document: &Document) -> Vec<Finding> {
+    /// Findings of a run, blocking ones first, then by severity.
+    pub(super) fn findings(
+        &self,
+        target: &ReleaseReference,
+        document: &Document,
+    ) -> Vec<PreflightFinding> {
         let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-        let finding = |finding: &fairway_findings::Finding| {
+        let finding = |finding: &Finding| {
             let standing = self.standing(&finding.name, target);
-            Finding {
+            PreflightFinding {
                 name: finding.name.clone(),
                 severity: Some(finding.severity),
                 reason: finding.reason.to_string(),
@@ -123,52 +143,59 @@ impl Look<'_> {
                 url: given(&finding.url),
                 remediation: given(&finding.remediation),
                 check: given(&finding.check),
-                acceptance_required: finding.reason == Reason::PreflightValidation
-                    && finding.severity >= Severity::Warning,
+                acceptance_required: blocks_update(finding),
                 acceptance: standing.word(),
                 standing,
             }
         };
-        document.risks.iter().map(finding).collect()
+        let mut findings: Vec<PreflightFinding> = document.risks.iter().map(finding).collect();
+        findings.sort_by(|one, other| {
+            let key = |finding: &PreflightFinding| (finding.acceptance_required, finding.severity);
+            key(other).cmp(&key(one)).then_with(|| one.name.cmp(&other.name))
+        });
+        findings
     }
 
-    fn summarised(&self, target: &Named, update: &ConditionalUpdate) -> Vec<Finding> {
-        let Some(status) = self.status() else { return Vec::new() };
-        let finding = |name: &str| {
-            let applies = risks::applies(status, update, name)?;
-            let definition = risks::definition(status, name);
-            let standing = self.standing(name, target);
-            let is_finding = applies.reason.starts_with(PREFLIGHT) && !OF_THE_RUN.contains(&name);
-            is_finding.then(|| Finding {
-                name: name.to_owned(),
-                severity: None,
-                reason: applies.reason.clone(),
-                message: definition.map(|risk| risk.message.clone()).unwrap_or_default(),
-                url: definition.map(|risk| risk.url.clone()),
-                remediation: None,
-                check: None,
-                acceptance_required: applies.reason == Reason::PreflightValidation.to_string()
-                    && applies.status == ConditionStatus::True,
-                acceptance: standing.word(),
-                standing,
-            })
-        };
-        risks::names(update).into_iter().filter_map(finding).collect()
-    }
-
-    fn others(
+    /// Summary of the findings in ClusterVersion, for users who cannot read the details.
+    pub(super) fn summary(
         &self,
-        target: &Named,
+        target: &ReleaseReference,
         update: &ConditionalUpdate,
-        found: &BTreeSet<&str>,
+    ) -> FindingCounts {
+        let mut counts = FindingCounts::default();
+        let Some(status) = self.status() else { return counts };
+        for name in risks::names(update) {
+            let applies = risks::applies_condition(status, update, name);
+            let Some(applies) = applies.filter(|it| it.reason.starts_with(REASON_PREFIX)) else {
+                continue;
+            };
+            if RUN_RISKS.contains(&name) {
+                continue;
+            }
+            let is_blocking = applies.reason == Reason::PreflightValidation.to_string()
+                && applies.status == ConditionStatus::True;
+            let is_accepted = self.standing(name, target).is_accepted();
+            counts.total += 1;
+            counts.blocking += usize::from(is_blocking);
+            counts.unaccepted += usize::from(is_blocking && !is_accepted);
+        }
+        counts
+    }
+
+    /// Risks of the update that no preflight has found.
+    pub(super) fn other_risks(
+        &self,
+        target: &ReleaseReference,
+        update: &ConditionalUpdate,
+        findings: &[PreflightFinding],
     ) -> Vec<OtherRisk> {
         let Some(status) = self.status() else { return Vec::new() };
         let other = |name: &str| {
-            let applies = risks::applies(status, update, name);
-            let of_preflight = applies.is_some_and(|it| it.reason.starts_with(PREFLIGHT));
+            let applies = risks::applies_condition(status, update, name);
+            let of_preflight = applies.is_some_and(|it| it.reason.starts_with(REASON_PREFIX));
             let standing = self.standing(name, target);
             let exposure = Exposure::of(status, update, name, standing.is_accepted());
-            let is_other = !of_preflight && exposure != Exposure::NotExposed;
+            let is_other = !of_preflight && exposure.may_apply();
             is_other.then(|| OtherRisk {
                 name: name.to_owned(),
                 exposure,
@@ -177,11 +204,11 @@ impl Look<'_> {
                 standing,
             })
         };
-        let names = risks::names(update).into_iter().filter(|name| !found.contains(name));
-        names.filter_map(other).collect()
+        let is_found = |name: &str| findings.iter().any(|finding| finding.name == name);
+        risks::names(update).into_iter().filter(|name| !is_found(name)).filter_map(other).collect()
     }
 
-    fn standing(&self, name: &str, target: &Named) -> Standing {
+    fn standing(&self, name: &str, target: &ReleaseReference) -> Standing {
         let hash = self.status().map(|status| risks::definition_hash(status, name));
         let version = target.version.as_deref().unwrap_or_default();
         let acceptance = risks::acceptance(self.cluster_version);

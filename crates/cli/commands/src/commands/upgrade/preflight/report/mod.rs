@@ -1,69 +1,74 @@
-//! What is known about the preflight of a release: the answer of `--status-preflight`.
+//! Report on the preflight of a release: `--status-preflight`.
 
-mod checks;
 mod findings;
 pub(super) mod text;
 
 use fairway_api::reason::{preflight_completed, preflight_failed, preflight_running};
-use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _, OperatorCondition};
-use fairway_findings::{CheckKind, CheckReport, Document, ExecutionStatus};
+use fairway_api::{
+    ClusterVersion, ClusterVersionStatus, ConditionStatus, Conditions as _, OperatorCondition,
+};
+use fairway_findings::{CheckKind, CheckReport, CheckStatus, Document, ExecutionStatus};
+use fairway_insight::PreflightPhase;
+use fairway_insight::fleet::PreflightResult;
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::super::request::outcome::Named;
-use super::phase::Phase;
-use super::records::Records;
-use super::release;
+use super::super::release::{ReleaseReference, listed_releases};
+use super::records::PreflightRecords;
 use crate::exit::ExitStatus;
-use checks::CheckSummary;
-pub(super) use fairway_insight::fleet::PreflightResult as Verdict;
-pub(super) use findings::Finding;
-use findings::OtherRisk;
+pub(super) use findings::PreflightFinding;
+use findings::{FindingCounts, OtherRisk};
 
-/// Everything that is looked at.
+/// Kind of the document.
+pub(super) const KIND: &str = "PreflightReport";
+
+/// Preflight state of a cluster: ClusterVersion and stored results.
 #[derive(Clone, Copy)]
-pub(super) struct Look<'a> {
+pub(super) struct PreflightState<'a> {
     pub(super) cluster_version: &'a ClusterVersion,
-    pub(super) records: &'a Records,
+    pub(super) records: &'a PreflightRecords,
     pub(super) now: Timestamp,
 }
 
 /// Preflight of a release.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Report {
+pub(super) struct PreflightReport {
     /// Target release, `null` if no preflight is requested and no results are kept.
-    pub(super) target: Option<Named>,
+    pub(super) target: Option<ReleaseReference>,
     /// Version of the cluster.
     source_version: Option<String>,
     /// Result of the preflight.
-    pub(super) result: Verdict,
+    pub(super) result: PreflightResult,
     /// Phase of the requested preflight, `notRequested` if another release is requested.
-    pub(super) phase: Phase,
+    pub(super) phase: PreflightPhase,
     /// Reason of the condition `PreflightFailed` if it is `True`, else of `PreflightRunning`.
     reason: Option<String>,
     /// Message of the same condition.
     message: Option<String>,
     /// Latest run.
-    pub(super) run: Option<Run>,
+    pub(super) run: Option<PreflightRun>,
     /// Findings of the checks.
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<PreflightFinding>,
     /// Risks of the update that are known without a preflight.
     other_risks: Vec<OtherRisk>,
     /// Other releases with kept results.
-    other_releases: Vec<Named>,
+    other_releases: Vec<ReleaseReference>,
     /// Why the details of the run are not available.
     details_message: Option<String>,
-    /// Whether they will be in a moment.
+    /// Whether the details are older than the conditions and will follow.
     #[serde(skip)]
-    is_behind: bool,
+    details_outdated: bool,
+    /// Numbers of findings, also known without the details.
+    #[serde(skip)]
+    counts: FindingCounts,
 }
 
 /// Run of a preflight.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Run {
+pub(super) struct PreflightRun {
     /// ID of the run.
     #[serde(rename = "preflightID")]
     preflight_id: String,
@@ -83,18 +88,18 @@ pub(super) struct Run {
     /// Age of the oldest result of a check.
     pub(super) age_seconds: Option<i64>,
     /// Checks of the components of the release.
-    operators: Counts,
+    operators: CheckCounts,
     /// Built-in checks.
-    built_in: Counts,
+    built_in: CheckCounts,
     /// Results of the checks.
-    #[serde(serialize_with = "checks::serialize")]
+    #[serde(serialize_with = "serialize_checks")]
     #[schemars(with = "Vec<CheckSummary<'static>>")]
     checks: Vec<CheckReport>,
 }
 
 /// Numbers of checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-struct Counts {
+struct CheckCounts {
     /// Checks with a result.
     answered: usize,
     /// Checks without a result.
@@ -103,48 +108,110 @@ struct Counts {
     total: usize,
 }
 
-impl<'a> Look<'a> {
-    /// The release that is asked about, else that of which results came last.
-    pub(super) fn usual_target(&self) -> Option<Named> {
-        let asked = self.cluster_version.spec.desired_update.as_ref();
-        let asked = asked.filter(|asked| asked.mode.is_some()).map(Named::asked);
-        let latest = || self.records.all().max_by_key(|document| document.updated).map(named);
-        asked.or_else(latest)
+/// Result of one check. [`CheckReport`] is the format of results in the cluster, whose names are
+/// fixed.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CheckSummary<'a> {
+    /// Name of the component, or of a built-in check such as `removed-apis`.
+    name: &'a str,
+    /// Owner of the check.
+    kind: CheckKind,
+    /// Status of the check.
+    status: CheckStatus,
+    /// Why there is no result, or what the result does not cover.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    message: &'a str,
+    /// Start of the latest execution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    start_time: Option<Timestamp>,
+    /// End of the latest execution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    completion_time: Option<Timestamp>,
+    /// Resources that the check watches, such as `nodes`.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    watched_resources: &'a [String],
+    /// Whether a watched resource has changed since, so that the check runs again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stale: bool,
+    /// Read permissions beyond those of all checks, as reported by the operator that granted them.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    granted_access: &'a [String],
+}
+
+impl<'a> From<&'a CheckReport> for CheckSummary<'a> {
+    fn from(check: &'a CheckReport) -> Self {
+        Self {
+            name: &check.name,
+            kind: check.kind,
+            status: check.status,
+            message: &check.message,
+            start_time: check.started,
+            completion_time: check.ended,
+            watched_resources: &check.looked_at,
+            stale: check.stale,
+            granted_access: &check.granted,
+        }
+    }
+}
+
+fn serialize_checks<S: Serializer>(checks: &[CheckReport], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(checks.iter().map(CheckSummary::from))
+}
+
+impl<'a> PreflightState<'a> {
+    /// Target of the requested preflight, or of the latest results.
+    pub(super) fn default_target(&self) -> Option<ReleaseReference> {
+        let latest = || self.records.all().max_by_key(|document| document.updated).map(target_of);
+        self.requested().or_else(latest)
     }
 
-    /// What is known about the preflight of that release.
-    pub(super) fn report(&self, target: Option<Named>) -> Report {
+    /// Report on the preflight of a release.
+    pub(super) fn report(&self, target: Option<ReleaseReference>) -> PreflightReport {
         let target = target.map(|target| self.completed(target));
         let is_target =
-            |named: &Named| target.as_ref().is_some_and(|it| release::is_same(it, named));
+            |other: &ReleaseReference| target.as_ref().is_some_and(|it| it.is_same_as(other));
         let phase = self.phase(target.as_ref());
         let document = target.as_ref().and_then(|target| self.document(target));
-        let is_behind = document.is_some_and(|document| self.is_ahead_of(document, phase));
-        let document = document.filter(|_| !is_behind);
-        let (findings, other_risks) = match &target {
-            Some(target) => self.risks(target, document),
-            None => (Vec::new(), Vec::new()),
+        let details_outdated = document.is_some_and(|document| self.is_newer_than(document, phase));
+        let document = document.filter(|_| !details_outdated);
+        let update = target.as_ref().and_then(|target| self.listed_update(target));
+        let findings = match (&target, document) {
+            (Some(target), Some(document)) => self.findings(target, document),
+            _ => Vec::new(),
         };
-        let said = self.said(phase);
-        Report {
+        let counts = match (&target, document, update) {
+            (Some(target), None, Some(update)) => self.summary(target, update),
+            _ => FindingCounts::of(&findings),
+        };
+        let other_risks = target
+            .as_ref()
+            .zip(update)
+            .map(|(target, update)| self.other_risks(target, update, &findings))
+            .unwrap_or_default();
+        let condition = self.reported_condition(phase);
+        PreflightReport {
             source_version: self.source_version().map(str::to_owned),
-            result: self.verdict(phase, document, &findings),
+            result: self.result(phase, document, counts),
             phase,
-            reason: said.and_then(|condition| condition.reason.clone()),
-            message: said.and_then(|condition| condition.message.clone()),
-            run: document.map(|document| Run::of(document, self.now)),
+            reason: condition.and_then(|condition| condition.reason.clone()),
+            message: condition.and_then(|condition| condition.message.clone()),
+            run: document.map(|document| PreflightRun::of(document, self.now)),
             other_releases: self
                 .records
                 .all()
-                .map(named)
-                .filter(|named| !is_target(named))
+                .map(target_of)
+                .filter(|other| !is_target(other))
                 .collect(),
-            details_message: if is_behind {
+            details_message: if details_outdated {
                 Some("the results are still being written".to_owned())
             } else {
                 self.records.missing.clone()
             },
-            is_behind,
+            details_outdated,
+            counts,
             target,
             findings,
             other_risks,
@@ -159,105 +226,105 @@ impl<'a> Look<'a> {
         self.status()?.conditions.find(type_)
     }
 
-    /// The version that the cluster has, or is on its way to.
+    /// Version of the cluster, or of the rollout in progress.
     fn source_version(&self) -> Option<&'a str> {
         Some(self.status()?.desired.version.as_str()).filter(|version| !version.is_empty())
     }
 
-    /// The release with its image and its version, as far as the cluster knows them.
-    fn completed(&self, target: Named) -> Named {
-        let listed = self.status().into_iter().flat_map(release::listed).map(Named::of);
-        release::complete(target, listed.chain(self.records.all().map(named)))
+    /// Target of the requested preflight.
+    fn requested(&self) -> Option<ReleaseReference> {
+        let requested = self.cluster_version.spec.desired_update.as_ref();
+        let requested = requested.filter(|requested| requested.mode.is_some());
+        requested.map(ReleaseReference::requested)
     }
 
-    /// The latest answers of that release.
-    pub(super) fn document(&self, target: &Named) -> Option<&'a Document> {
+    /// Adds the image or version of a release that the cluster knows.
+    fn completed(&self, target: ReleaseReference) -> ReleaseReference {
+        let listed = self.status().into_iter().flat_map(listed_releases);
+        target.completed(listed.map(Into::into).chain(self.records.all().map(target_of)))
+    }
+
+    /// Latest results of a release.
+    pub(super) fn document(&self, target: &ReleaseReference) -> Option<&'a Document> {
         self.records.latest(target.image.as_deref()?)
     }
 
-    /// How far the preflight of that release is.
-    fn phase(&self, target: Option<&Named>) -> Phase {
-        let asked = self.cluster_version.spec.desired_update.as_ref();
-        let asked = asked.filter(|asked| asked.mode.is_some()).map(Named::asked);
-        let asked = asked.map(|asked| self.completed(asked));
-        let is_about = asked.zip(target).is_none_or(|(asked, it)| release::is_same(&asked, it));
-        match Phase::of(self.cluster_version) {
-            Phase::Unsupported => Phase::Unsupported,
-            phase if is_about => phase,
-            _ => Phase::NotRequested,
+    /// Phase of the preflight of a release.
+    fn phase(&self, target: Option<&ReleaseReference>) -> PreflightPhase {
+        let requested = self.requested().map(|requested| self.completed(requested));
+        let is_requested =
+            requested.zip(target).is_none_or(|(requested, it)| requested.is_same_as(it));
+        match PreflightPhase::of(self.cluster_version) {
+            PreflightPhase::Unsupported => PreflightPhase::Unsupported,
+            phase if is_requested => phase,
+            _ => PreflightPhase::NotRequested,
         }
     }
 
-    /// What the operator says about a preflight in that phase: what went wrong, else how far it is.
-    fn said(&self, phase: Phase) -> Option<&'a OperatorCondition> {
-        if matches!(phase, Phase::Unsupported | Phase::NotRequested | Phase::Pending) {
+    /// Condition with the failure, else with the progress, of a preflight in that phase.
+    fn reported_condition(&self, phase: PreflightPhase) -> Option<&'a OperatorCondition> {
+        use PreflightPhase::{NotRequested, Pending, Unsupported};
+        if matches!(phase, Unsupported | NotRequested | Pending) {
             return None;
         }
         let failed = self.condition(preflight_failed::TYPE);
-        let failed = failed.filter(|failed| failed.status == fairway_api::ConditionStatus::True);
+        let failed = failed.filter(|failed| failed.status == ConditionStatus::True);
         failed.or_else(|| self.condition(preflight_running::TYPE))
     }
 
-    /// Whether the summary says that all checks of the request have answered.
+    /// Whether all checks of the requested preflight have a result.
     fn is_completed(&self) -> bool {
         let status = self.status();
         status.is_some_and(|status| status.conditions.is_true(preflight_completed::TYPE))
     }
 
-    /// Whether the summary tells more than the details, which are written less often.
-    fn is_ahead_of(&self, document: &Document, phase: Phase) -> bool {
-        phase == Phase::Monitoring
+    /// Whether the conditions are newer than the results, which the operator writes less often.
+    fn is_newer_than(&self, document: &Document, phase: PreflightPhase) -> bool {
+        phase == PreflightPhase::Monitoring
             && (document.execution_status == ExecutionStatus::Running
                 || self.is_completed() && !document.is_complete())
     }
 
-    fn verdict(&self, phase: Phase, document: Option<&Document>, findings: &[Finding]) -> Verdict {
+    fn result(
+        &self,
+        phase: PreflightPhase,
+        document: Option<&Document>,
+        counts: FindingCounts,
+    ) -> PreflightResult {
         match (phase, document) {
-            (Phase::Unsupported, _) => Verdict::Unsupported,
-            (Phase::Stopped | Phase::Held, _) => Verdict::Failed,
-            _ if phase.is_under_way() => Verdict::Running,
-            (Phase::Monitoring, _) if !self.is_completed() => Verdict::Incomplete,
-            (_, Some(document)) => self.of_document(document, findings),
-            (Phase::Monitoring, None) => of_findings(findings),
-            (_, None) if findings.is_empty() => Verdict::NotRun,
-            (_, None) => Verdict::Incomplete,
+            (PreflightPhase::Unsupported, _) => PreflightResult::Unsupported,
+            (PreflightPhase::Stopped | PreflightPhase::Held, _) => PreflightResult::Failed,
+            _ if phase.is_in_progress() => PreflightResult::Running,
+            (PreflightPhase::Monitoring, _) if !self.is_completed() => PreflightResult::Incomplete,
+            (_, Some(document)) => self.document_result(document, counts),
+            (PreflightPhase::Monitoring, None) => counts.result(),
+            (_, None) if counts.total == 0 => PreflightResult::NotRun,
+            (_, None) => PreflightResult::Incomplete,
         }
     }
 
-    /// What complete answers about the present version come to.
-    fn of_document(&self, document: &Document, findings: &[Finding]) -> Verdict {
+    /// Result of a document for the current version of the cluster.
+    fn document_result(&self, document: &Document, counts: FindingCounts) -> PreflightResult {
         if Some(document.source_version.as_str()) != self.source_version() {
-            Verdict::Outdated
+            PreflightResult::Outdated
         } else if document.execution_status == ExecutionStatus::Failed {
-            Verdict::Failed
+            PreflightResult::Failed
         } else if document.is_current() {
-            of_findings(findings)
+            counts.result()
         } else if document.is_complete() {
-            Verdict::Stale
+            PreflightResult::Stale
         } else {
-            Verdict::Incomplete
+            PreflightResult::Incomplete
         }
     }
 }
 
-fn of_findings(findings: &[Finding]) -> Verdict {
-    let mut counting = findings.iter().filter(|finding| finding.acceptance_required).peekable();
-    if counting.peek().is_none() {
-        Verdict::NoFindings
-    } else if counting.all(Finding::is_accepted) {
-        Verdict::FindingsAccepted
-    } else {
-        Verdict::Findings
-    }
+/// Target release of a document.
+fn target_of(document: &Document) -> ReleaseReference {
+    ReleaseReference::known(&document.target_version, &document.target_image)
 }
 
-/// The release that a document is about.
-fn named(document: &Document) -> Named {
-    let known = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-    Named { version: known(&document.target_version), image: known(&document.target_image) }
-}
-
-impl Run {
+impl PreflightRun {
     fn of(document: &Document, now: Timestamp) -> Self {
         let age = |then: Timestamp| now.duration_since(then).as_secs();
         Self {
@@ -268,56 +335,56 @@ impl Run {
             completion_time: document.completed,
             last_update_time: document.updated,
             age_seconds: document.oldest_answer().map(age),
-            operators: Counts::of(document, CheckKind::Operator),
-            built_in: Counts::of(document, CheckKind::BuiltIn),
+            operators: CheckCounts::of(document, CheckKind::Operator),
+            built_in: CheckCounts::of(document, CheckKind::BuiltIn),
             checks: document.checks.clone(),
         }
     }
 }
 
-impl Counts {
+impl CheckCounts {
     fn of(document: &Document, kind: CheckKind) -> Self {
         let progress = document.progress(kind);
         Self { answered: progress.answered, failed: progress.failed, total: progress.total }
     }
 }
 
-impl Report {
-    /// The same, once nobody asks for it any more: that the operator goes on with it holds no
-    /// longer; what went wrong does.
+impl PreflightReport {
+    /// Adapts the report to a withdrawn request: the operator does not monitor the preflight any
+    /// more. A failure stays.
     pub(super) fn withdrawn(self) -> Self {
-        if self.phase != Phase::Monitoring {
+        if self.phase != PreflightPhase::Monitoring {
             return self;
         }
-        let went_wrong = self.reason.as_deref() != Some(preflight_running::MONITORING.code);
+        let has_failed = self.reason.as_deref() != Some(preflight_running::MONITORING.code);
         Self {
-            phase: Phase::NotRequested,
-            reason: self.reason.filter(|_| went_wrong),
-            message: self.message.filter(|_| went_wrong),
+            phase: PreflightPhase::NotRequested,
+            reason: self.reason.filter(|_| has_failed),
+            message: self.message.filter(|_| has_failed),
             ..self
         }
     }
 
-    /// The findings that count and are not accepted.
-    pub(super) fn open(&self) -> impl Iterator<Item = &Finding> {
+    /// Unaccepted findings that block the update.
+    pub(super) fn unaccepted(&self) -> impl Iterator<Item = &PreflightFinding> {
         self.findings.iter().filter(|finding| finding.acceptance_required && !finding.is_accepted())
     }
 
-    /// How a command ends with it. What is found stands, also where others have to look again.
+    /// Exit status of a command. Findings count even if other checks have no current result.
     pub(super) fn exit_status(&self) -> ExitStatus {
         match self.result {
-            Verdict::NoFindings | Verdict::FindingsAccepted => ExitStatus::Success,
-            Verdict::Findings => ExitStatus::Refused,
-            Verdict::Incomplete | Verdict::Stale if self.open().next().is_some() => {
+            PreflightResult::NoFindings | PreflightResult::FindingsAccepted => ExitStatus::Success,
+            PreflightResult::Findings => ExitStatus::Refused,
+            PreflightResult::Incomplete | PreflightResult::Stale if self.counts.unaccepted > 0 => {
                 ExitStatus::Refused
             }
             _ => ExitStatus::Unknown,
         }
     }
 
-    /// Whether it says as much as there is to say.
+    /// Whether the report has the details, or will not get them.
     pub(super) fn has_details(&self) -> bool {
-        !self.is_behind && (self.run.is_some() || self.details_message.is_some())
+        !self.details_outdated && (self.run.is_some() || self.details_message.is_some())
     }
 }
 

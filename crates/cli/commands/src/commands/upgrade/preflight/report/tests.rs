@@ -5,18 +5,16 @@ use fairway_testkit::objects;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::super::fixtures::{document, kept, with_findings};
-use super::super::phase::Phase;
-use super::super::records::Records;
-use super::text::Choice;
-use super::{Look, Report, Verdict};
+use super::super::records::PreflightRecords;
+use super::{PreflightPhase, PreflightReport, PreflightResult, PreflightState};
 use crate::commands::upgrade::fixtures::{
     accept, cluster_version, condition, hold, now, offer, recommended, risk,
 };
-use crate::commands::upgrade::request::outcome::Named;
+use crate::commands::upgrade::release::{ReleaseArguments, ReleaseReference};
 use crate::exit::ExitStatus;
 
-/// A cluster at 5.1.0 that is asked for a preflight of 5.2.0, with what its operator says to that.
-fn asked(running: &str, completed: Option<&str>, failed: Option<&str>) -> ClusterVersion {
+/// Cluster at 5.1.0 with a requested preflight of 5.2.0 and the conditions of its operator.
+fn requested(running: &str, completed: Option<&str>, failed: Option<&str>) -> ClusterVersion {
     let mut object = cluster_version();
     let release = objects::release("5.2.0");
     object.spec.desired_update = Some(Update {
@@ -35,17 +33,17 @@ fn asked(running: &str, completed: Option<&str>, failed: Option<&str>) -> Cluste
 }
 
 fn monitored() -> ClusterVersion {
-    asked("Monitoring", Some("RisksFound"), None)
+    requested("Monitoring", Some("RisksFound"), None)
 }
 
-fn report(object: &ClusterVersion, documents: &[Document]) -> Report {
-    let records = Records::of(&documents.iter().map(kept).collect::<Vec<_>>());
+fn report(object: &ClusterVersion, documents: &[Document]) -> PreflightReport {
+    let records = PreflightRecords::of(&documents.iter().map(kept).collect::<Vec<_>>());
     report_with(object, &records)
 }
 
-fn report_with(object: &ClusterVersion, records: &Records) -> Report {
-    let look = Look { cluster_version: object, records, now: now() };
-    look.report(look.usual_target())
+fn report_with(object: &ClusterVersion, records: &PreflightRecords) -> PreflightReport {
+    let state = PreflightState { cluster_version: object, records, now: now() };
+    state.report(state.default_target())
 }
 
 fn findings() -> Document {
@@ -54,7 +52,7 @@ fn findings() -> Document {
 }
 
 #[test]
-fn what_a_check_was_granted_is_told() {
+fn text_lists_granted_access() {
     let mut document = document("5.2.0");
     document.checks[0].granted = vec![
         "own ServiceAccount reader".to_owned(),
@@ -69,7 +67,7 @@ fn what_a_check_was_granted_is_told() {
 }
 
 #[test]
-fn nothing_stands_against_the_update() {
+fn report_without_findings() {
     let report = report(&monitored(), &[document("5.2.0")]);
     assert_eq!(report.exit_status(), ExitStatus::Success);
     insta::assert_snapshot!(report, @"
@@ -96,7 +94,7 @@ fn nothing_stands_against_the_update() {
 }
 
 #[test]
-fn what_was_found_is_shown_with_what_to_do_and_whether_it_is_accepted() {
+fn report_of_findings_and_acceptance() {
     let mut object = monitored();
     accept(&mut object, &["OldDriver"], None);
     let open = report(&object, &[findings(), document("5.1.9")]);
@@ -145,16 +143,20 @@ fn what_was_found_is_shown_with_what_to_do_and_whether_it_is_accepted() {
 
     accept(&mut object, &["OldDriver", "DualStack"], None);
     let taken = report(&object, &[findings()]);
-    assert_eq!(taken.result, Verdict::FindingsAccepted);
+    assert_eq!(taken.result, PreflightResult::FindingsAccepted);
     assert_eq!(taken.exit_status(), ExitStatus::Success);
     assert_eq!(taken.headline(), "2 findings, all accepted");
 
     accept(&mut object, &["OldDriver", "DualStack"], Some(r#"{"DualStack":{"for":"5.3.x"}}"#));
-    assert_eq!(report(&object, &[findings()]).result, Verdict::Findings, "for other versions");
+    assert_eq!(
+        report(&object, &[findings()]).result,
+        PreflightResult::Findings,
+        "for other versions"
+    );
 }
 
 #[test]
-fn for_programs() {
+fn json_document_is_complete() {
     let report =
         report(&monitored(), &[with_findings("5.2.0", &[("DualStack", Severity::Critical)])]);
     insta::assert_snapshot!(serde_json::to_string_pretty(&report).unwrap(), @r#"
@@ -234,11 +236,11 @@ fn for_programs() {
 }
 
 #[test]
-fn as_long_as_it_runs_it_does_not_tell() {
-    let mut running = findings();
+fn report_of_running_preflight() {
+    let mut running = with_findings("5.2.0", &[("DualStack", Severity::Critical)]);
     running.execution_status = ExecutionStatus::Running;
     running.checks[1].status = CheckStatus::Waiting;
-    let report = report(&asked("Checking", None, None), &[running]);
+    let report = report(&requested("Checking", None, None), &[running]);
     assert_eq!(report.exit_status(), ExitStatus::Unknown);
     insta::assert_snapshot!(report, @"
     Preflight of 5.2.0: running
@@ -263,16 +265,6 @@ fn as_long_as_it_runs_it_does_not_tell() {
         Remediation: Change it first.
         https://example.com/DualStack
 
-      OldDriver: warning, from network
-        OldDriver will happen.
-        Remediation: Change it first.
-        https://example.com/OldDriver
-
-      KernelNote: info, from network
-        KernelNote will happen.
-        Remediation: Change it first.
-        https://example.com/KernelNote
-
     Show its progress with
       fairway upgrade --status-preflight
 
@@ -283,29 +275,29 @@ fn as_long_as_it_runs_it_does_not_tell() {
 }
 
 #[test]
-fn a_run_that_begins_again_does_not_tell_from_before() {
+fn restarted_run_ignores_previous_results() {
     for reason in ["Starting", "Checking", "Restarting"] {
-        let report = report(&asked(reason, None, None), &[document("5.2.0")]);
-        assert_eq!(report.result, Verdict::Running, "{reason}");
+        let report = report(&requested(reason, None, None), &[document("5.2.0")]);
+        assert_eq!(report.result, PreflightResult::Running, "{reason}");
     }
     let mut unseen = monitored();
     unseen.metadata.generation = Some(2);
-    assert_eq!(report(&unseen, &[document("5.2.0")]).result, Verdict::Running);
+    assert_eq!(report(&unseen, &[document("5.2.0")]).result, PreflightResult::Running);
 }
 
 #[test]
-fn answers_that_are_overtaken_are_no_reason_to_go_on() {
-    let overtaken = |mut document: Document, minute: i8| {
+fn stale_results_are_inconclusive() {
+    let stale = |mut document: Document, minute: i8| {
         document.checks[0].stale = true;
         document.updated = Some(format!("2026-01-01T01:{minute}:00Z").parse().unwrap());
         let report = report(&monitored(), &[document]);
         (report.result, report.exit_status())
     };
-    let clean = (Verdict::NoFindings, ExitStatus::Success);
-    assert_eq!(overtaken(document("5.2.0"), 40), clean, "it is being looked at again");
-    assert_eq!(overtaken(document("5.2.0"), 41), (Verdict::Stale, ExitStatus::Unknown));
-    let found = (Verdict::Stale, ExitStatus::Refused);
-    assert_eq!(overtaken(findings(), 41), found, "what was found stands");
+    let clean = (PreflightResult::NoFindings, ExitStatus::Success);
+    assert_eq!(stale(document("5.2.0"), 40), clean, "it is being looked at again");
+    assert_eq!(stale(document("5.2.0"), 41), (PreflightResult::Stale, ExitStatus::Unknown));
+    let found = (PreflightResult::Stale, ExitStatus::Refused);
+    assert_eq!(stale(findings(), 41), found, "what was found stands");
     let mut document = document("5.2.0");
     (document.checks[0].stale, document.updated) = (true, Some(now()));
     insta::assert_snapshot!(report(&monitored(), &[document]), @"
@@ -334,15 +326,16 @@ fn answers_that_are_overtaken_are_no_reason_to_go_on() {
 }
 
 #[test]
-fn a_check_without_an_answer_leaves_it_open() {
-    let mut partial = findings();
+fn check_without_result_is_incomplete() {
+    let found = [("KernelNote", Severity::Info), ("DualStack", Severity::Critical)];
+    let mut partial = with_findings("5.2.0", &found);
     partial.checks[1].status = CheckStatus::TimedOut;
     partial.checks[1].message = "it took more than 300 s".to_owned();
     partial.risks[0].reason = Reason::PreflightPartial;
-    let report = report(&asked("Monitoring", None, Some("CheckTimedOut")), &[partial]);
+    let report = report(&requested("Monitoring", None, Some("CheckTimedOut")), &[partial]);
     assert_eq!(
         (report.result, report.exit_status()),
-        (Verdict::Incomplete, ExitStatus::Refused),
+        (PreflightResult::Incomplete, ExitStatus::Refused),
         "what was found stands"
     );
     insta::assert_snapshot!(report, @"
@@ -368,11 +361,6 @@ fn a_check_without_an_answer_leaves_it_open() {
         Remediation: Change it first.
         https://example.com/DualStack
 
-      OldDriver: warning, from network
-        OldDriver will happen.
-        Remediation: Change it first.
-        https://example.com/OldDriver
-
       KernelNote: info, from network, inconclusive (PreflightPartial)
         KernelNote will happen.
         Remediation: Change it first.
@@ -387,12 +375,15 @@ fn a_check_without_an_answer_leaves_it_open() {
 }
 
 #[test]
-fn what_is_known_anyway_is_shown_where_the_preflight_cannot_run() {
-    let mut object = asked("Held", None, Some("PreflightNotSupported"));
+fn failed_preflight_lists_other_risks() {
+    let mut object = requested("Held", None, Some("PreflightNotSupported"));
     let slow = [risk("SlowDisks", "True"), risk("NotHere", "False")];
     offer(&mut object, "5.2.0", &slow, recommended("False", "SlowDisks", "Slow."));
     let report = report(&object, &[]);
-    assert_eq!((report.result, report.exit_status()), (Verdict::Failed, ExitStatus::Unknown));
+    assert_eq!(
+        (report.result, report.exit_status()),
+        (PreflightResult::Failed, ExitStatus::Unknown)
+    );
     insta::assert_snapshot!(report, @"
     Preflight of 5.2.0: failed
 
@@ -414,7 +405,7 @@ fn what_is_known_anyway_is_shown_where_the_preflight_cannot_run() {
 }
 
 #[test]
-fn without_details_the_summary_has_to_do() {
+fn report_without_config_map_access_has_summary_and_permission() {
     let mut object = monitored();
     let found = |name: &str, reason: &str| {
         let mut found = risk(name, "True");
@@ -427,24 +418,20 @@ fn without_details_the_summary_has_to_do() {
         found("PreflightInProgress", "PreflightRunning"),
     ];
     offer(&mut object, "5.2.0", &found, recommended("False", "DualStack", "No."));
-    let records = Records::unreadable("you may not list configmaps".to_owned());
+    let records = PreflightRecords::unreadable(
+        "missing permission: list configmaps in namespace openshift-cluster-version".to_owned(),
+    );
     let report = report_with(&object, &records);
-    assert_eq!(report.result, Verdict::Findings);
+    assert_eq!((report.result, report.findings.len()), (PreflightResult::Findings, 0));
+    assert_eq!(report.exit_status(), ExitStatus::Refused);
     insta::assert_snapshot!(report, @"
     Preflight of 5.2.0: 1 finding
 
       Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
-      Details: unavailable, you may not list configmaps
+      Details: unavailable, missing permission: list configmaps in namespace openshift-cluster-version
 
-    Findings:
-
-      DualStack
-        DualStack may happen.
-        https://example.com/DualStack
-
-      StorageUnknown, inconclusive (PreflightPartial)
-        StorageUnknown may happen.
-        https://example.com/StorageUnknown
+    List the findings with
+      fairway upgrade --include-not-recommended
 
     Resolve the findings, or accept a risk with
       fairway upgrade accept NAME --for=5.2.0
@@ -456,53 +443,53 @@ fn without_details_the_summary_has_to_do() {
 }
 
 #[test]
-fn details_that_lag_behind_the_summary_do_not_count() {
+fn results_older_than_summary_are_ignored() {
     let mut behind = document("5.2.0");
     behind.execution_status = ExecutionStatus::Running;
     behind.checks[0].status = CheckStatus::Running;
-    let report = report(&asked("Monitoring", Some("NoRisksFound"), None), &[behind]);
-    assert_eq!(report.result, Verdict::NoFindings);
+    let report = report(&requested("Monitoring", Some("NoRisksFound"), None), &[behind]);
+    assert_eq!(report.result, PreflightResult::NoFindings);
     assert!(!report.has_details() && report.run.is_none());
     assert_eq!(report.details_message.as_deref(), Some("the results are still being written"));
 }
 
 #[test]
-fn results_of_another_version_do_not_count() {
+fn results_of_other_version_are_outdated() {
     let mut old = document("5.2.0");
     old.source_version = "5.0.0".to_owned();
     let report = report(&monitored(), &[old]);
-    assert_eq!(report.result, Verdict::Outdated);
+    assert_eq!(report.result, PreflightResult::Outdated);
     assert_eq!(report.headline(), "outdated, the cluster had another version");
 }
 
 #[test]
-fn kept_results_tell_without_a_request() {
+fn kept_results_are_reported_without_request() {
     let mut object = monitored();
     object.spec.desired_update = None;
     let report = report(&object, &[findings()]);
-    assert_eq!(report.result, Verdict::Findings);
+    assert_eq!(report.result, PreflightResult::Findings);
     let text = report.to_string();
     assert!(!text.contains("--clear-preflight"), "{text}");
 }
 
 #[test]
-fn nothing_is_known() {
+fn report_without_preflight_or_support() {
     let mut object = cluster_version();
     let unknown = report(&object, &[]);
-    assert_eq!(unknown.result, Verdict::Unsupported);
+    assert_eq!(unknown.result, PreflightResult::Unsupported);
     insta::assert_snapshot!(unknown, @"The operator of this cluster does not support preflights: ClusterVersion has no condition PreflightRunning.");
     hold(&mut object, condition("PreflightRunning", false, "NotRequested", ""));
     let none = report(&object, &[]);
-    assert_eq!(none.result, Verdict::NotRun);
+    assert_eq!(none.result, PreflightResult::NotRun);
     insta::assert_snapshot!(none, @"
     No preflight is requested, and no results are stored. Run one with
       fairway upgrade --mode=preflight --to=VERSION
     ");
 
-    let records = Records::default();
-    let look = Look { cluster_version: &object, records: &records, now: now() };
-    let named = Named { version: Some("5.1.9".to_owned()), image: None };
-    insta::assert_snapshot!(look.report(Some(named)), @"
+    let records = PreflightRecords::default();
+    let state = PreflightState { cluster_version: &object, records: &records, now: now() };
+    let named = ReleaseReference { version: Some("5.1.9".to_owned()), image: None };
+    insta::assert_snapshot!(state.report(Some(named)), @"
     Preflight of 5.1.9: not run
 
       Image: registry.example/release@sha256:f73d25856ea13b7a2c6a955ef62007088ec360578dbe2141a5425ad9cf27d41b
@@ -513,7 +500,7 @@ fn nothing_is_known() {
 }
 
 #[test]
-fn a_record_that_was_tampered_with_is_left_out_and_said() {
+fn invalid_records_are_skipped_with_reason() {
     let mut other = kept(&document("5.2.0"));
     let annotations = other.metadata.annotations.as_mut().unwrap();
     for image in annotations.values_mut() {
@@ -525,7 +512,7 @@ fn a_record_that_was_tampered_with_is_left_out_and_said() {
     newer.format = "preflight-v2-json".to_owned();
     let nameless = ConfigMap::default();
     let missing = [other, unreadable, kept(&newer), nameless].map(|map| {
-        let records = Records::of(&[map]);
+        let records = PreflightRecords::of(&[map]);
         assert_eq!(records.all().count(), 0);
         records.missing.unwrap_or_default()
     });
@@ -538,7 +525,7 @@ fn a_record_that_was_tampered_with_is_left_out_and_said() {
 }
 
 #[test]
-fn nothing_that_others_write_steers_the_terminal() {
+fn report_escapes_control_characters() {
     let mut hostile = with_findings("5.2.0", &[("\u{1b}[2JEvil", Severity::Critical)]);
     hostile.risks[0].message = "\u{1b}]8;;http://evil\u{7}\nline".to_owned();
     hostile.risks[0].remediation = "\u{202e}".to_owned();
@@ -548,26 +535,30 @@ fn nothing_that_others_write_steers_the_terminal() {
 }
 
 #[test]
-fn what_is_withdrawn_does_not_go_on() {
+fn withdrawn_report_is_not_requested() {
     let found = report(&monitored(), &[findings()]).withdrawn();
-    assert_eq!((found.phase, &found.reason, &found.message), (Phase::NotRequested, &None, &None));
+    assert_eq!(
+        (found.phase, &found.reason, &found.message),
+        (PreflightPhase::NotRequested, &None, &None)
+    );
     let text = found.to_string();
     assert!(!text.contains("--clear-preflight") && !text.contains("rechecked when"), "{text}");
 
-    let failed = report(&asked("Monitoring", None, Some("CheckTimedOut")), &[]).withdrawn();
+    let failed = report(&requested("Monitoring", None, Some("CheckTimedOut")), &[]).withdrawn();
     assert_eq!(
         (failed.phase, failed.reason.as_deref()),
-        (Phase::NotRequested, Some("CheckTimedOut"))
+        (PreflightPhase::NotRequested, Some("CheckTimedOut"))
     );
-    let running = report(&asked("Checking", None, None), &[]).withdrawn();
-    assert_eq!(running.phase, Phase::Checking, "it was waited for in vain");
+    let running = report(&requested("Checking", None, None), &[]).withdrawn();
+    assert_eq!(running.phase, PreflightPhase::Checking, "the command timed out");
 }
 
 #[test]
-fn a_release_of_others_is_one_word_in_a_command() {
+fn release_arguments_are_quoted_for_the_shell() {
     let named = |version: Option<&str>, image: &str| {
-        let named = Named { version: version.map(str::to_owned), image: Some(image.to_owned()) };
-        Choice(&named).to_string()
+        let named =
+            ReleaseReference { version: version.map(str::to_owned), image: Some(image.to_owned()) };
+        ReleaseArguments(&named).to_string()
     };
     assert_eq!(named(Some("5.2.0"), "x"), "--to=5.2.0");
     assert_eq!(named(Some("5.2.0; reboot"), "x"), "--to='5.2.0; reboot'");

@@ -1,22 +1,22 @@
-//! The report as administrators read it.
+//! Text of a preflight report.
 
 use std::fmt;
 
 use fairway_api::reason::preflight_failed;
 use fairway_findings::{CheckKind, CheckReport, CheckStatus};
-use fairway_insight::Word;
+use fairway_insight::fleet::PreflightResult;
+use fairway_insight::{PreflightPhase, ShellWord};
 use fairway_text::counted;
 
-use super::super::super::report::text::{Afterwards, Age, write_reason};
-use super::super::super::request::outcome::Named;
-use super::super::super::risks::Exposure;
-use super::super::phase::Phase;
-use super::{Counts, Finding, OtherRisk, Report, Run, Verdict};
+use super::super::super::release::{ReleaseArguments, ReleaseReference};
+use super::super::super::report::text::{AcceptanceSuffix, Age, write_reason};
+use super::super::super::risks::exposure_text;
+use super::{CheckCounts, OtherRisk, PreflightFinding, PreflightReport, PreflightRun};
 use crate::foreign_text::{OneLine, lines};
 
-impl fmt::Display for Report {
+impl fmt::Display for PreflightReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(target) = &self.target else { return self.write_nothing(f) };
+        let Some(target) = &self.target else { return self.write_without_target(f) };
         write!(f, "Preflight of {}: {}", OneLine(target.name()), self.headline())?;
         self.write_facts(f, target)?;
         self.write_checks(f)?;
@@ -26,10 +26,10 @@ impl fmt::Display for Report {
     }
 }
 
-impl Report {
-    fn write_nothing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.phase == Phase::Unsupported {
-            return f.write_str(NOT_KNOWN);
+impl PreflightReport {
+    fn write_without_target(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.phase == PreflightPhase::Unsupported {
+            return f.write_str(UNSUPPORTED);
         }
         f.write_str(
             "No preflight is requested, and no results are stored. Run one with\n  fairway upgrade \
@@ -37,33 +37,38 @@ impl Report {
         )
     }
 
-    /// What it comes to, in one line.
+    /// Result in one line.
     pub(in super::super) fn headline(&self) -> String {
-        let counting = self.findings.iter().filter(|finding| finding.acceptance_required).count();
-        let open = self.open().count();
+        let (blocking, unaccepted) = (self.counts.blocking, self.counts.unaccepted);
         match self.result {
-            Verdict::NoFindings => "no findings".to_owned(),
-            Verdict::FindingsAccepted => format!("{}, all accepted", counted(counting, "finding")),
-            Verdict::Findings if open == counting => counted(open, "finding"),
-            Verdict::Findings => {
-                format!("{}, {open} not accepted", counted(counting, "finding"))
+            PreflightResult::NoFindings => "no findings".to_owned(),
+            PreflightResult::FindingsAccepted => {
+                format!("{}, all accepted", counted(blocking, "finding"))
             }
-            Verdict::Running => match self.phase {
-                Phase::Pending => "the operator has not processed the request yet".to_owned(),
-                Phase::Starting => "starting".to_owned(),
-                Phase::Restarting => "restarting on another node".to_owned(),
+            PreflightResult::Findings if unaccepted == blocking => counted(blocking, "finding"),
+            PreflightResult::Findings => {
+                format!("{}, {unaccepted} not accepted", counted(blocking, "finding"))
+            }
+            PreflightResult::Running => match self.phase {
+                PreflightPhase::Pending => {
+                    "the operator has not processed the request yet".to_owned()
+                }
+                PreflightPhase::Starting => "starting".to_owned(),
+                PreflightPhase::Restarting => "restarting on another node".to_owned(),
                 _ => "running".to_owned(),
             },
-            Verdict::Incomplete => "incomplete, some checks have no result".to_owned(),
-            Verdict::Stale => "stale, the cluster has changed since some checks ran".to_owned(),
-            Verdict::Outdated => "outdated, the cluster had another version".to_owned(),
-            Verdict::Failed => "failed".to_owned(),
-            Verdict::NotRun => "not run".to_owned(),
-            Verdict::Unsupported => "not supported".to_owned(),
+            PreflightResult::Incomplete => "incomplete, some checks have no result".to_owned(),
+            PreflightResult::Stale => {
+                "stale, the cluster has changed since some checks ran".to_owned()
+            }
+            PreflightResult::Outdated => "outdated, the cluster had another version".to_owned(),
+            PreflightResult::Failed => "failed".to_owned(),
+            PreflightResult::NotRun => "not run".to_owned(),
+            PreflightResult::Unsupported => "not supported".to_owned(),
         }
     }
 
-    fn write_facts(&self, f: &mut fmt::Formatter<'_>, target: &Named) -> fmt::Result {
+    fn write_facts(&self, f: &mut fmt::Formatter<'_>, target: &ReleaseReference) -> fmt::Result {
         f.write_str("\n")?;
         if let Some(image) = target.image.as_ref().filter(|_| target.version.is_some()) {
             write!(f, "\n  Image: {}", OneLine(image))?;
@@ -72,7 +77,7 @@ impl Report {
             write!(f, "\n  From: {}", OneLine(&run.source_version))?;
             write!(f, "\n  Checked: {}", run.progress())?;
             if let Some(age) = run.age_seconds {
-                let monitored = if self.phase == Phase::Monitoring {
+                let monitored = if self.phase == PreflightPhase::Monitoring {
                     ", rechecked when the cluster changes"
                 } else {
                     ""
@@ -80,14 +85,14 @@ impl Report {
                 write!(f, "\n  Age: {}{monitored}", Age(age))?;
             }
         }
-        if !self.tells() {
+        if !self.is_conclusive() {
             write_reason(f, self.reason.as_deref(), self.message.as_deref())?;
         }
         if let Some(why) = &self.details_message {
             write!(f, "\n  Details: unavailable, {}", OneLine(why))?;
         }
-        if self.phase == Phase::Unsupported {
-            write!(f, "\n  {NOT_KNOWN}")?;
+        if self.phase == PreflightPhase::Unsupported {
+            write!(f, "\n  {UNSUPPORTED}")?;
         }
         Ok(())
     }
@@ -97,7 +102,7 @@ impl Report {
             return Ok(());
         };
         let longest = run.checks.iter().map(|check| check.name.chars().count()).max();
-        let width = longest.unwrap_or_default().clamp("CHECK".len(), MAX_WIDTH) + 2;
+        let width = longest.unwrap_or_default().clamp("CHECK".len(), MAX_NAME_WIDTH) + 2;
         write!(f, "\n\n  {:width$}{:KIND_WIDTH$}RESULT", "CHECK", "SOURCE")?;
         for check in &run.checks {
             let name = OneLine(&check.name).to_string();
@@ -105,7 +110,7 @@ impl Report {
                 CheckKind::Operator => "operator",
                 CheckKind::BuiltIn => "Fairway",
             };
-            write!(f, "\n  {name:width$}{kind:KIND_WIDTH$}{}", Outcome(check))?;
+            write!(f, "\n  {name:width$}{kind:KIND_WIDTH$}{}", CheckText(check))?;
             if !check.granted.is_empty() {
                 let indent = 2 + width + KIND_WIDTH;
                 let granted = check.granted.join("; ");
@@ -123,46 +128,56 @@ impl Report {
         self.findings.iter().try_for_each(|finding| write!(f, "\n\n{finding}"))
     }
 
-    /// What is known anyway, where the preflight does not tell.
+    /// Writes other risks if the preflight has no result.
     fn write_other_risks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.tells() || self.result == Verdict::Running || self.other_risks.is_empty() {
+        if self.is_conclusive()
+            || self.result == PreflightResult::Running
+            || self.other_risks.is_empty()
+        {
             return Ok(());
         }
         f.write_str("\n\nOther known risks:\n")?;
         self.other_risks.iter().try_for_each(|risk| write!(f, "\n  {risk}"))
     }
 
-    fn write_hints(&self, f: &mut fmt::Formatter<'_>, target: &Named) -> fmt::Result {
-        let choice = Choice(target);
-        if let Some(remedy) = self.remedy() {
-            write!(f, "\n\n{remedy}.")?;
+    fn write_hints(&self, f: &mut fmt::Formatter<'_>, target: &ReleaseReference) -> fmt::Result {
+        let choice = ReleaseArguments(target);
+        if self.counts.total > self.findings.len() {
+            f.write_str("\n\nList the findings with\n  fairway upgrade --include-not-recommended")?;
+        }
+        if let Some(remediation) = self.remediation() {
+            write!(f, "\n\n{remediation}.")?;
         }
         match self.result {
-            Verdict::NoFindings | Verdict::FindingsAccepted => {
+            PreflightResult::NoFindings | PreflightResult::FindingsAccepted => {
                 write!(f, "\n\nStart the update with\n  fairway upgrade {choice}")?;
             }
-            Verdict::Findings => write!(
+            PreflightResult::Findings => write!(
                 f,
                 "\n\nResolve the findings, or accept a risk with\n  fairway upgrade accept NAME{}",
                 ForVersion(target)
             )?,
-            Verdict::Running => {
+            PreflightResult::Running => {
                 f.write_str("\n\nShow its progress with\n  fairway upgrade --status-preflight")?;
             }
-            Verdict::NotRun | Verdict::Outdated => {
+            PreflightResult::NotRun | PreflightResult::Outdated => {
                 write!(f, "\n\nRun it with\n  fairway upgrade --mode=preflight {choice}")?;
             }
-            Verdict::Incomplete | Verdict::Stale if self.phase == Phase::NotRequested => {
+            PreflightResult::Incomplete | PreflightResult::Stale
+                if self.phase == PreflightPhase::NotRequested =>
+            {
                 write!(f, "\n\nRun it again with\n  fairway upgrade --mode=preflight {choice}")?;
             }
-            Verdict::Stale => f.write_str(
+            PreflightResult::Stale => f.write_str(
                 "\n\nThe operator reruns these checks. Show their progress with\n  fairway upgrade \
                  --status-preflight",
             )?,
-            Verdict::Incomplete | Verdict::Failed | Verdict::Unsupported => {}
+            PreflightResult::Incomplete
+            | PreflightResult::Failed
+            | PreflightResult::Unsupported => {}
         }
         if !self.other_releases.is_empty() {
-            let names: Vec<&str> = self.other_releases.iter().map(Named::name).collect();
+            let names: Vec<&str> = self.other_releases.iter().map(ReleaseReference::name).collect();
             write!(
                 f,
                 "\n\nResults of {} are also stored. Compare them with\n  fairway upgrade compare \
@@ -170,68 +185,58 @@ impl Report {
                 OneLine(&names.join(", "))
             )?;
         }
-        if !matches!(self.phase, Phase::NotRequested | Phase::Unsupported) {
-            write!(f, "\n\n{ENDING}")?;
+        if !matches!(self.phase, PreflightPhase::NotRequested | PreflightPhase::Unsupported) {
+            write!(f, "\n\n{CLEAR_HINT}")?;
         }
         Ok(())
     }
 
-    /// Whether it is answered what stands against the update.
-    fn tells(&self) -> bool {
-        matches!(self.result, Verdict::NoFindings | Verdict::FindingsAccepted | Verdict::Findings)
+    /// Whether all checks have a result.
+    fn is_conclusive(&self) -> bool {
+        matches!(
+            self.result,
+            PreflightResult::NoFindings
+                | PreflightResult::FindingsAccepted
+                | PreflightResult::Findings
+        )
     }
 
-    /// What to do about what went wrong.
-    fn remedy(&self) -> Option<&'static str> {
+    /// Remediation of the failure.
+    fn remediation(&self) -> Option<&'static str> {
         let reason = self.reason.as_deref()?;
         let known = preflight_failed::CONDITION.reasons.iter();
         known.into_iter().find(|known| known.code == reason)?.remedy
     }
 }
 
-/// How a preflight is ended; and how not.
-pub(in super::super) const ENDING: &str = "End the preflight with\n  fairway upgrade \
+/// How to end a preflight.
+pub(in super::super) const CLEAR_HINT: &str = "End the preflight with\n  fairway upgrade \
                                            --clear-preflight\nDo not remove only `mode`: the rest \
                                            of spec.desiredUpdate would start the update.";
 
-const NOT_KNOWN: &str = "The operator of this cluster does not support preflights: ClusterVersion \
+const UNSUPPORTED: &str = "The operator of this cluster does not support preflights: ClusterVersion \
                          has no condition PreflightRunning.";
 
-/// Names that are longer push what follows aside.
-const MAX_WIDTH: usize = 40;
+/// Longer names shift the following columns.
+const MAX_NAME_WIDTH: usize = 40;
 
-/// As wide as the longer word, and two blanks.
+/// Width of the longer value, and two spaces.
 const KIND_WIDTH: usize = 10;
 
-/// The arguments that choose a release.
-pub(in super::super) struct Choice<'a>(pub(in super::super) &'a Named);
-
-impl fmt::Display for Choice<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = |text: &String| Word(text).to_string();
-        match (self.0.version.as_ref().map(word), self.0.image.as_ref().map(word)) {
-            (Some(version), _) => write!(f, "--to={}", OneLine(&version)),
-            (None, Some(image)) => {
-                write!(f, "--to-image={} --allow-explicit-upgrade", OneLine(&image))
-            }
-            (None, None) => f.write_str("--to=VERSION"),
-        }
-    }
-}
-
-struct ForVersion<'a>(&'a Named);
+/// Option that limits an acceptance to the version of a release.
+struct ForVersion<'a>(&'a ReleaseReference);
 
 impl fmt::Display for ForVersion<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.version {
-            Some(version) => write!(f, " --for={}", OneLine(&Word(version).to_string())),
+            Some(version) => write!(f, " --for={}", OneLine(&ShellWord(version).to_string())),
             None => Ok(()),
         }
     }
 }
 
-impl Run {
-    /// How many checks have answered.
+impl PreflightRun {
+    /// Numbers of checks with a result.
     pub(in super::super) fn progress(&self) -> String {
         let Self { operators, built_in, .. } = self;
         match built_in.total {
@@ -241,16 +246,16 @@ impl Run {
     }
 }
 
-impl fmt::Display for Counts {
+impl fmt::Display for CheckCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {}", self.answered, self.total)
     }
 }
 
-/// What became of a check.
-struct Outcome<'a>(&'a CheckReport);
+/// Status of a check.
+struct CheckText<'a>(&'a CheckReport);
 
-impl fmt::Display for Outcome<'_> {
+impl fmt::Display for CheckText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(check) = self;
         f.write_str(match check.status {
@@ -275,7 +280,7 @@ impl fmt::Display for Outcome<'_> {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for PreflightFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "  {}", OneLine(&self.name))?;
         if let Some(severity) = self.severity {
@@ -284,10 +289,10 @@ impl fmt::Display for Finding {
         if let Some(check) = &self.check {
             write!(f, ", from {}", OneLine(check))?;
         }
-        if self.is_unsure() {
+        if self.is_inconclusive() {
             write!(f, ", inconclusive ({})", OneLine(&self.reason))?;
         }
-        write!(f, "{}", Afterwards(&self.standing))?;
+        write!(f, "{}", AcceptanceSuffix(&self.standing))?;
         for line in lines(&self.message) {
             write!(f, "\n    {line}")?;
         }
@@ -303,12 +308,8 @@ impl fmt::Display for Finding {
 
 impl fmt::Display for OtherRisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let exposure = match self.exposure {
-            Exposure::Exposed => "applies",
-            Exposure::NotExposed => "does not apply",
-            Exposure::Unknown | Exposure::NotReported => "may apply",
-        };
-        write!(f, "{}: {exposure}{}", OneLine(&self.name), Afterwards(&self.standing))?;
+        let exposure = exposure_text(self.exposure);
+        write!(f, "{}: {exposure}{}", OneLine(&self.name), AcceptanceSuffix(&self.standing))?;
         match &self.message {
             Some(message) => write!(f, "\n    {}", OneLine(message)),
             None => Ok(()),
