@@ -218,7 +218,7 @@ pub enum PreflightPhase {
     Pending,
     /// The operator retrieves, verifies and starts the release.
     Starting,
-    /// The checks run for the first time.
+    /// The first run of the checks is in progress.
     Checking,
     /// The preflight restarts on another node.
     Restarting,

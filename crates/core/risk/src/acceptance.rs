@@ -47,7 +47,7 @@ pub struct AcceptanceTerms {
     pub definition: Option<String>,
 }
 
-/// End of an acceptance.
+/// Time at which an acceptance expires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Until")]
 #[serde(try_from = "String", into = "String")]

@@ -162,5 +162,5 @@ fn to_text<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error>
 
 fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let text = String::deserialize(deserializer)?;
-    text.parse().map_err(|_| serde::de::Error::custom("a value is not a number"))
+    text.parse().map_err(|_| serde::de::Error::custom("the value of a sample is not a number"))
 }

@@ -21,7 +21,7 @@ pub(crate) enum GraphCommand {
     /// Print the graph that clusters receive
     ///
     /// The output is the JSON response of the update service. Without `--arch` and `--channel` it
-    /// is the complete graph, and versions contain their architectures. An architecture or a
+    /// is the complete graph, and version strings contain the architecture. An architecture or a
     /// channel without releases gives an empty graph.
     #[command(after_help = "\
 Examples:

@@ -396,7 +396,7 @@ pub(crate) enum OutputFormat {
 
 #[derive(clap::Args)]
 pub(crate) struct CompletionArgs {
-    /// Shell to complete for
+    /// Shell to generate completion for
     pub(crate) shell: Shell,
 }
 

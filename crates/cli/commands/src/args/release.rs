@@ -173,7 +173,7 @@ pub(crate) struct InfoArgs {
     #[arg(value_name = "IMAGE|DIR")]
     pub(crate) release: String,
 
-    /// Print the task graph: the order in which an update applies the manifests
+    /// Print the task graph (the order in which an update applies the manifests)
     ///
     /// The graph contains the manifests for clusters of the default profile with all capabilities.
     /// Steps are applied one after the other; the components of a step are applied in parallel.

@@ -25,7 +25,7 @@ condition! {
 
 condition! {
     degraded: CLUSTER_OPERATOR "Degraded",
-    "the guard works with reduced functionality";
+    "the guard cannot evaluate some of the installed operators";
 
     AS_EXPECTED = "AsExpected":
         "the guard has no errors";

@@ -40,7 +40,7 @@ condition! {
             upgrade accept RISK`";
     UNRECOGNIZED_MATCHING_RULES = "UnrecognizedMatchingRules":
         "a risk has only rules of types that this version of the operator does not support"
-        => "Update to a patch release that supports them, or accept the risk with `fairway upgrade \
+        => "Update to a patch release that supports these rules, or accept the risk with `fairway upgrade \
             accept RISK`";
 }
 

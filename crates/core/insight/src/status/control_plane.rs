@@ -49,7 +49,7 @@ pub struct Updating {
     pub version_change: VersionChange,
     /// Percentage of components that have the release.
     pub percent: u8,
-    /// Numbers of components by progress.
+    /// Number of components in each state.
     pub operators: OperatorCounts,
     /// Numbers of components by health.
     pub health: Health,
@@ -81,10 +81,10 @@ pub enum Assessment {
     Stalled,
 }
 
-/// Numbers of components by progress.
+/// Number of components in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OperatorCounts {
-    /// Components that have the release.
+    /// Components at the target release.
     pub updated: usize,
     /// Components that are updating.
     pub updating: usize,
@@ -117,7 +117,7 @@ pub struct VersionChange {
     pub change: Change,
 }
 
-/// Kind of change of a cluster.
+/// Kind of change made to the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {

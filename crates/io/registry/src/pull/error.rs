@@ -54,7 +54,7 @@ pub enum PullError {
     #[error("{what} is invalid: {why}")]
     Malformed { what: String, why: String },
     /// The repository has too many tags.
-    #[error("more than {limit} tags, or a cycle of pages")]
+    #[error("more than {limit} tags, or the pages of the tag list form a cycle")]
     TooManyTags { limit: usize },
     /// The reference matches several images.
     #[error("{what} does not have exactly one image: specify one of {}", names.join(", "))]

@@ -71,7 +71,7 @@ pub enum ProblemReason {
     #[error("its images belong to different releases: {}", versions.join(", "))]
     DifferentVersions { versions: Vec<String> },
     /// An image of the index cannot be used.
-    #[error("cannot use its image {image}")]
+    #[error("cannot read release image {image}")]
     Incomplete { image: Digest },
     /// The media type of a layer is not supported.
     #[error("layer {layer} has the media type {media_type:?}; only tar and tar+gzip are supported")]

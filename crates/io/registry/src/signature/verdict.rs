@@ -69,19 +69,19 @@ pub enum SignatureFinding {
     },
     /// A store has no signature of the image.
     Unsigned {
-        /// Name of the store.
+        /// Name of the signature store.
         store: String,
     },
     /// A store could not be reached.
     Unreachable {
-        /// Name of the store.
+        /// Name of the signature store.
         store: String,
         /// Why it could not be reached.
         message: String,
     },
     /// A store did not respond in time.
     TimedOut {
-        /// Name of the store.
+        /// Name of the signature store.
         store: String,
     },
     /// There are more signatures than Fairway checks.

@@ -103,7 +103,7 @@ fn job_creator(
 async fn delete_run(hands: &OwnHands, run: &str) -> anyhow::Result<()> {
     let selector = labels::selector(run);
     hands.clear().await.with_context(|| WithHint {
-        message: "cannot remove the objects of the checks".to_owned(),
+        message: "cannot delete the Jobs and permissions of the checks".to_owned(),
         hint: format!(
             "remove them with `kubectl delete --all-namespaces -l {selector} \
              jobs,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings`"

@@ -73,7 +73,7 @@ async fn scan_with_endless_tags_fails() {
         tag_error(stalled).await,
     ];
     insta::assert_snapshot!(errors.join("\n"), @"
-    cannot list the tags of HOST/releases: more than 100000 tags, or a cycle of pages
+    cannot list the tags of HOST/releases: more than 100000 tags, or the pages of the tag list form a cycle
     cannot list the tags of HOST/releases: http://HOST/v2/releases/tags/list has more than 4194304 bytes
     cannot list the tags of HOST/releases: http://HOST/v2/releases/tags/list is invalid: the next page of tags has another address
     cannot list the tags of HOST/releases: http://HOST/v2/releases/tags/list is invalid: not a list of tags

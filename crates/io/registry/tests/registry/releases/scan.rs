@@ -163,7 +163,7 @@ async fn scan_with_bad_releases_omits_only_those() {
       gone omitted: http://HOST/v2/releases/manifests/gone does not exist
       gzip (DIGEST) omitted: cannot unpack layer DIGEST: unexpected end of file
       incomplete (DIGEST) omitted: http://HOST/v2/releases/manifests/DIGEST does not exist
-      incomplete (DIGEST) omitted: cannot use its image DIGEST
+      incomplete (DIGEST) omitted: cannot read release image DIGEST
       metadata (DIGEST) omitted: release-metadata:1:2: missing field `version`
       no-layer (DIGEST) omitted: http://HOST/v2/releases/blobs/DIGEST does not exist
       no-release (DIGEST) omitted: no layer contains release-manifests/release-metadata

@@ -4,7 +4,7 @@ use std::fmt;
 
 use fairway_api::Version;
 use fairway_api::cluster_version::{ClusterVersionStatus, Release};
-use fairway_api::version::Move;
+use fairway_api::version::VersionChange;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -54,9 +54,9 @@ pub(super) struct UpdateStep<'a> {
 
 impl UpdateStep<'_> {
     /// Kind of version change, if both versions are valid.
-    pub(super) fn kind(&self) -> Option<Move> {
+    pub(super) fn kind(&self) -> Option<VersionChange> {
         let (from, to) = self.versions()?;
-        Some(Move::between(&from, &to))
+        Some(VersionChange::between(&from, &to))
     }
 
     fn versions(&self) -> Option<(Version, Version)> {
@@ -94,13 +94,13 @@ impl UpdateStep<'_> {
 }
 
 fn between(from: &Version, to: &Version) -> Vec<UpdateCaution> {
-    let (names, kind) = (|| (from.to_string(), to.to_string()), Move::between(from, to));
+    let (names, kind) = (|| (from.to_string(), to.to_string()), VersionChange::between(from, to));
     let step = match (names(), kind) {
-        ((from, to), Move::Downgrade) => Some(UpdateCaution::Downgrade { from, to }),
-        ((from, to), Move::SkipLevel { skipped_minors }) => {
+        ((from, to), VersionChange::Downgrade) => Some(UpdateCaution::Downgrade { from, to }),
+        ((from, to), VersionChange::SkipLevel { skipped_minors }) => {
             Some(UpdateCaution::SkipLevel { from, to, skipped_minors })
         }
-        ((from, to), Move::Major) => Some(UpdateCaution::Major { from, to }),
+        ((from, to), VersionChange::Major) => Some(UpdateCaution::Major { from, to }),
         _ => None,
     };
     let pre_release =
@@ -131,13 +131,15 @@ impl fmt::Display for UpdateCaution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Downgrade { from, to } => {
-                write!(f, "from {from} to {to} is {}", Move::Downgrade)
+                write!(f, "from {from} to {to} is {}", VersionChange::Downgrade)
             }
             Self::SkipLevel { from, to, skipped_minors } => {
-                let step = Move::SkipLevel { skipped_minors: *skipped_minors };
+                let step = VersionChange::SkipLevel { skipped_minors: *skipped_minors };
                 write!(f, "from {from} to {to} is {step}")
             }
-            Self::Major { from, to } => write!(f, "from {from} to {to} is {}", Move::Major),
+            Self::Major { from, to } => {
+                write!(f, "from {from} to {to} is {}", VersionChange::Major)
+            }
             Self::PreRelease { version } => write!(f, "{version} is a pre-release"),
             Self::Candidate { channel } => write!(
                 f,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use fairway_api::cluster_version::Update;
-use fairway_api::version::Move;
+use fairway_api::version::VersionChange;
 use fairway_insight::{RequestState, RequestStatus};
 use fairway_risk::Terms;
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ pub(super) struct UpdateOutcome {
     /// Version of the cluster, or of the rollout in progress, before the request.
     pub(super) from: Option<String>,
     /// Kind of version change.
-    pub(super) step: Option<Move>,
+    pub(super) step: Option<VersionChange>,
     /// Properties of the update that need attention.
     pub(super) cautions: Vec<UpdateCaution>,
     /// Whether signature, preconditions and risks are waived.
@@ -78,7 +78,7 @@ pub(super) enum Action {
     Withdrawn,
     /// Withdrew a request for another release.
     Cancelled,
-    /// Withdrew a request for several architectures.
+    /// Withdrew a request for the multi-architecture release.
     CancelledMultiArch,
     /// Withdrew a preflight request.
     CancelledPreflight,

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use fairway_api::cluster_version::{Update, UpdateHistory};
 use fairway_api::image::same_content;
 use fairway_api::reason::progressing;
-use fairway_api::version::Move;
+use fairway_api::version::VersionChange;
 use fairway_api::{
     ClusterVersion, ClusterVersionStatus, ConditionStatus, Conditions as _, Version,
 };
@@ -51,7 +51,7 @@ pub(super) fn decide(
         outcome: UpdateOutcome {
             release: Some(ReleaseReference::requested(&update)),
             from: Some(status.desired.version.clone()),
-            step: Some(Move::Downgrade),
+            step: Some(VersionChange::Downgrade),
             accept_risks: names_of(&update.accept_risks),
             update,
             ..UpdateOutcome::new(action)
