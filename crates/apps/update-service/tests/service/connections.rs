@@ -179,7 +179,7 @@ async fn silent_connections_are_closed_for_others() {
     }
     // The backlog is long, but moves.
     let served = async { while get(&service, GRAPH).await.status != 200 {} };
-    timeout(TIMEOUT, served).await.expect("somebody is served");
+    timeout(TIMEOUT, served).await.expect("a client is served");
 }
 
 /// Sends requests until the server accepts no more connections, and returns the number of

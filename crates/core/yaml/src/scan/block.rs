@@ -3,7 +3,7 @@
 use super::cursor::ScalarText;
 use super::{Scanner, TokenKind, YamlError};
 
-/// What becomes of the line breaks at the end.
+/// Treatment of the line breaks at the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chomping {
     Strip,
