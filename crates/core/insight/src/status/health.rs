@@ -150,9 +150,8 @@ impl InsightContext<'_> {
             Some(condition) if condition.status == ConditionStatus::False => return None,
             Some(condition) => {
                 let is = if condition.status == ConditionStatus::True { "is" } else { "may be" };
-                let what = format!(
-                    "Cluster Version {name} {is} failing to proceed with the update"
-                );
+                let what =
+                    format!("Cluster Version {name} {is} failing to proceed with the update");
                 (with_reason(&what, condition), message(condition))
             }
         };
@@ -219,10 +218,7 @@ fn of_operator(operator: &Operator<'_>, now: Timestamp) -> impl Iterator<Item = 
             for_more_than(TRANSIENT_GRACE_PERIOD).then(|| Insight {
                 level: if for_more_than(long) { Level::Error } else { Level::Warning },
                 impact: Impact::ApiAvailability,
-                summary: with_reason(
-                    &format!("Cluster Operator {name} is {state}"),
-                    condition,
-                ),
+                summary: with_reason(&format!("Cluster Operator {name} is {state}"), condition),
                 description: message(condition),
                 reference: reference.to_owned(),
                 resources: vec![format!("clusteroperators.config.openshift.io: {name}")],
@@ -250,7 +246,7 @@ fn of_pool(pool: &Pool) -> Vec<Insight> {
             age_seconds: None,
             transient: false,
         };
-        if let Some(problem) = node.problem_found.clone() {
+        if let Some(problem) = node.problem.clone() {
             let (summary, description) = (problem.summary, problem.description);
             found.push(insight(
                 Level::Warning,
