@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(remaining(0, 0, 0.0, 500), 600);
         assert_eq!(remaining(0, 0, 0.0, 501), 600);
         assert_eq!(remaining(0, 0, 0.0, 499), 598);
-        // What is overdue is text as less than it is.
+        // The margin shortens an overdue time.
         assert_eq!(remaining(4320, 0, 0.0, 3600), -600);
         assert_eq!(remaining(4321, 0, 0.0, 3600), -600);
         assert_eq!(remaining(4322, 0, 0.0, 3600), -601);

@@ -246,7 +246,7 @@ fn of_pool(pool: &Pool) -> Vec<Insight> {
             age_seconds: None,
             transient: false,
         };
-        if let Some(problem) = node.problem_found.clone() {
+        if let Some(problem) = node.problem.clone() {
             let (summary, description) = (problem.summary, problem.description);
             found.push(insight(
                 Level::Warning,

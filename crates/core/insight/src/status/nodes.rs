@@ -91,7 +91,7 @@ pub(super) struct AssessedNode {
     /// Whether the node cannot run pods, for any reason.
     pub(super) unavailable: bool,
     /// Problem that does not resolve by itself.
-    pub(super) problem_found: Option<NodeProblem>,
+    pub(super) problem: Option<NodeProblem>,
     /// Error of the machine-config daemon.
     pub(super) failure: Option<String>,
     /// Start of the unavailability.
@@ -116,10 +116,10 @@ pub(super) struct Release<'a> {
 impl<'a> Release<'a> {
     pub(super) fn of(history: &'a [UpdateHistory], configs: &'a [MachineConfig]) -> Self {
         let newest = history.first();
-        let under_way = newest.is_some_and(|entry| entry.state != UpdateState::Completed);
+        let in_progress = newest.is_some_and(|entry| entry.state != UpdateState::Completed);
         Self {
             version: newest.map(|entry| entry.version.as_deref().unwrap_or_default()),
-            multi_arch: is_multi_arch(history) && under_way,
+            multi_arch: is_multi_arch(history) && in_progress,
             configs,
         }
     }
@@ -170,8 +170,8 @@ pub(super) fn assess(
         None if idle_and_unavailable => Some(joined(&reasons, |one| one.reason.to_owned())),
         None => None,
     };
-    let problem_found = reasons.iter().any(|one| one.is_serious(observation));
-    let problem = (problem_found && idle_and_unavailable).then(|| NodeProblem {
+    let is_serious = reasons.iter().any(|one| one.is_serious(observation));
+    let problem = (is_serious && idle_and_unavailable).then(|| NodeProblem {
         summary: joined(&reasons, |one| one.summary(&metadata.name)),
         description: failure
             .clone()
@@ -188,7 +188,7 @@ pub(super) fn assess(
             message: message.map(|message| without_name(&message, &metadata.name)),
         },
         unavailable,
-        problem_found: problem,
+        problem,
         failure,
         since: reasons.iter().filter_map(|one| one.since).min(),
     }
@@ -288,9 +288,8 @@ fn reasons(node: &Node) -> Vec<UnavailableReason<'_>> {
             _ => return None,
         };
         let since = condition.last_transition_time;
-        let reason_found =
-            UnavailableReason { reason, condition: Some((condition, should)), since };
-        (condition.status != should).then_some(reason_found)
+        let reason = UnavailableReason { reason, condition: Some((condition, should)), since };
+        (condition.status != should).then_some(reason)
     });
     let plain = |reason| UnavailableReason { reason, condition: None, since: None };
     let cordoned = node.spec.unschedulable.then(|| plain("Node is marked unschedulable"));

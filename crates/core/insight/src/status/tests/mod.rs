@@ -1,4 +1,4 @@
-//! What is text about an update, from little clusters.
+//! Status of updates of small clusters.
 #![expect(clippy::needless_pass_by_value, reason = "values are written where they are used")]
 
 mod control_plane;
