@@ -1,7 +1,7 @@
 //! `images`: availability of the images of the target release.
 //!
 //! For each image of the release, the check fetches and verifies its manifest by digest, from the
-//! mirrors of ImageDigestMirrorSets and ImageContentSourcePolicies or from its own registry, with
+//! mirrors of `ImageDigestMirrorSets` and `ImageContentSourcePolicies` or from its own registry, with
 //! the pull secret. It sends a HEAD request for every layer and compares the size. With
 //! `--preflight-images=pull` it downloads and verifies layers, and discards them. Images that no
 //! source has, or that the credentials do not allow, are reported by `ImagesNotAvailable`, with the

@@ -195,7 +195,7 @@ fn no_command(container: &ContainerStatus) -> Option<JobEnd> {
     let message = message.to_lowercase();
     let is_missing = START_REASONS.contains(&reason)
         && MISSING_COMMAND_TEXTS.iter().all(|part| message.contains(part));
-    is_missing.then(|| JobEnd::NoCommand(message.to_owned()))
+    is_missing.then(|| JobEnd::NoCommand(message.clone()))
 }
 
 /// Error of the registry about an image of a pod.

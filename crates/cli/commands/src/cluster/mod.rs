@@ -23,7 +23,7 @@ use api_error::{ClusterVersionRequest, RequestFailure, no_access};
 use monitoring::CachedClient;
 pub(crate) use {self::config as account, self::config as contexts};
 
-/// Namespace of the cluster-version operator and its ConfigMaps.
+/// Namespace of the cluster-version operator and its `ConfigMaps`.
 pub(crate) const OPERATOR_NAMESPACE: &str = "openshift-cluster-version";
 
 /// User agent in audit logs.
@@ -119,7 +119,7 @@ impl Cluster {
         }
     }
 
-    /// ConfigMaps of a namespace with a label, at most `most`, and whether there are more; or why
+    /// `ConfigMaps` of a namespace with a label, at most `most`, and whether there are more; or why
     /// they cannot be listed.
     pub(crate) async fn config_maps(
         &self,

@@ -40,7 +40,8 @@ fn remaining_edges(data: &GraphData) -> String {
         .collect();
     let mut text = lines(&data.findings);
     if !remaining.is_empty() {
-        text += &format!("\nremaining: {}", remaining.join(", "));
+        text += "\nremaining: ";
+        text += &remaining.join(", ");
     }
     text.trim().to_owned()
 }

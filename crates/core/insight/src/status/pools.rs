@@ -20,7 +20,7 @@ const WORKER: &str = "worker";
 /// Pool and the status of its nodes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PoolStatus {
-    /// Name of the MachineConfigPool.
+    /// Name of the `MachineConfigPool`.
     pub name: String,
     /// Assessment of the progress.
     pub assessment: PoolAssessment,

@@ -43,7 +43,7 @@ impl Object {
         self.value == other.value
     }
 
-    /// Whether two ClusterVersions may be of one cluster. A must-gather takes time, so their
+    /// Whether two `ClusterVersions` may be of one cluster. A must-gather takes time, so their
     /// content may differ.
     pub(super) fn may_share_cluster_with(&self, other: &Self) -> bool {
         if self.uid().is_empty() || other.uid().is_empty() {

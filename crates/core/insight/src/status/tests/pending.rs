@@ -39,7 +39,7 @@ fn pending_request_is_reported() {
     let mut cluster = cluster();
     cluster.pools.clear();
     let ask = |cluster: &mut ClusterObjects, update: Value| {
-        cluster.version.spec.desired_update = object(update)
+        cluster.version.spec.desired_update = object(update);
     };
     ask(&mut cluster, json!({"version": "5.2.0"}));
     assert_eq!(text(&cluster, 600).requested, None, "the rollout is in progress");

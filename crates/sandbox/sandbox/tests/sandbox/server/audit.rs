@@ -15,8 +15,8 @@ async fn request_is_logged_before_its_response() -> Result<()> {
     let response = raw::send_as(&test.sandbox, Some(&ann), &get).await?;
     assert_eq!(response.status, 403);
 
-    let text = std::fs::read_to_string(test.sandbox.audit_log())?;
-    let event: Value = serde_json::from_str(text.lines().last().unwrap_or_default())?;
+    let audit_log = std::fs::read_to_string(test.sandbox.audit_log())?;
+    let event: Value = serde_json::from_str(audit_log.lines().last().unwrap_or_default())?;
     for (field, expected) in [
         ("/verb", json!("get")),
         ("/stage", json!("ResponseComplete")),
@@ -47,8 +47,8 @@ async fn watch_is_logged_at_start_and_end() -> Result<()> {
     raw::send(&test.sandbox, &watch).await?;
     let log = test.sandbox.audit_log().to_owned();
     test.sandbox.stop().await;
-    let text = std::fs::read_to_string(log)?;
-    let events: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let audit_log = std::fs::read_to_string(log)?;
+    let events: Vec<Value> = audit_log.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     let stages: Vec<_> = events
         .iter()
         .filter(|event| event["verb"] == "watch")

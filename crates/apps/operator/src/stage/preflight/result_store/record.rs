@@ -1,4 +1,4 @@
-//! ConfigMaps with the results of one target. Their content is not trusted: other clients may have
+//! `ConfigMaps` with the results of one target. Their content is not trusted: other clients may have
 //! edited it.
 
 use std::collections::BTreeMap;

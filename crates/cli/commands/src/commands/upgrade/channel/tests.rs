@@ -112,7 +112,7 @@ fn show_channel_changes_nothing() {
 #[test]
 fn clear_removes_channel() {
     let object = in_channel(Some("stable-5.1"));
-    let patch = change(&object, &["--clear"]).unwrap().patch.as_ref().cloned().unwrap();
+    let patch = change(&object, &["--clear"]).unwrap().patch.clone().unwrap();
     assert_eq!(patch["spec"], json!({ "channel": null }));
     insta::assert_snapshot!(output(&object, &["--clear"]), @"
     warning: without a channel, the operator does not retrieve updates

@@ -414,7 +414,7 @@ fn text_of_sources_and_limitations() {
             Limitation::EmptyChannel { channel: "fast-5.9".to_owned() },
         ];
         let plan = PlanCase::default().plan("5.0.0");
-        let plan = Plan { limitations: limitations, metrics_source: Some(samples), ..plan };
+        let plan = Plan { limitations, metrics_source: Some(samples), ..plan };
         PlanText(&plan).to_string()
     };
     insta::assert_snapshot!(plan(Some("1969-12-25T00:00:00Z")), @"

@@ -1,4 +1,4 @@
-//! Preflight results in ConfigMaps, the only source of their details.
+//! Preflight results in `ConfigMaps`, the only source of their details.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ impl PreflightRecords {
         Self { results: Vec::new(), missing: Some(why) }
     }
 
-    /// Results of ConfigMaps.
+    /// Results of `ConfigMaps`.
     pub(super) fn of(maps: &[ConfigMap]) -> Self {
         let mut records = Self::default();
         for map in maps {

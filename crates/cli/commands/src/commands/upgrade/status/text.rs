@@ -264,7 +264,7 @@ fn write_insight(f: &mut fmt::Formatter<'_>, insight: &Insight, in_full: bool) -
         (None, Some(seconds)) => write!(f, "\n    for {}", DurationText(seconds))?,
         (Some(impact), None) => write!(f, "\n    {impact}")?,
         (Some(impact), Some(seconds)) => {
-            write!(f, "\n    for {}; {impact}", DurationText(seconds))?
+            write!(f, "\n    for {}; {impact}", DurationText(seconds))?;
         }
     }
     if in_full {
