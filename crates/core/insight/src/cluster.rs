@@ -14,9 +14,9 @@ pub struct ClusterObjects {
     pub version: ClusterVersion,
     /// ClusterOperators.
     pub operators: Vec<ClusterOperator>,
-    /// MachineConfigPools; empty if the platform does not configure nodes.
+    /// `MachineConfigPools`; empty if the platform does not configure nodes.
     pub pools: Vec<MachineConfigPool>,
-    /// MachineConfigs, at least those that nodes use.
+    /// `MachineConfigs`, at least those that nodes use.
     pub configs: Vec<MachineConfig>,
     /// Nodes.
     pub nodes: Vec<Node>,

@@ -76,7 +76,7 @@ pub struct NodeCondition {
     pub last_transition_time: Option<Timestamp>,
 }
 
-/// MachineConfigPool: nodes with one configuration.
+/// `MachineConfigPool`: nodes with one configuration.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct MachineConfigPool {
@@ -101,7 +101,7 @@ pub struct MachineConfigPoolSpec {
     pub configuration: ConfigurationReference,
 }
 
-/// Reference to a MachineConfig.
+/// Reference to a `MachineConfig`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ConfigurationReference {
@@ -110,7 +110,7 @@ pub struct ConfigurationReference {
     pub name: String,
 }
 
-/// MachineConfig of a release.
+/// `MachineConfig` of a release.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct MachineConfig {

@@ -19,7 +19,7 @@ mod key {
     pub(super) const APPLIED_DRAIN: &str = "machineconfiguration.openshift.io/lastAppliedDrain";
     pub(super) const STATE: &str = "machineconfiguration.openshift.io/state";
     pub(super) const REASON: &str = "machineconfiguration.openshift.io/reason";
-    /// Version of the release that a MachineConfig belongs to.
+    /// Version of the release that a `MachineConfig` belongs to.
     pub(super) const VERSION: &str = "machineconfiguration.openshift.io/release-image-version";
     /// Desired image of the nodes of a pool.
     pub(super) const POOL_IMAGE: &str =
@@ -124,7 +124,7 @@ impl<'a> Release<'a> {
         }
     }
 
-    /// Version of the release that a MachineConfig belongs to.
+    /// Version of the release that a `MachineConfig` belongs to.
     fn version_of(&self, config: Option<&str>) -> Option<&'a str> {
         let mut configs = self.configs.iter();
         configs
