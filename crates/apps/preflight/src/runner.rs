@@ -85,17 +85,7 @@ impl Runner {
         let (engine, operators) = plan(identity, settings.pace.clone(), watched, operators);
         let known = watch::Sender::new(engine.document(fairway_clock::now()));
         let (patience, target) = (settings.check_timeout, Arc::new(target));
-        Ok(Self {
-            cluster,
-            target,
-            patience,
-            built_in,
-            kinds,
-            operators,
-            jobs,
-            engine,
-            known,
-        })
+        Ok(Self { cluster, target, patience, built_in, kinds, operators, jobs, engine, known })
     }
 
     /// Results, as they change.
@@ -149,9 +139,7 @@ impl Runner {
         if let Some(check) = self.built_in.get(&name).cloned() {
             let (cluster, target) = (self.cluster.clone(), Arc::clone(&self.target));
             tasks.spawn(async move { (name, check::run(check, cluster, target, patience).await) });
-        } else if let (Some(check), Some(jobs)) =
-            (self.operators.get(&name), &self.jobs)
-        {
+        } else if let (Some(check), Some(jobs)) = (self.operators.get(&name), &self.jobs) {
             let (check, jobs) = (Arc::clone(check), Arc::clone(jobs));
             tasks.spawn(async move {
                 let named = name.clone();

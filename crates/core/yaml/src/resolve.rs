@@ -312,7 +312,9 @@ impl Scalar<'_> {
             Self::Int(value) => Ok(value.to_string()),
             Self::Float(value) => Ok(float_key(value)),
             Self::Null => Err(YamlProblem::UnsupportedKey("null")),
-            Self::Uint(_) => Err(YamlProblem::UnsupportedKey("an integer that does not fit in 63 bits")),
+            Self::Uint(_) => {
+                Err(YamlProblem::UnsupportedKey("an integer that does not fit in 63 bits"))
+            }
         }
     }
 

@@ -24,7 +24,7 @@ pub struct ExplainedUpdate {
     pub image: Option<String>,
     /// Page about the target release.
     pub url: Option<String>,
-    /// `ExplainInput` channels of the target release.
+    /// Known channels of the target release.
     pub channels: Vec<String>,
     /// Channel of the cluster.
     pub channel: Option<String>,

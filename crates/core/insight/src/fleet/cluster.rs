@@ -64,7 +64,7 @@ impl ClusterReport {
     fn read(name: &str, said: &ClusterSnapshot, wanted: &[Version]) -> Self {
         let nothing = ClusterVersionStatus::default();
         let status = said.version.status.as_ref().unwrap_or(&nothing);
-        // Alerts are a query of their own: `recommend` asks it of one cluster.
+        // Fleet reports do not read alerts; `recommend` does for one cluster.
         let (alerts, query) = (Alerts::NoMonitoring, RecommendQuery::default());
         let all = Recommendation::of(&said.version, &alerts, &query, said.now);
         let (updates, updates_retrieved) = match all.result {

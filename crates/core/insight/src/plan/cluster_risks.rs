@@ -89,7 +89,7 @@ pub(super) fn of(
     risks.extend(overrides.map(|concern| ClusterRisk { concern, validity: Validity::Always }));
     let mut open_gates = BTreeMap::new();
     let AdminGates { gates, acks } = cluster.gates;
-    // AdminGates that cannot be read are not known now; later minor versions say it anew.
+    // Unreadable gates are unknown only for the current minor version; later ones may be readable.
     let is_known_now = |version: &Version| gates.is_ok() || version.stream() == stream;
     for version in one_of_each_stream(graph).filter(is_known_now) {
         let [gates, acks] = [gates, acks].map(|it| it.as_ref().map_err(String::as_str));

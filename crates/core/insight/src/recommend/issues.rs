@@ -33,7 +33,7 @@ pub struct Issue {
     pub certain: bool,
     /// Whether the issue is accepted.
     pub accepted: bool,
-    /// Names whose acceptance, accepted together, accepts the issue.
+    /// Names that, accepted together, accept the issue.
     #[serde(skip)]
     parts: Vec<String>,
 }

@@ -24,7 +24,7 @@ pub(super) const QUIET_THRESHOLD: SignedDuration = SignedDuration::from_mins(30)
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Estimate {
-    /// Remaining seconds by the usual progress of updates; negative if the update is overdue.
+    /// Remaining seconds by the usual course of updates; negative if the update is overdue.
     pub remaining_seconds: i64,
     /// Remaining time as text: a duration, `<10m`, or that it is unknown.
     pub remaining: String,

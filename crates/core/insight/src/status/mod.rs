@@ -50,7 +50,7 @@ pub struct Status {
     pub nodes: Vec<NodeStatus>,
     /// Problems that affect the update, the most severe first.
     pub insights: Vec<Insight>,
-    /// Resources that the update pending for.
+    /// Resources that the update waits for.
     pub pending_resources: Vec<PendingResource>,
     /// Whether the alerts of the cluster are available.
     pub alerts: AlertAvailability,

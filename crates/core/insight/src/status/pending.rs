@@ -12,7 +12,7 @@ use super::pools::Pool;
 use crate::request::PendingRequest;
 use crate::text::{seconds_since, time};
 
-/// Resource that an update pending for.
+/// Resource that an update waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingResource {
@@ -33,7 +33,7 @@ pub struct PendingResource {
     pub inspect_command: String,
 }
 
-/// Kind of a resource that an update pending for.
+/// Kind of a resource that an update waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PendingResourceKind {

@@ -17,7 +17,7 @@ const MASTER: &str = "master";
 /// Pool of nodes that are in no other pool.
 const WORKER: &str = "worker";
 
-/// Pool and the status of its nodes.
+/// Pool of worker nodes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PoolStatus {
     /// Name of the `MachineConfigPool`.
@@ -71,7 +71,7 @@ pub struct NodeCounts {
     pub degraded: usize,
 }
 
-/// A pool, and what its nodes do.
+/// Pool and the status of its nodes.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) name: String,

@@ -48,7 +48,8 @@ async fn watch_is_logged_at_start_and_end() -> Result<()> {
     let log = test.sandbox.audit_log().to_owned();
     test.sandbox.stop().await;
     let audit_log = std::fs::read_to_string(log)?;
-    let events: Vec<Value> = audit_log.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let events: Vec<Value> =
+        audit_log.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     let stages: Vec<_> = events
         .iter()
         .filter(|event| event["verb"] == "watch")

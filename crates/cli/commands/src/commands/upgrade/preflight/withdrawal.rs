@@ -58,7 +58,9 @@ pub(super) fn restore(
     keep_results: bool,
 ) -> anyhow::Result<Change<PreflightWithdrawal>> {
     let requested = object.spec.desired_update.as_ref();
-    if let Some(requested) = requested.filter(|requested| is_same_request(requested, own)) { withdraw(object, requested, previous, keep_results) } else {
+    if let Some(requested) = requested.filter(|requested| is_same_request(requested, own)) {
+        withdraw(object, requested, previous, keep_results)
+    } else {
         let nothing = Update::default();
         Ok(Change::none(PreflightWithdrawal::new(None, &nothing, keep_results)))
     }
