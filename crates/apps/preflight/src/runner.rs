@@ -32,7 +32,7 @@ pub struct Runner {
     /// Resources that all checks read.
     kinds: BTreeSet<Resource>,
     operators: BTreeMap<String, Arc<JobCheck>>,
-    job_runner: Option<Arc<JobRunner>>,
+    job_checks: Option<Arc<JobRunner>>,
     engine: Engine,
     known: watch::Sender<Document>,
 }
@@ -54,13 +54,13 @@ impl Runner {
         selection: &SelectionSettings,
         content: Release,
         checks: Vec<Box<dyn BuiltInCheck>>,
-        job_runner: Option<Arc<JobRunner>>,
+        job_checks: Option<Arc<JobRunner>>,
     ) -> Result<Self, ClusterReadError> {
         let cluster = Cluster::new(client);
         let (source, version) = (settings.source.clone(), content.metadata.version.clone());
         let filter = target::filter(&cluster, selection, &source, &version).await?;
         let selected = filter.select(&content.manifests);
-        let operators = match &job_runner {
+        let operators = match &job_checks {
             Some(_) => {
                 let present = present(&cluster).await?;
                 find::operators(&selected.preflight_checks, &selected.included, &present)
@@ -92,7 +92,7 @@ impl Runner {
             built_in,
             kinds,
             operators,
-            job_runner,
+            job_checks,
             engine,
             known,
         })
@@ -149,13 +149,13 @@ impl Runner {
         if let Some(check) = self.built_in.get(&name).cloned() {
             let (cluster, target) = (self.cluster.clone(), Arc::clone(&self.target));
             tasks.spawn(async move { (name, check::run(check, cluster, target, patience).await) });
-        } else if let (Some(check), Some(job_runner)) =
-            (self.operators.get(&name), &self.job_runner)
+        } else if let (Some(check), Some(job_checks)) =
+            (self.operators.get(&name), &self.job_checks)
         {
-            let (check, job_runner) = (Arc::clone(check), Arc::clone(job_runner));
+            let (check, job_checks) = (Arc::clone(check), Arc::clone(job_checks));
             tasks.spawn(async move {
                 let named = name.clone();
-                let work = async move { job_runner.run(&named, &check, patience).await };
+                let work = async move { job_checks.run(&named, &check, patience).await };
                 (name, check::run_task(work).await)
             });
         }

@@ -259,7 +259,7 @@ fn last_result(text: &str) -> SearchResult {
         match result_at(&text[begin..]) {
             found @ SearchResult::CheckResult(_) => return found,
             SearchResult::Invalid(why) if broken == SearchResult::Nothing => {
-                broken = SearchResult::Invalid(why)
+                broken = SearchResult::Invalid(why);
             }
             _ => {}
         }

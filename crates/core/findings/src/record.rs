@@ -17,7 +17,7 @@ pub const HISTORY: &str = "history.json";
 /// Key of the error that aborted the last run, as JSON: a [`RunFailure`]. Absent if there is none.
 pub const FAILURE: &str = "failure.json";
 
-/// Label of the ConfigMaps. Its value is `true`.
+/// Label of the `ConfigMaps`. Its value is `true`.
 pub const LABEL: &str = "fairway.dev/preflight-record";
 
 /// Annotation with the image of the target release.

@@ -28,7 +28,7 @@ const GATES: (&str, &str) = ("openshift-config-managed", "admin-gates");
 /// Namespace and name of the ConfigMap with acknowledgements.
 const ACKS: (&str, &str) = ("openshift-config", "admin-acks");
 
-/// Watched resource: a single object, because ConfigMaps change often.
+/// Watched resource: a single object, because `ConfigMaps` change often.
 const CONFIRMED: Resource = CONFIG_MAPS.only(Part::One(Some(ACKS.0), ACKS.1));
 
 /// Maximum number of gates of a release.

@@ -1,6 +1,6 @@
 //! `drain`: obstacles to draining nodes.
 //!
-//! Nodes are drained and updated one after the other. The check reports PodDisruptionBudgets that
+//! Nodes are drained and updated one after the other. The check reports `PodDisruptionBudgets` that
 //! allow no eviction, permanently (`DisruptionBudgetsForbidDrain`) or while pods are unhealthy
 //! (`DisruptionBudgetsDelayDrain`), pods with several budgets, which the API server never evicts
 //! (`PodsWithSeveralBudgets`), and pods without a controller (`PodsWithoutController`). Pods of
@@ -23,7 +23,7 @@ use crate::pods;
 use crate::resources::{BUDGETS, NODES, PODS};
 use crate::wording::{are, counted, listed};
 
-/// Served versions of PodDisruptionBudget, the newest first. API servers before Kubernetes 1.21
+/// Served versions of `PodDisruptionBudget`, the newest first. API servers before Kubernetes 1.21
 /// have only v1beta1.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
@@ -57,7 +57,7 @@ async fn budgets(cluster: &Cluster) -> Result<Vec<Budget>, ClusterReadError> {
     Ok(Vec::new())
 }
 
-/// A PodDisruptionBudget.
+/// A `PodDisruptionBudget`.
 #[derive(Clone, Debug)]
 struct Budget {
     namespace: String,
@@ -289,8 +289,8 @@ mod tests {
         })
     }
 
-    /// A budget with the status fields disruptionsAllowed, currentHealthy, desiredHealthy and
-    /// expectedPods.
+    /// A budget with the status fields `disruptionsAllowed`, `currentHealthy`, `desiredHealthy` and
+    /// `expectedPods`.
     fn budget(namespace: &str, name: &str, selector: &Value, status: [i32; 4]) -> Value {
         let [allowed, healthy, desired, expected] = status;
         json!({

@@ -1,8 +1,8 @@
-//! `operators`: health of ClusterOperators and MachineConfigPools.
+//! `operators`: health of ClusterOperators and `MachineConfigPools`.
 //!
 //! The check reports ClusterOperators that are not available, for which the update would wait
 //! (`ClusterOperatorsNotAvailable`), and degraded ones, for which it does not
-//! (`ClusterOperatorsDegraded`, for information). It reports MachineConfigPools that are paused
+//! (`ClusterOperatorsDegraded`, for information). It reports `MachineConfigPools` that are paused
 //! (`MachineConfigPoolsPaused`), degraded (`MachineConfigPoolsDegraded`) or updating
 //! (`MachineConfigPoolsUpdating`, for information). The condition `Upgradeable` is a separate risk
 //! (`ClusterOperatorUpgradeable-NAME`).
@@ -88,7 +88,7 @@ fn in_trouble(operators: &[ClusterOperator]) -> Option<Finding> {
     Some(Finding::info("ClusterOperatorsDegraded", message).remediation(remediation))
 }
 
-/// Relevant fields of a MachineConfigPool.
+/// Relevant fields of a `MachineConfigPool`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Pool {
     name: String,

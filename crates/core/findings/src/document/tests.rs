@@ -73,7 +73,7 @@ fn blocks_update_only_for_validated_warnings_and_worse() {
         (PreflightPartial, Severity::Critical, false),
         (PreflightVersionSkew, Severity::Critical, false),
     ] {
-        let finding = Finding { reason, severity, ..Finding::default() };
+        let finding = Finding { severity, reason, ..Finding::default() };
         assert_eq!(finding.blocks_update(), blocks, "{reason} {severity}");
     }
 }

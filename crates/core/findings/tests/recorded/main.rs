@@ -144,7 +144,7 @@ fn round_trip<T: DeserializeOwned + Serialize>(file: &str, text: &str) -> T {
     typed
 }
 
-/// Recorded ConfigMaps with the names of their files.
+/// Recorded `ConfigMaps` with the names of their files.
 fn records() -> Vec<(String, Value)> {
     let mut records = Vec::new();
     for name in recorded::v0_1().files("config-maps") {

@@ -275,7 +275,7 @@ impl OperatorPod {
     }
 }
 
-/// Values from Secrets and ConfigMaps are not passed on.
+/// Values from Secrets and `ConfigMaps` are not passed on.
 fn is_not_secret(variable: &EnvVar) -> bool {
     variable
         .value_from

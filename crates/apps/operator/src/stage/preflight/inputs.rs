@@ -32,7 +32,7 @@ pub struct Inputs {
     pub features: watch::Receiver<Option<Features>>,
     /// Cluster settings that manifests depend on.
     pub surroundings: watch::Receiver<Option<cluster::Surroundings>>,
-    /// ClusterRoles that are aggregated into the read permissions of preflights.
+    /// `ClusterRoles` that are aggregated into the read permissions of preflights.
     pub reader_roles: ReaderRoles,
     /// Releases of the update service.
     pub updates: watch::Receiver<Option<Arc<Updates>>>,
@@ -65,7 +65,7 @@ pub(super) struct View {
     pub(super) ways: Ways,
     /// Cluster state that manifests depend on, once all of it is known.
     pub(super) surroundings: Option<ManifestContext>,
-    /// ClusterRoles that are aggregated into the read permissions of preflights, once they are
+    /// `ClusterRoles` that are aggregated into the read permissions of preflights, once they are
     /// known.
     pub(super) reader_roles: Option<[Objects<ClusterRole>; 2]>,
     /// Releases of the update service, if they were retrieved for this generation of the spec.

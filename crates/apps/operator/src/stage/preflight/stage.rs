@@ -46,7 +46,7 @@ pub async fn run(
         () = out.closed() => return,
     };
     let (announcer, announce) = event::announcer(client.clone(), leadership.clone());
-    let (store, writes) = records::store(client, &namespace, leadership, &found);
+    let (store, saves) = records::store(client, &namespace, leadership, &found);
     let targets = ResultStore::new(&inputs.own.release.version, settings.on_update);
     let results = PersistentResults::resume(targets, store, &found, announcer, metrics);
     let mut stage = Stage::new(&inputs, RunContext { placement, settings, writer }, results);
@@ -69,7 +69,7 @@ pub async fn run(
     };
     tokio::select! {
         () = work => {}
-        () = writes => {}
+        () = saves => {}
         () = announce => {}
     }
 }

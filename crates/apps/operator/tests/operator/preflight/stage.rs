@@ -250,7 +250,7 @@ impl PreflightStage {
         .await
     }
 
-    /// Creates a ClusterRole that is aggregated for preflights, or deletes it.
+    /// Creates a `ClusterRole` that is aggregated for preflights, or deletes it.
     pub(crate) async fn set_reader_role(&self, name: &str, rule: Option<Value>) -> Result<()> {
         let roles: Api<ClusterRole> = Api::all(self.cluster.client());
         let Some(rule) = rule else {

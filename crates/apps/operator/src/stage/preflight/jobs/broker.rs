@@ -145,7 +145,7 @@ fn job_parameters(run: &PreflightRun, settings: &PreflightSettings) -> vet::RunP
     }
 }
 
-/// Hint for Pods with host networking that PodSecurity refuses.
+/// Hint for Pods with host networking that `PodSecurity` refuses.
 const HOST_NETWORK_HINT: &str = "--preflight-check-network=host requires the label \
      pod-security.kubernetes.io/enforce=privileged on the namespace openshift-cluster-version-preflight";
 

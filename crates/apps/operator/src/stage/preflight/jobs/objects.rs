@@ -41,7 +41,7 @@ impl ObjectError {
                 Some(text::one_line(&status.message))
             }
             Self::Taken(_) | Self::Unknown => Some(self.to_string()),
-            _ => None,
+            Self::Request(_) => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The store has the results of several targets while the cluster has the version they are about.
 //! `target_result` has the results of one target, `risks` converts them to risks, `record` stores
-//! them in ConfigMaps, `events` reports changes, and `persistent` connects all of them.
+//! them in `ConfigMaps`, `events` reports changes, and `persistent` connects all of them.
 
 mod events;
 #[cfg(test)]
@@ -151,7 +151,7 @@ impl ResultStore {
         self.results().map(|result| (result.release.image.clone(), result.outcome())).collect()
     }
 
-    /// ConfigMaps of all targets, by name.
+    /// `ConfigMaps` of all targets, by name.
     pub(crate) fn records(&self) -> BTreeMap<String, ConfigMap> {
         let record =
             |(name, result): (&String, &TargetResult)| (name.clone(), record::write(name, result));

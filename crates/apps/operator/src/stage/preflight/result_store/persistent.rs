@@ -16,7 +16,7 @@ use crate::stage::preflight::deployment::PreflightRun;
 use crate::stage::preflight::diagnosis::PreflightError;
 use crate::stage::preflight::monitor::RunEnd;
 
-/// Result store whose changes are written to ConfigMaps and reported.
+/// Result store whose changes are written to `ConfigMaps` and reported.
 pub(in crate::stage::preflight) struct PersistentResults {
     store: ResultStore,
     records: Store,
