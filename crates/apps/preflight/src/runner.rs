@@ -32,7 +32,7 @@ pub struct Runner {
     /// Resources that all checks read.
     kinds: BTreeSet<Resource>,
     operators: BTreeMap<String, Arc<JobCheck>>,
-    jobs: Option<Arc<JobRunner>>,
+    job_checks: Option<Arc<JobRunner>>,
     engine: Engine,
     known: watch::Sender<Document>,
 }
@@ -54,13 +54,13 @@ impl Runner {
         selection: &SelectionSettings,
         content: Release,
         checks: Vec<Box<dyn BuiltInCheck>>,
-        jobs: Option<Arc<JobRunner>>,
+        job_checks: Option<Arc<JobRunner>>,
     ) -> Result<Self, ClusterReadError> {
         let cluster = Cluster::new(client);
         let (source, version) = (settings.source.clone(), content.metadata.version.clone());
         let filter = target::filter(&cluster, selection, &source, &version).await?;
         let selected = filter.select(&content.manifests);
-        let operators = match &jobs {
+        let operators = match &job_checks {
             Some(_) => {
                 let present = present(&cluster).await?;
                 find::operators(&selected.preflight_checks, &selected.included, &present)
@@ -85,7 +85,17 @@ impl Runner {
         let (engine, operators) = plan(identity, settings.pace.clone(), watched, operators);
         let known = watch::Sender::new(engine.document(fairway_clock::now()));
         let (patience, target) = (settings.check_timeout, Arc::new(target));
-        Ok(Self { cluster, target, patience, built_in, kinds, operators, jobs, engine, known })
+        Ok(Self {
+            cluster,
+            target,
+            patience,
+            built_in,
+            kinds,
+            operators,
+            job_checks,
+            engine,
+            known,
+        })
     }
 
     /// Results, as they change.
@@ -139,11 +149,13 @@ impl Runner {
         if let Some(check) = self.built_in.get(&name).cloned() {
             let (cluster, target) = (self.cluster.clone(), Arc::clone(&self.target));
             tasks.spawn(async move { (name, check::run(check, cluster, target, patience).await) });
-        } else if let (Some(check), Some(jobs)) = (self.operators.get(&name), &self.jobs) {
-            let (check, jobs) = (Arc::clone(check), Arc::clone(jobs));
+        } else if let (Some(check), Some(job_checks)) =
+            (self.operators.get(&name), &self.job_checks)
+        {
+            let (check, job_checks) = (Arc::clone(check), Arc::clone(job_checks));
             tasks.spawn(async move {
                 let named = name.clone();
-                let work = async move { jobs.run(&named, &check, patience).await };
+                let work = async move { job_checks.run(&named, &check, patience).await };
                 (name, check::run_task(work).await)
             });
         }

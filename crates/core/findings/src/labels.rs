@@ -20,8 +20,8 @@ pub const JOB: &str = "fairway.dev/preflight-job";
 /// Label with the owner of a run, which also removes it: [`RunOwner::as_str`].
 pub const BY: &str = "fairway.dev/preflight-by";
 
-/// Label of `ClusterRoles` that are aggregated into the read permissions of preflights. Its value is
-/// `true`.
+/// Label of `ClusterRoles` that are aggregated into the read permissions of preflights. Its value
+/// is `true`.
 pub const AGGREGATE: &str = "fairway.dev/aggregate-to-preflight-reader";
 
 /// Annotation with the name of a Job's check.

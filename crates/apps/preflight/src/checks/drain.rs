@@ -289,8 +289,8 @@ mod tests {
         })
     }
 
-    /// A budget with the status fields disruptionsAllowed, currentHealthy, desiredHealthy and
-    /// expectedPods.
+    /// A budget with the status fields `disruptionsAllowed`, `currentHealthy`, `desiredHealthy` and
+    /// `expectedPods`.
     fn budget(namespace: &str, name: &str, selector: &Value, status: [i32; 4]) -> Value {
         let [allowed, healthy, desired, expected] = status;
         json!({

@@ -1,8 +1,8 @@
 //! `images`: availability of the images of the target release.
 //!
 //! For each image of the release, the check fetches and verifies its manifest by digest, from the
-//! mirrors of `ImageDigestMirrorSets` and `ImageContentSourcePolicies` or from its own registry, with
-//! the pull secret. It sends a HEAD request for every layer and compares the size. With
+//! mirrors of `ImageDigestMirrorSets` and `ImageContentSourcePolicies` or from its own registry,
+//! with the pull secret. It sends a HEAD request for every layer and compares the size. With
 //! `--preflight-images=pull` it downloads and verifies layers, and discards them. Images that no
 //! source has, or that the credentials do not allow, are reported by `ImagesNotAvailable`, with the
 //! error of the registry. If a registry does not respond, the check has no result.

@@ -188,7 +188,7 @@ mod tests {
         insta::assert_snapshot!(rendered(&objects, &["network", "storage"]), @r#"
         extras: extras-preflight [] []
         network: network-preflight ["ServiceAccount", "Role"] [One(None, "network")]
-        network/another: Unanswered { status: Refused, why: "a component can have only one check, and job \"network-preflight\" in 0000_50_network_30-job.json is its first", findings: [] }
+        network/another: NoResult { status: Refused, why: "a component can have only one check, and job \"network-preflight\" in 0000_50_network_30-job.json is its first", findings: [] }
         shiny: skipped, its ClusterOperator is new in the target release and does not exist in the cluster yet
         storage: skipped, the release contains no check for it
         stray-preflight: stray-preflight [] []

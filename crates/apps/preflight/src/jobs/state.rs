@@ -192,10 +192,10 @@ fn terminated(container: &ContainerStatus) -> Option<&ContainerStateTerminated> 
 /// Some runtimes do not start a container whose command is missing.
 fn no_command(container: &ContainerStatus) -> Option<JobEnd> {
     let (reason, message) = waits(container)?;
-    let message = message.to_lowercase();
+    let lower = message.to_lowercase();
     let is_missing = START_REASONS.contains(&reason)
-        && MISSING_COMMAND_TEXTS.iter().all(|part| message.contains(part));
-    is_missing.then(|| JobEnd::NoCommand(message.clone()))
+        && MISSING_COMMAND_TEXTS.iter().all(|part| lower.contains(part));
+    is_missing.then(|| JobEnd::NoCommand(message.to_owned()))
 }
 
 /// Error of the registry about an image of a pod.

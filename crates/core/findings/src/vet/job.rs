@@ -33,7 +33,7 @@ pub(super) struct CheckJob<'a> {
     pub(super) container: Map<String, Value>,
     pub(super) variables: Vec<Value>,
     pub(super) mounts: Vec<Value>,
-    /// Names of its emptyDir volumes.
+    /// Names of its `emptyDir` volumes.
     pub(super) volumes: Vec<&'a str>,
 }
 

@@ -8,15 +8,10 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use fairway_findings::{FORMAT, labels, record};
-use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy};
-use k8s_openapi::api::core::v1::{
-    Affinity, Capabilities, Container, EnvVar, HostPathVolumeSource, LocalObjectReference,
-    NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSecurityContext,
-    PodSpec, PodTemplateSpec, ResourceRequirements, SeccompProfile, SecretVolumeSource,
-    SecurityContext, Toleration, Volume, VolumeMount,
-};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{EnvVar, Toleration, Volume, VolumeMount};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::{Value, json};
 
 use super::results_root::RUNNER_UID;
 use crate::settings::PreflightPod;
@@ -45,6 +40,9 @@ pub(super) const PULL_SECRET_KEY: &str = ".dockerconfigjson";
 /// Termination grace period in seconds. The target release writes nothing that must be complete.
 const TERMINATION_GRACE_PERIOD_SECONDS: i64 = 5;
 
+/// Flag with the running version of the cluster.
+const SOURCE_VERSION_FLAG: &str = "--source-version=";
+
 /// Parameters of a run. The Deployment stores all of them, so that another operator process can
 /// resume the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,34 +66,28 @@ pub(super) fn deployment(
     namespace: &str,
     results: &Path,
     defaults: &PodDefaults,
-    limits: &PreflightPod,
-) -> Deployment {
-    let labels = labels(run);
+    settings: &PreflightPod,
+) -> serde_json::Result<Deployment> {
     let metadata = ObjectMeta {
         name: Some(DEPLOYMENT_NAME.to_owned()),
         namespace: Some(namespace.to_owned()),
         ..metadata(run)
     };
-    let selector = [(labels::APP, DEPLOYMENT_NAME), (labels::RUN, run.id.as_str())];
-    let selector = selector.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-    Deployment {
-        metadata,
-        spec: Some(DeploymentSpec {
-            replicas: Some(1),
-            revision_history_limit: Some(0),
-            strategy: Some(DeploymentStrategy {
-                type_: Some("Recreate".to_owned()),
-                rolling_update: None,
-            }),
-            selector: LabelSelector { match_labels: Some(selector), match_expressions: None },
-            template: PodTemplateSpec {
-                metadata: Some(ObjectMeta { labels: Some(labels), ..ObjectMeta::default() }),
-                spec: Some(pod(run, results, defaults, limits)),
+    serde_json::from_value(json!({
+        "metadata": metadata,
+        "spec": {
+            "replicas": 1,
+            "revisionHistoryLimit": 0,
+            "strategy": {"type": "Recreate"},
+            "selector": {
+                "matchLabels": {labels::APP: DEPLOYMENT_NAME, labels::RUN: run.id.as_str()},
             },
-            ..DeploymentSpec::default()
-        }),
-        status: None,
-    }
+            "template": {
+                "metadata": {"labels": labels(run)},
+                "spec": pod(run, results, defaults, settings),
+            },
+        },
+    }))
 }
 
 /// Name of a run's pull secret. It contains the run ID, because the Secret of the previous run is
@@ -131,44 +123,50 @@ fn pod(
     run: &PreflightRun,
     results: &Path,
     defaults: &PodDefaults,
-    limits: &PreflightPod,
-) -> PodSpec {
+    settings: &PreflightPod,
+) -> Value {
     let own = &defaults.own;
     let secret = defaults.has_pull_secret.then(|| secret_name(run));
-    let mut volumes = vec![results_volume(results, &run.id)];
-    volumes.extend(secret.clone().map(secret_volume));
-    volumes.extend(own.ca_certificates.clone().map(|(volume, _)| volume));
-    let tolerations = limits.tolerations.clone().or_else(|| own.tolerations.clone());
-    PodSpec {
-        service_account_name: Some(SERVICE_ACCOUNT.to_owned()),
-        affinity: Some(operator_node_affinity(&run.node)),
-        node_selector: Some(limits.node_selector.clone()).filter(|labels| !labels.is_empty()),
-        tolerations: Some(tolerations.unwrap_or_else(control_plane_tolerations)),
-        priority_class_name: limits.priority_class.clone().or_else(|| own.priority_class.clone()),
+    // The operator creates the directory of this run only. On another node the mount fails instead
+    // of creating it.
+    let directory = results.join(run.id.as_str()).display().to_string();
+    let mut volumes =
+        vec![json!({"name": "results", "hostPath": {"path": directory, "type": "Directory"}})];
+    volumes.extend(
+        secret.iter().map(|name| json!({"name": "pull-secret", "secret": {"secretName": name}})),
+    );
+    volumes.extend(own.ca_certificates.iter().map(|(volume, _)| json!(volume)));
+    let tolerations = settings.tolerations.as_ref().or(own.tolerations.as_ref());
+    // Results are exchanged through the disk of the operator's node. With `nodeName`, a Pod that
+    // the node rejects would be created again and again.
+    let is_operator_node = json!({"key": "metadata.name", "operator": "In", "values": [run.node]});
+    json!({
+        "serviceAccountName": SERVICE_ACCOUNT,
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchFields": [is_operator_node]}],
+        }}},
+        "nodeSelector": Some(&settings.node_selector).filter(|labels| !labels.is_empty()),
+        "tolerations": tolerations.map_or_else(control_plane_tolerations, |own| json!(own)),
+        "priorityClassName": settings.priority_class.as_ref().or(own.priority_class.as_ref()),
         // The API server is reachable without the cluster network.
-        host_network: Some(true),
-        dns_policy: Some(own.dns_policy.clone().unwrap_or_else(|| "Default".to_owned())),
-        termination_grace_period_seconds: Some(TERMINATION_GRACE_PERIOD_SECONDS),
-        image_pull_secrets: secret.map(|name| vec![LocalObjectReference { name }]),
-        security_context: Some(PodSecurityContext {
-            run_as_non_root: Some(true),
-            run_as_user: Some(RUNNER_UID.into()),
-            run_as_group: Some(RUNNER_UID.into()),
-            seccomp_profile: Some(SeccompProfile {
-                type_: "RuntimeDefault".to_owned(),
-                localhost_profile: None,
-            }),
-            ..PodSecurityContext::default()
-        }),
-        containers: vec![container(run, defaults, limits)],
-        volumes: Some(volumes),
-        ..PodSpec::default()
-    }
+        "hostNetwork": true,
+        "dnsPolicy": own.dns_policy.as_deref().unwrap_or("Default"),
+        "terminationGracePeriodSeconds": TERMINATION_GRACE_PERIOD_SECONDS,
+        "imagePullSecrets": secret.map(|name| json!([{"name": name}])),
+        "securityContext": {
+            "runAsNonRoot": true,
+            "runAsUser": RUNNER_UID,
+            "runAsGroup": RUNNER_UID,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [container(run, defaults, settings)],
+        "volumes": volumes,
+    })
 }
 
-fn container(run: &PreflightRun, defaults: &PodDefaults, limits: &PreflightPod) -> Container {
+fn container(run: &PreflightRun, defaults: &PodDefaults, settings: &PreflightPod) -> Value {
     let own = &defaults.own;
-    let mut mounts = vec![mount("results", RESULTS_PATH, false)];
+    let mut mounts = vec![json!({"name": "results", "mountPath": RESULTS_PATH})];
     let mut args = vec![
         "preflight".to_owned(),
         format!("--format={FORMAT}"),
@@ -180,109 +178,39 @@ fn container(run: &PreflightRun, defaults: &PodDefaults, limits: &PreflightPod) 
     ];
     if defaults.has_pull_secret {
         args.push(format!("--pull-secret={PULL_SECRET_PATH}/{PULL_SECRET_KEY}"));
-        mounts.push(mount("pull-secret", PULL_SECRET_PATH, true));
+        mounts
+            .push(json!({"name": "pull-secret", "mountPath": PULL_SECRET_PATH, "readOnly": true}));
     }
-    mounts.extend(own.ca_certificates.clone().map(|(_, mount)| mount));
-    Container {
-        name: DEPLOYMENT_NAME.to_owned(),
-        image: Some(run.image.clone()),
-        image_pull_policy: Some("IfNotPresent".to_owned()),
-        args: Some(args),
+    mounts.extend(own.ca_certificates.iter().map(|(_, mount)| json!(mount)));
+    json!({
+        "name": DEPLOYMENT_NAME,
+        "image": run.image,
+        "imagePullPolicy": "IfNotPresent",
+        "args": args,
         // Proxy settings and the like apply to the target release, too.
-        env: Some(own.environment.clone()).filter(|variables| !variables.is_empty()),
-        resources: Some(resources(limits)),
-        security_context: Some(SecurityContext {
-            allow_privilege_escalation: Some(false),
-            read_only_root_filesystem: Some(true),
-            capabilities: Some(Capabilities { drop: Some(vec!["ALL".to_owned()]), add: None }),
-            ..SecurityContext::default()
-        }),
+        "env": Some(&own.environment).filter(|variables| !variables.is_empty()),
+        "resources": {
+            // Small requests: Pods that are on the node already have priority.
+            "requests": {"cpu": "10m", "memory": "50Mi"},
+            "limits": {"cpu": settings.cpu_limit, "memory": settings.memory_limit},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "readOnlyRootFilesystem": true,
+            "capabilities": {"drop": ["ALL"]},
+        },
         // The kubelet copies the end of the log to the Pod status, for the diagnosis.
-        termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
-        volume_mounts: Some(mounts),
-        ..Container::default()
-    }
-}
-
-/// Flag with the running version of the cluster.
-const SOURCE_VERSION_FLAG: &str = "--source-version=";
-
-fn mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
-    VolumeMount {
-        name: name.to_owned(),
-        mount_path: path.to_owned(),
-        read_only: read_only.then_some(true),
-        ..VolumeMount::default()
-    }
-}
-
-/// The directory of this run only.
-fn results_volume(results: &Path, run: &RunId) -> Volume {
-    Volume {
-        name: "results".to_owned(),
-        host_path: Some(HostPathVolumeSource {
-            path: results.join(run.as_str()).display().to_string(),
-            // The operator creates the directory. On another node the mount fails instead of
-            // creating it.
-            type_: Some("Directory".to_owned()),
-        }),
-        ..Volume::default()
-    }
-}
-
-fn secret_volume(name: String) -> Volume {
-    Volume {
-        name: "pull-secret".to_owned(),
-        secret: Some(SecretVolumeSource {
-            secret_name: Some(name),
-            ..SecretVolumeSource::default()
-        }),
-        ..Volume::default()
-    }
-}
-
-fn resources(PreflightPod { memory_limit, cpu_limit, .. }: &PreflightPod) -> ResourceRequirements {
-    let quantities = |cpu: &str, memory: &str| {
-        let quantities = [("cpu", cpu), ("memory", memory)];
-        quantities.map(|(name, value)| (name.to_owned(), Quantity(value.to_owned()))).into()
-    };
-    ResourceRequirements {
-        // Small requests: Pods that are on the node already have priority.
-        requests: Some(quantities("10m", "50Mi")),
-        limits: Some(quantities(cpu_limit, memory_limit)),
-        ..ResourceRequirements::default()
-    }
-}
-
-/// Results are exchanged through the disk of the operator's node. With `nodeName`, a Pod that the
-/// node rejects would be created again and again.
-fn operator_node_affinity(node: &str) -> Affinity {
-    let is_the_node = NodeSelectorRequirement {
-        key: "metadata.name".to_owned(),
-        operator: "In".to_owned(),
-        values: Some(vec![node.to_owned()]),
-    };
-    let term = NodeSelectorTerm { match_fields: Some(vec![is_the_node]), match_expressions: None };
-    Affinity {
-        node_affinity: Some(NodeAffinity {
-            required_during_scheduling_ignored_during_execution: Some(NodeSelector {
-                node_selector_terms: vec![term],
-            }),
-            ..NodeAffinity::default()
-        }),
-        ..Affinity::default()
-    }
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": mounts,
+    })
 }
 
 /// Tolerations of an operator without a Deployment of its own.
-fn control_plane_tolerations() -> Vec<Toleration> {
+fn control_plane_tolerations() -> Value {
+    let toleration = |key: &str| json!({"key": key, "operator": "Exists", "effect": "NoSchedule"});
     ["node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane"]
-        .map(|key| Toleration {
-            key: Some(key.to_owned()),
-            operator: Some("Exists".to_owned()),
-            effect: Some("NoSchedule".to_owned()),
-            ..Toleration::default()
-        })
+        .map(toleration)
+        .as_slice()
         .into()
 }
 

@@ -137,8 +137,8 @@ impl RunMonitor {
         })
     }
 
-    /// How the run ends; `None` while it continues. An update waits for the checks, for the dry run and for
-    /// stale results to be renewed, but not longer than its timeout.
+    /// How the run ends; `None` while it continues. An update waits for the checks, for the dry run
+    /// and for stale results to be renewed, but not longer than its timeout.
     pub(super) fn end(&self, now: Timestamp, has_dry_run: bool) -> Option<RunEnd> {
         let errors = self.errors();
         if let Some(permanent) = errors.iter().find(|error| error.is_permanent) {

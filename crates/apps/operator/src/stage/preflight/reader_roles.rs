@@ -8,8 +8,8 @@ use kube::ResourceExt as _;
 use super::diagnosis::PreflightError;
 use crate::cluster::Objects;
 
-/// Error for `ClusterRoles` that grant more than read access. The aggregated role is reported only if
-/// no single role is at fault.
+/// Error for `ClusterRoles` that grant more than read access. The aggregated role is reported only
+/// if no single role is at fault.
 pub(super) fn error(roles: &[Objects<ClusterRole>]) -> Option<PreflightError> {
     let mut found = roles.iter().map(|roles| {
         roles.values().filter_map(|role| write_permission(role)).collect::<Vec<_>>().join("; ")

@@ -45,8 +45,8 @@ pub async fn run(
         found = writer.list_records(&namespace) => found,
         () = out.closed() => return,
     };
-    let (announcer, events) = event::announcer(client.clone(), leadership.clone());
-    let (store, record_writes) = records::store(client, &namespace, leadership, &found);
+    let (announcer, announce) = event::announcer(client.clone(), leadership.clone());
+    let (store, saves) = records::store(client, &namespace, leadership, &found);
     let targets = ResultStore::new(&inputs.own.release.version, settings.on_update);
     let results = PersistentResults::resume(targets, store, &found, announcer, metrics);
     let mut stage = Stage::new(&inputs, RunContext { placement, settings, writer }, results);
@@ -69,8 +69,8 @@ pub async fn run(
     };
     tokio::select! {
         () = work => {}
-        () = record_writes => {}
-        () = events => {}
+        () = saves => {}
+        () = announce => {}
     }
 }
 

@@ -187,8 +187,9 @@ impl PreflightWriter {
             has_pull_secret: secret.is_some(),
         };
         let results = &settings.results.on_node;
-        let wanted = deployment::deployment(run, namespace, results, &defaults, &settings.pod);
-        let created = self.write(deployments.create(&PostParams::default(), &wanted)).await?;
+        let deployment = deployment::deployment(run, namespace, results, &defaults, &settings.pod)
+            .map_err(kube::Error::SerdeError)?;
+        let created = self.write(deployments.create(&PostParams::default(), &deployment)).await?;
         match secret {
             Some(bytes) => self.create_pull_secret(run, namespace, &created, bytes).await,
             None => Ok(()),

@@ -172,7 +172,7 @@ async fn changed_spec_keeps_run_requested_by_version() -> Result<()> {
 }
 
 #[tokio::test]
-async fn each_run_has_own_pull_secret_even_after_restart() -> Result<()> {
+async fn each_run_has_pull_secret_of_its_own_after_restart() -> Result<()> {
     let mut stage = PreflightStage::new().await?;
     stage.set_pull_secret(true).await?;
     for version in ["5.1.0", "5.2.0"] {

@@ -1,8 +1,8 @@
-use serde_json::{Value, json};
-
-use super::super::deployment::OperatorPod;
-use super::*;
 use fairway_install::manifests::own_manifests;
+use k8s_openapi::api::core::v1::PodSpec;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+use super::*;
 
 fn run() -> PreflightRun {
     PreflightRun {
@@ -26,7 +26,7 @@ fn own() -> OperatorPod {
 
 fn made(defaults: &PodDefaults, limits: &PreflightPod) -> Deployment {
     let results = Path::new("/var/lib/fairway/preflight");
-    deployment(&run(), "openshift-cluster-version", results, defaults, limits)
+    deployment(&run(), "openshift-cluster-version", results, defaults, limits).unwrap()
 }
 
 fn pod_of(deployment: Deployment) -> PodSpec {

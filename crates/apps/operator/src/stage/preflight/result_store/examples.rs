@@ -84,7 +84,7 @@ fn risks_of_aborted_run() {
     insta::assert_snapshot!(latest(&store), @r#"
     - conditions:
       - lastTransitionTime: "2026-02-02T02:40:00Z"
-        message: Risk assessment incomplete - networking operator preflight check risks_of_aborted_run
+        message: Risk assessment incomplete - networking operator preflight check failed
         reason: PreflightPartial
         status: "True"
         type: Applies
@@ -96,7 +96,7 @@ fn risks_of_aborted_run() {
     - conditions:
       - lastTransitionTime: "2026-02-02T02:40:00Z"
         message: >-
-          Preflight execution risks_of_aborted_run after checking 3 of 7 operators. Results are
+          Preflight execution failed after checking 3 of 7 operators. Results are
           incomplete.
         reason: PreflightFailed
         status: "True"
@@ -104,7 +104,7 @@ fn risks_of_aborted_run() {
       matchingRules:
       - type: Always
       message: >-
-        Preflight check for 5.2.0 risks_of_aborted_run to complete. Partial results may not reflect
+        Preflight check for 5.2.0 failed to complete. Partial results may not reflect
         all compatibility risks.
       name: PreflightIncomplete
       url: https://fairway.dev/docs/risks#preflights
@@ -130,7 +130,7 @@ fn risks_of_partial_results() {
     insta::assert_snapshot!(latest(&store), @r#"
     - conditions:
       - lastTransitionTime: "2026-02-02T02:40:00Z"
-        message: Risk assessment incomplete - networking operator preflight check risks_of_aborted_run
+        message: Risk assessment incomplete - networking operator preflight check failed
         reason: PreflightPartial
         status: "True"
         type: Applies
@@ -143,7 +143,7 @@ fn risks_of_partial_results() {
       - lastTransitionTime: "2026-02-02T02:40:00Z"
         message: >-
           Risk assessment incomplete - etcd preflight check timed out; networking
-          operator preflight check risks_of_aborted_run
+          operator preflight check failed
         reason: PreflightPartial
         status: "True"
         type: Applies
@@ -299,7 +299,7 @@ fn risks_with_same_name_in_two_targets_are_merged() {
     - conditions:
       - lastTransitionTime: "2026-02-02T02:40:00Z"
         message: >-
-          Preflight execution risks_of_aborted_run after checking 1 of 1 operators. Results are
+          Preflight execution failed after checking 1 of 1 operators. Results are
           incomplete.
         reason: PreflightFailed
         status: "True"
@@ -307,8 +307,8 @@ fn risks_with_same_name_in_two_targets_are_merged() {
       matchingRules:
       - type: Always
       message: |-
-        Preflight check for 5.1.0 risks_of_aborted_run to complete. Partial results may not reflect all compatibility risks.
-        Preflight check for 5.2.0 risks_of_aborted_run to complete. Partial results may not reflect all compatibility risks.
+        Preflight check for 5.1.0 failed to complete. Partial results may not reflect all compatibility risks.
+        Preflight check for 5.2.0 failed to complete. Partial results may not reflect all compatibility risks.
       name: PreflightIncomplete
       url: https://fairway.dev/docs/risks#preflights
     ---

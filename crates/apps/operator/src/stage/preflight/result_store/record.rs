@@ -1,5 +1,5 @@
-//! `ConfigMaps` with the results of one target. Their content is not trusted: other clients may have
-//! edited it.
+//! `ConfigMaps` with the results of one target. Their content is not trusted: other clients may
+//! have edited it.
 
 use std::collections::BTreeMap;
 

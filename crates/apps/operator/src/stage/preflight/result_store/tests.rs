@@ -454,6 +454,6 @@ fn changes_are_reported_once() {
     Started
     Completed { all_checks: false, risks: 1 }
     Started
-    Failed(Failure { reason: "OOMKilled", message: "it needs more memory", requested: true })
+    Failed(RunFailure { reason: "OOMKilled", message: "it needs more memory", requested: true })
     "#);
 }
