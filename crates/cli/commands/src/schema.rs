@@ -113,7 +113,7 @@ mod tests {
         let shown: BTreeSet<String> = shapes.iter().map(|shape| shape.kind.to_owned()).collect();
         assert_eq!((named, shapes.len()), (shown.clone(), shown.len()));
 
-        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/reference/json.md");
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/admin/json.md");
         let page = fs::read_to_string(page).unwrap();
         let files = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(SCHEMAS)).unwrap();
         let files = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(files.collect::<BTreeSet<_>>(), expected, "run `cargo xtask gen`");
         for kind in shown {
             let row = format!("\n| [`{kind}`](reference/schemas/{kind}.json) | ");
-            assert!(page.contains(&row), "docs/reference/json.md does not list {kind}");
+            assert!(page.contains(&row), "docs/admin/json.md does not list {kind}");
         }
     }
 
