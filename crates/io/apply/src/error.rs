@@ -1,8 +1,9 @@
-//! Errors of reads and writes.
+//! Errors and the timeout of reads and writes.
+
+use std::time::Duration;
 
 use fairway_election::LostLease;
-
-use crate::REQUEST_TIMEOUT;
+use tokio::time::timeout;
 
 /// Errors of reads and writes of an object.
 #[derive(Debug, thiserror::Error)]
@@ -31,4 +32,17 @@ pub fn is_untypable(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else { return false };
     // Servers without server-side apply do not know its media type.
     status.code == 415 || UNTYPABLE.iter().any(|part| status.message.contains(part))
+}
+
+/// Timeout of a request: longer than the 30 s that API servers allow for webhooks.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(35);
+
+/// Limits the duration of a request.
+pub async fn within_time<T>(
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, WriteError> {
+    match timeout(REQUEST_TIMEOUT, request).await {
+        Ok(answer) => answer.map_err(WriteError::Api),
+        Err(_) => Err(WriteError::NoAnswer),
+    }
 }

@@ -9,12 +9,10 @@ pub mod drift;
 mod error;
 mod object;
 pub mod ownership;
-mod request;
 pub mod three_way;
 
-pub use error::{WriteError, is_untypable};
+pub use error::{REQUEST_TIMEOUT, WriteError, is_untypable, within_time};
 pub use object::{ObjectWriter, dynamic};
-pub use request::{REQUEST_TIMEOUT, within_time};
 
 /// The field manager of everything that Fairway applies.
 pub const FIELD_MANAGER: &str = "fairway";

@@ -8,8 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::drift::difference;
-use crate::error::{WriteError, is_untypable};
-use crate::request::within_time;
+use crate::error::{WriteError, is_untypable, within_time};
 use crate::{FIELD_MANAGER, MANAGED, ownership, three_way};
 
 /// Maximum attempts after conflicts. More of them mean contention.

@@ -6,7 +6,5 @@ mod dry_run;
 mod fields;
 mod fixture;
 mod intents;
-mod recorded;
 mod required;
-mod restart;
 mod workloads;

@@ -1,14 +1,14 @@
 //! The whole chain: graph-data → update service → operator → ClusterVersion.
 
-mod degraded;
+mod conditional_updates;
 mod faults;
 mod front;
 mod full_data;
 mod noted;
 mod preflight;
-mod pruned;
 mod restart;
-mod story;
 mod support;
 mod target;
 mod telemetry;
+
+use conditional_updates as story;

@@ -2,10 +2,7 @@
 //! recovers without a restart.
 
 mod api_server;
-mod cluster_version;
-mod lease;
-mod metrics;
-mod update_service;
+mod dependencies;
 
 use anyhow::Result;
 use fairway_api::ConditionStatus;

@@ -10,7 +10,7 @@ use kube::api::PostParams;
 use serde_json::json;
 
 use super::platform::{Platform, ask, history, reaches, refused};
-use crate::story::snapshot;
+use crate::conditional_updates::snapshot;
 use crate::support::{Graph, Operated, graph_data, prometheus};
 
 const VERSIONS: [&str; 5] = ["5.1.0", "5.1.1", "5.1.2", "5.2.0", "5.3.0"];

@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::platform::{Platform, ask, history, reaches, refused};
-use crate::story::snapshot;
+use crate::conditional_updates::snapshot;
 use crate::support::{available, graph_data, recommended, update};
 
 const VERSIONS: [&str; 4] = ["5.1.0", "5.1.1", "5.2.0", "5.3.0"];

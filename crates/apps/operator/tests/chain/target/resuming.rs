@@ -7,7 +7,7 @@ use kube::Api;
 use serde_json::json;
 
 use super::platform::{Platform, ask, history, reaches, refused};
-use crate::story::snapshot;
+use crate::conditional_updates::snapshot;
 use crate::support::{Operated, graph_data, prometheus, reason};
 
 const VERSIONS: [&str; 2] = ["5.1.0", "5.1.1"];

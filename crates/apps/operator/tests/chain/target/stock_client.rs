@@ -6,7 +6,7 @@ use fairway_testkit::story::BLOCKS;
 use serde_json::json;
 
 use super::platform::{Platform, ask, reaches, refused};
-use crate::story::{CHANNEL, RISKS, samples, snapshot};
+use crate::conditional_updates::{CHANNEL, RISKS, samples, snapshot};
 use crate::support::{Graph, Operated, recommended};
 
 /// A cluster that is exposed to all three risks of 4.7.4, after the request.

@@ -5,7 +5,6 @@ mod keeping;
 mod operators;
 mod order;
 mod real_manifests;
-mod resuming;
 mod stage;
 mod superseding;
 mod workloads;

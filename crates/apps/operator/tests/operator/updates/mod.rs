@@ -2,9 +2,7 @@
 
 mod asking;
 mod bad_services;
-mod platform;
-mod proxy;
+mod connections;
 mod real_service;
 mod service;
 mod stage;
-mod trust;

@@ -1,17 +1,21 @@
 //! The conditional update to 4.7.4 with three risks, on three clusters.
 
-use anyhow::Result;
-use fairway_api::ConditionStatus;
+use anyhow::{Context as _, Result};
 use fairway_api::cluster_version::ClusterVersionStatus;
+use fairway_api::{ClusterOperator, ConditionStatus, Conditions as _, OperatorCondition};
 use fairway_operator::settings::MetricsSource;
 use fairway_testkit::story::BLOCKS;
 use fairway_testkit::testbed::prometheus::{Options, Prometheus};
-use fairway_testkit::wait;
+use fairway_testkit::{objects, wait};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Api;
+use kube::api::PostParams;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::front::{Front, Manner};
 use crate::support::{Graph, Operated, available, http, prometheus, recommended, update};
+use crate::telemetry::Telemetry;
 
 pub(crate) const CHANNEL: &str =
     "name: stable-4.7\nversions:\n- 4.6.23\n- 4.6.42\n- 4.6.43\n- 4.7.4\n";
@@ -181,5 +185,88 @@ async fn cluster_with_real_prometheus_has_same_results() -> Result<()> {
     operated.start();
     let status = verdict(&operated, &ConditionStatus::Unknown).await?;
     assert_eq!(available(&status), ["4.6.43", "4.6.42"]);
+    operated.stop().await
+}
+
+/// The query of graph-data: whether storage is degraded.
+const QUERY: &str = "max(cluster_operator_conditions{name=\"storage\",condition=\"Degraded\"})\n\
+    or\n0 * max(cluster_operator_conditions)";
+
+/// The metric of the operator that the query reads.
+const SERIES: &str = "cluster_operator_conditions{name=\"storage\",condition=\"Degraded\"}";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn update_with_risk_of_degraded_operator_is_not_recommended() -> Result<()> {
+    let telemetry = Telemetry::of("").await?;
+    let risks = [("5.1.1", "StorageMigrationStalls", QUERY)];
+    let graph = Graph::with_risks(&["5.1.0", "5.1.1"], &risks).await?;
+    let mut operated =
+        Operated::new("5.1.0", crate::support::CHANNEL, &graph.url(), telemetry.source()?).await?;
+    let storage = objects::cluster_operator("storage");
+    let operators: Api<ClusterOperator> = Api::all(operated.cluster.client());
+    operators.create(&PostParams::default(), &storage).await?;
+
+    for (is_degraded, is_recommended, reason, offered) in [
+        (false, ConditionStatus::True, "NotExposedToRisks", &["5.1.1"][..]),
+        (true, ConditionStatus::False, "StorageMigrationStalls", &[]),
+    ] {
+        report(&operators, is_degraded).await?;
+        operated.start();
+        operated.reports(SERIES, f64::from(u8::from(is_degraded))).await?;
+        telemetry.knows(&operated.metrics("metrics", |_| true).await?);
+        // Results are valid for an hour; a new operator has none.
+        operated.stop().await?;
+        operated.start();
+        let status = operated
+            .status("a verdict about 5.1.1", |found| {
+                recommended(found, "5.1.1")
+                    .is_some_and(|condition| condition.status == is_recommended)
+            })
+            .await?;
+        assert_eq!(recommended(&status, "5.1.1").unwrap().reason, reason);
+        assert_eq!(available(&status), offered);
+        operated.stop().await?;
+    }
+    Ok(())
+}
+
+/// Sets the condition `Degraded` of storage.
+async fn report(operators: &Api<ClusterOperator>, is_degraded: bool) -> Result<()> {
+    let mut storage = operators.get("storage").await?;
+    let mut status = objects::working_at("5.1.0");
+    let condition = OperatorCondition::new("Degraded", is_degraded).reason("Disks").message("…");
+    status.conditions.set(condition, objects::beginning().0);
+    storage.status = Some(status);
+    operators.replace_status("storage", &PostParams::default(), &storage).await?;
+    Ok(())
+}
+
+/// Removes fields from the CRD that older clusters do not have.
+async fn remove_fields(operated: &Operated) -> Result<()> {
+    let api: Api<CustomResourceDefinition> = Api::all(operated.cluster.client());
+    let mut crd = api.get("clusterversions.config.openshift.io").await?;
+    let schema = crd.spec.versions[0].schema.as_mut().context("a schema")?;
+    let schema = schema.open_api_v3_schema.as_mut().context("a schema")?;
+    let status = schema.properties.as_mut().and_then(|fields| fields.get_mut("status"));
+    let fields = status.and_then(|status| status.properties.as_mut()).context("a status")?;
+    fields.remove("conditionalUpdateRisks").context("no such field")?;
+    api.replace("clusterversions.config.openshift.io", &PostParams::default(), &crd).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn status_with_older_crd_has_known_fields() -> Result<()> {
+    let (graph, directory) = (graph().await?, tempfile::tempdir()?);
+    let metrics = snapshot(&directory, &samples(true, "VSphere"))?;
+    let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
+    remove_fields(&operated).await?;
+    operated.start();
+    let is_evaluated = |status: &ClusterVersionStatus| {
+        let condition = recommended(status, "4.7.4");
+        condition.is_some_and(|condition| condition.status == ConditionStatus::False)
+    };
+    let status = operated.status("a verdict about 4.7.4", is_evaluated).await?;
+    assert!(status.conditional_update_risks.is_empty(), "the API server drops the field");
+
     operated.stop().await
 }
