@@ -120,7 +120,7 @@ mod tests {
         let expected: BTreeSet<String> = shown.iter().map(|kind| format!("{kind}.json")).collect();
         assert_eq!(files.collect::<BTreeSet<_>>(), expected, "run `cargo xtask gen`");
         for kind in shown {
-            let row = format!("\n| [`{kind}`](reference/schemas/{kind}.json) | ");
+            let row = format!("\n| [`{kind}`](../reference/schemas/{kind}.json) | ");
             assert!(page.contains(&row), "docs/admin/json.md does not list {kind}");
         }
     }

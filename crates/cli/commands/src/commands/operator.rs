@@ -326,18 +326,18 @@ mod tests {
                 },
             ),
             updates: Settings {
-                services: Services {
+                services: UpdateServices {
                     instead: None,
                     default: Some(
                         "https://api.openshift.com/api/upgrades_info/v1/graph",
                     ),
                 },
-                pace: Pace {
+                pace: RequestIntervals {
                     every: 120s..=240s,
                     retry: 10s,
                     gap: 1s,
                 },
-                patience: Patience {
+                patience: FetchTimeouts {
                     connect: 10s,
                     silence: 15s,
                     answer: 60s,

@@ -38,12 +38,11 @@ fn remaining_edges(data: &GraphData) -> String {
             _ => edge[0].to_owned(),
         })
         .collect();
-    let mut text = lines(&data.findings);
-    if !remaining.is_empty() {
-        text += "\nremaining: ";
-        text += &remaining.join(", ");
+    let findings = lines(&data.findings);
+    match remaining.as_slice() {
+        [] => findings,
+        remaining => format!("{findings}\nremaining: {}", remaining.join(", ")).trim().to_owned(),
     }
-    text.trim().to_owned()
 }
 
 fn remaining_edges_of(text: &str) -> String {

@@ -41,8 +41,12 @@ fn compact(report: &LintReport) -> String {
     for LintFinding { rule, severity, file, region, message, help, also, .. } in &report.findings {
         let position =
             region.as_ref().map_or_else(String::new, |FileRegion { start, end, .. }| {
-                assert_eq!(start.line, end.line);
-                format!(":{}:{}-{}", start.line, start.column, end.column.max(start.column + 1))
+                let end_column = end.column.max(start.column + 1);
+                if start.line == end.line {
+                    format!(":{}:{}-{end_column}", start.line, start.column)
+                } else {
+                    format!(":{}:{}-{}:{}", start.line, start.column, end.line, end.column)
+                }
             });
         let severity = match severity {
             Severity::Note => "note",
