@@ -100,6 +100,7 @@ fn or_empty<'de, A: MapAccess<'de>, T: Deserialize<'de>>(map: &mut A) -> Result<
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object that describes a release")]
 struct RawNode {
     version: String,
     payload: Option<String>,

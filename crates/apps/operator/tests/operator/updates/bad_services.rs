@@ -127,7 +127,7 @@ async fn invalid_graph_is_reported() {
     }
     insta::assert_snapshot!(messages.join("\n"), @"
     Unable to retrieve available updates: the response of http://SERVICE/graph is not an update graph: expected value at line 1 column 1.
-    Unable to retrieve available updates: the response of http://SERVICE/graph is not an update graph: invalid type: sequence, expected struct WireNode at line 1 column 11.
+    Unable to retrieve available updates: the response of http://SERVICE/graph is not an update graph: invalid type: sequence, expected an object that describes a release at line 1 column 11.
     Unable to retrieve available updates: the response of http://SERVICE/graph is not an update graph: invalid type: sequence, expected an update graph at line 1 column 0.
     Unable to retrieve available updates: http://SERVICE/graph returned HTTP status 404 Not Found.
     Unable to retrieve available updates: http://SERVICE/graph returned HTTP status 304 Not Modified.
