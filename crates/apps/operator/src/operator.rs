@@ -7,7 +7,7 @@ use std::time::Duration;
 use fairway_cincinnati::question::Current;
 use kube::{Api, Client};
 use tokio::sync::watch;
-use tokio::task::{JoinError, JoinSet, spawn_blocking};
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -50,11 +50,7 @@ pub async fn run(
     settings.election.timing.check()?;
     let ReleaseSettings { image, payload } = &settings.release;
     let own = OwnRelease::read(payload, image)?;
-    let load = {
-        let (payload, image) = (payload.clone(), image.clone());
-        let profile = settings.target.selection.profile.clone();
-        spawn_blocking(move || own_release::content(&payload, &image, &profile))
-    };
+    let own_content = own_release::content(payload, image, &settings.target.selection.profile)?;
     let metrics = Arc::new(Metrics::default());
     let (phase, phase_receiver) = watch::channel(Phase::Waiting);
     let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
@@ -64,25 +60,9 @@ pub async fn run(
         let address = endpoint::start(endpoint, operations, &tasks, closing.clone()).await?;
         tracing::info!(%address, "serving metrics and probes");
     }
-    let (own, (loaded, own_content)) = (Arc::new(own), watch::channel(None));
+    let (own, own_content) = (Arc::new(own), Arc::new(own_content));
     let operator = Operator { client, settings, own, own_content, stop, metrics, phase };
-    // Decoding the manifests of a large platform takes a third of a second. The operator acquires the
-    // Lease and lists its objects meanwhile. An invalid payload ends it before it applies anything:
-    // stages start when the payload is loaded.
-    let invalid_payload = async {
-        match load.await {
-            Ok(Ok(content)) => {
-                loaded.send_replace(Some(Arc::new(content)));
-                pending().await
-            }
-            Ok(Err(error)) => Err(error.into()),
-            Err(error) => Err(OperatorError::TaskFailed(Some(error))),
-        }
-    };
-    let ended = tokio::select! {
-        ended = operator.lead() => ended,
-        error = invalid_payload => error,
-    };
+    let ended = operator.lead().await;
     closing.cancel();
     tasks.close();
     if timeout(SHUTDOWN_GRACE_PERIOD, tasks.wait()).await.is_err() {
@@ -95,8 +75,7 @@ struct Operator {
     client: Client,
     settings: Settings,
     own: Arc<OwnRelease>,
-    /// The manifests of the own release, once they are loaded.
-    own_content: watch::Receiver<Option<Arc<fairway_release::Release>>>,
+    own_content: Arc<fairway_release::Release>,
     stop: CancellationToken,
     metrics: Arc<Metrics>,
     phase: watch::Sender<Phase>,
@@ -145,10 +124,6 @@ impl Operator {
         leadership: Leadership,
         superseded: CancellationToken,
     ) -> OperatorError {
-        let mut loading = self.own_content.clone();
-        let loaded = loading.wait_for(Option::is_some).await.ok().and_then(|it| it.clone());
-        // `run` reports the error of a payload that cannot be loaded.
-        let Some(own_content) = loaded else { return pending().await };
         let (updates_out, updates) = watch::channel(None);
         let (preflight_out, preflight) = watch::channel(None);
         let (risks_out, risks) = watch::channel(None);
@@ -162,7 +137,7 @@ impl Operator {
             updates_out,
         ));
         tasks.spawn(preflight::run(
-            preflight::Inputs::new(&watches, &self.own, &own_content, updates.clone()),
+            preflight::Inputs::new(&watches, &self.own, &self.own_content, updates.clone()),
             self.preflight_place(),
             self.settings.preflight.clone(),
             preflight::Hands { client: self.client.clone(), leadership: leadership.clone() },
@@ -194,7 +169,7 @@ impl Operator {
         tasks.spawn(target::run(
             target::Inputs {
                 own: Arc::clone(&self.own),
-                own_content: Arc::clone(&own_content),
+                own_content: Arc::clone(&self.own_content),
                 cluster_version: watches.cluster_version.clone(),
                 features: watches.features,
                 proxy: watches.proxy.clone(),
